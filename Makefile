@@ -1,0 +1,62 @@
+# Every command sets up what it needs in .venv with plain pip; the second time that takes no time.
+# Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench docs clean
+
+help:  ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev  ## Install the package with all development tools
+	@echo "Ready: $(BIN)/annelid"
+
+run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
+	$(BIN)/annelid run worm
+
+test: $(VENV)/.dev  ## Run the test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## Check style, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## Mend style and formatting
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.run  ## Measure the throughput of the spring solver
+	$(BIN)/annelid bench springs
+
+docs: $(VENV)/.dev  ## Build the documentation in docs/_build/html/
+	@rm -rf docs/api/_generated  # pages of modules that are gone
+	$(BIN)/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+clean:  ## Remove the environment and everything that was built; out/ stays
+	rm -rf $(VENV) build dist docs/_build docs/api/_generated .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are written last, so that an interrupted set-up is taken up again.
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Annelid needs Python 3.11 or later, but '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
+	       "name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.venv pyproject.toml
+	@echo "Installing Annelid and what it needs to run (takes a minute or two) ..."
+	@$(PIP) --editable '.[view]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.venv pyproject.toml
+	@echo "Installing Annelid and the development tools (takes a minute or two) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $(VENV)/.run $@

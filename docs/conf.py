@@ -1,0 +1,64 @@
+"""Sphinx configuration."""
+
+import re
+from importlib.metadata import version as installed_version
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from annelid.materials import PRESETS
+
+project = "Annelid"
+author = "The Annelid authors"
+project_copyright = "The Annelid authors"
+version = release = installed_version("annelid")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "code"  # docstrings put code between single backticks
+
+myst_enable_extensions = ["deflist", "dollarmath", "substitution"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # dataclass fields are documented in their class, not a second time as members
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Annelid"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
+html_sidebars = {"*": [], "api/**": ["sidebar-nav-bs"]}
+html_show_sourcelink = False
+
+
+def preset_table() -> str:
+    """The material presets as a table, so that the page shows the figures that the code uses."""
+    head = ["preset", "density [kg/m³]", "Young's modulus [Pa]", "Poisson's ratio", "yield strain", "damping"]
+    fields = ("density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping")
+    rows = [[f"`{m.name}`", *[f"{getattr(m, name):.4g}" for name in fields]] for m in PRESETS]
+    lines = [head, ["---", *["---:"] * 5], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+myst_substitutions = {"preset_table": preset_table()}
+
+
+def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Keep |x| and x_ outside backticks from being read as markup; docstrings are written to be read as they are."""
+    pieces = re.split(r"(`+[^`]*`+)", "\n".join(lines))
+    pieces[::2] = [re.sub(r"(\||(?<=\w)_(?!\w))", r"\\\1", piece) for piece in pieces[::2]]
+    lines[:] = "".join(pieces).split("\n")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", escape_formulas, priority=400)  # before napoleon

@@ -1,0 +1,1 @@
+"""Throughput on this machine, one file each: `annelid bench NAME`."""

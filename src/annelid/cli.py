@@ -1,0 +1,60 @@
+"""The command line: `annelid COMMAND`. Each command lives in a file of its own in `annelid.commands`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from rich.console import Console
+from rich.table import Table
+
+from annelid.core.errors import AnnelidError, UnknownName
+
+COMMANDS = {
+    "run": "Simulate a scene and write its results to out/NAME/",
+    "bench": "Measure throughput on this machine",
+    "doctor": "Show devices and versions, and test that they work",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point; errors that a user can cause end with one sentence and exit code 2."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.showwarning = _show_warning
+    if not given or given[0] in ("-h", "--help"):
+        _help()
+        return
+    if given[0] == "--version":
+        print(import_module("annelid").__version__)
+        return
+    try:
+        sys.exit(_command(given[0])(given[1:]))
+    except AnnelidError as error:
+        print(f"annelid: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("annelid: stopped.", file=sys.stderr)
+        sys.exit(130)
+
+
+def _command(name: str) -> Callable[[list[str]], int]:
+    if name not in COMMANDS:
+        raise UnknownName("command", name, COMMANDS)
+    command: Callable[[list[str]], int] = import_module(f"annelid.commands.{name}").command
+    return command
+
+
+def _help() -> None:
+    console = Console(highlight=False)
+    console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
+    table = Table(box=None, show_header=False, padding=(0, 3, 0, 2))
+    for name, text in COMMANDS.items():
+        table.add_row(f"annelid {name}", text)
+    console.print(table)
+    console.print("\nEvery command takes --help, --device (auto, cpu, cuda, cuda:N), --threads and --json.")
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    print(f"annelid: warning: {message}", file=sys.stderr)

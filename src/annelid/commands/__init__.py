@@ -1,0 +1,1 @@
+"""The commands of `annelid`, one file each, with a function `command(arguments) -> exit code`."""

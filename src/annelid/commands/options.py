@@ -1,0 +1,66 @@
+"""Options that all commands share, and how a command's arguments become its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Annotated, Any
+
+import tyro
+
+from annelid.core.errors import AnnelidError
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where to compute and how to report."""
+
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:N."""
+    threads: int | None = None
+    """CPU threads; all cores by default."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else."""
+
+
+def split_name(arguments: Sequence[str], kind: str, known: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The leading NAME of a command's arguments and the rest; None where help is asked for instead."""
+    if arguments and arguments[0] in ("-h", "--help", "--list"):
+        return None, list(arguments)
+    if not arguments or arguments[0].startswith("-"):
+        raise AnnelidError(f"name a {kind}: {', '.join(known)}.")
+    return arguments[0], list(arguments[1:])
+
+
+def parse(kind: type[Any], arguments: Sequence[str], program: str, description: str | None = None) -> Any:
+    """Options of a dataclass from the command line; `tyro` prints help and refuses what does not fit."""
+    return tyro.cli(
+        kind,
+        args=list(arguments),
+        prog=program,
+        description=description,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
+
+
+def combined(name: str, *parts: type[Any], doc: str) -> type[Any]:
+    """A dataclass with one member for each of the given dataclasses, all of whose options stand side by side."""
+    members = [(part.__name__.lower(), part, field(default_factory=part)) for part in parts]
+    made = make_dataclass(name, members)
+    made.__doc__ = doc
+    return made
+
+
+def helped(scene: type[Any]) -> type[Any]:
+    """A copy of a dataclass whose command-line help comes from its fields' metadata."""
+    members = []
+    for f in fields(scene):
+        annotated = Annotated[_type_of(scene, f.name), tyro.conf.arg(help=f.metadata.get("help", ""))]
+        members.append((f.name, annotated, field(default=f.default)))
+    return make_dataclass(scene.__name__, members)
+
+
+def _type_of(owner: type[Any], name: str) -> Any:
+    from typing import get_type_hints
+
+    return get_type_hints(owner)[name]

@@ -1,0 +1,89 @@
+"""`annelid run NAME`: simulate a scene and write its results."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from annelid.commands.options import Machine, combined, helped, parse, split_name
+from annelid.core.device import device as choose_device
+from annelid.core.device import device_title
+from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.files import replaced
+from annelid.core.measurement import Report
+from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
+from annelid.scenes.registry import scene_class, scene_names, scenes
+
+
+@dataclass(frozen=True)
+class Run:
+    """How long to simulate and where results go."""
+
+    seconds: float | None = None
+    """Simulated time [s]; each scene has its own default."""
+    out: Path | None = None
+    """Folder for results; out/NAME by default."""
+
+
+def command(arguments: list[str]) -> int:
+    """Run a scene."""
+    name, rest = split_name(arguments, "scene", scene_names())
+    if name is None:
+        for known, kind in scenes().items():
+            print(f"{known:16s} {(kind.__doc__ or '').strip().splitlines()[0]}")
+        return 0
+    kind = scene_class(name)
+    options = parse(
+        combined("Options", helped(kind), Run, Machine, doc=kind.__doc__ or ""), rest, f"annelid run {name}"
+    )
+    scene = kind(**asdict(getattr(options, kind.__name__.lower())))
+    report = run_scene(scene, options.run, options.machine)
+    if options.machine.json:
+        print(report.to_json())
+    else:
+        report.print()
+    return 0
+
+
+def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
+    """Simulate a scene; write its measurements, its numbers over time and its last state."""
+    seconds = type(scene).duration if options.seconds is None else options.seconds
+    if not 0.0 < seconds < float("inf"):
+        raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
+    folder = options.out or Path("out") / scene.name
+    chosen = choose_device(machine.device)
+    begin = time.perf_counter()
+    simulation = scene.build(device=chosen, threads=machine.threads)
+    rows: list[dict[str, float]] = [_numbers(simulation)]
+    simulation.observe(lambda s: rows.append(_numbers(s)), every=max(seconds / 200, simulation.time_step))
+    try:
+        with Progress(scene.name, seconds, quiet=machine.json) as progress:
+            simulation.run(seconds, progress=progress)
+    except SimulationDiverged:
+        simulation.save(folder / "last-good.h5")
+        print(f"annelid: the last good state is in {folder / 'last-good.h5'}", file=sys.stderr)
+        raise
+    wall = time.perf_counter() - begin
+    report = Report(scene.name, device_title(chosen), wall, scene.measure(simulation))
+    _write(folder, simulation, rows, report)
+    return report
+
+
+def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
+    numbers = simulation.snapshot_numbers()
+    return {"time": simulation.time, **{name: number.value for name, number in numbers.items()}}
+
+
+def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
+    simulation.save(folder / "final.h5")
+    with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with replaced(folder / "results.json") as temporary:
+        temporary.write_text(report.to_json() + "\n")

@@ -1,0 +1,62 @@
+"""Checkpoints: a state on disk, with what is needed to refuse a file that does not belong to the simulation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from annelid.core.errors import FileFormatError
+from annelid.core.files import replaced
+from annelid.core.state import State, state_arrays
+
+FORMAT, VERSION = "annelid-checkpoint", 1
+
+
+def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str, time_step: float, step: int) -> None:
+    """Write a state, whole or not at all."""
+    with replaced(Path(path)) as temporary, h5py.File(temporary, "w") as file:
+        file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, time_step=time_step, step=step)
+        for name, array in state_arrays(state).items():
+            file.create_dataset(
+                f"state/{name}", data=array.numpy(), fletcher32=array.size > 0, chunks=array.size > 0 or None
+            )
+
+
+def load_checkpoint(
+    path: str | os.PathLike[str], fingerprint: str, time_step: float, fill: Callable[[dict[str, Any]], None]
+) -> tuple[dict[str, np.ndarray], int]:
+    """Read a state saved by a simulation of the same model, hand it to `fill`, and return it with its step."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileFormatError(f"there is no checkpoint {path}.")
+    try:
+        with h5py.File(path, "r") as file:
+            step = _checked_step(path, file, fingerprint, time_step)
+            arrays = {name: np.asarray(data) for name, data in file["state"].items()}
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}).") from error
+    fill(arrays)
+    return arrays, step
+
+
+def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: float) -> int:
+    attributes = file.attrs
+    if attributes.get("format") != FORMAT:
+        raise FileFormatError(f"{path} is not a checkpoint of Annelid.")
+    if attributes["version"] != VERSION:
+        raise FileFormatError(f"{path} has version {attributes['version']}; this Annelid reads version {VERSION}.")
+    if attributes["model"] != fingerprint:
+        raise FileFormatError(
+            f"{path} belongs to another model (other masses, springs, integrator or precision): "
+            "build the simulation as it was when the checkpoint was saved."
+        )
+    if attributes["time_step"] != time_step:
+        raise FileFormatError(f"{path} was saved with dt = {attributes['time_step']:g} s, not {time_step:g} s.")
+    return int(attributes["step"])

@@ -1,0 +1,75 @@
+"""Choice of the device that computes, and of the number of CPU threads."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+
+import warp as wp
+
+from annelid.core.errors import DeviceUnavailable, InvalidValue
+
+
+def _start_warp() -> None:
+    """Start Warp without its banner, and without its complaint on machines that have no NVIDIA driver."""
+    wp.config.log_level = max(wp.config.log_level, wp.LOG_ERROR)
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        wp.init()
+        return
+    except OSError:
+        pass
+    saved = os.dup(2)
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+        try:
+            wp.init()
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+_start_warp()
+
+
+def device(name: str | wp.Device = "auto") -> wp.Device:
+    """The Warp device of that name.
+
+    Args:
+        name: "auto" (the first CUDA device, or the CPU where there is none), "cpu", "cuda" or "cuda:1".
+    """
+    if isinstance(name, wp.Device):
+        return name
+    if name == "auto":
+        return wp.get_device("cuda:0" if wp.is_cuda_available() else "cpu")
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise DeviceUnavailable(f"unknown device {name!r}: use 'auto', 'cpu', 'cuda' or 'cuda:N'.")
+    if name == "cpu":
+        return wp.get_device("cpu")
+    number = int(name.partition(":")[2] or 0)
+    found = wp.get_cuda_device_count() if wp.is_cuda_available() else 0
+    if number >= found:
+        raise DeviceUnavailable(
+            f"device {name!r} is not there: Warp finds {found} CUDA device(s); use 'auto' or 'cpu'."
+        )
+    return wp.get_device(f"cuda:{number}")
+
+
+def device_title(device: wp.Device) -> str:
+    """A device in words for tables, such as "cpu (2 threads available)" or "cuda:0 (NVIDIA H200)"."""
+    return f"{device.alias} ({device.name})" if device.is_cuda else f"cpu ({available_threads()} cores)"
+
+
+def available_threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of CPU threads to use: all cores by default."""
+    if threads is None:
+        return available_threads()
+    if threads < 1:
+        raise InvalidValue(f"threads must be at least 1, not {threads}.")
+    return threads

@@ -1,0 +1,60 @@
+"""The error family: one clear sentence each, with the offending value and what would be accepted.
+
+Every error that a user can cause derives from `AnnelidError`; the command line prints its sentence and exits with code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AnnelidError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class InvalidValue(AnnelidError, ValueError):
+    """A parameter has a value that cannot be used."""
+
+
+class InvalidMesh(AnnelidError, ValueError):
+    """A surface mesh cannot be used: not closed, empty, or not readable as a mesh."""
+
+
+class UnknownName(AnnelidError, KeyError):
+    """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"there is no {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
+
+    def __str__(self) -> str:  # KeyError would print the repr of the sentence
+        return str(self.args[0])
+
+
+class DeviceUnavailable(AnnelidError, RuntimeError):
+    """The device asked for does not exist on this machine."""
+
+
+class FileFormatError(AnnelidError, ValueError):
+    """A checkpoint, recording or other file is damaged, foreign or of another version."""
+
+
+class StepTooLong(UserWarning):
+    """The time step is above the stable one estimated for the model."""
+
+
+class SimulationDiverged(AnnelidError, ArithmeticError):
+    """The state stopped being finite.
+
+    Attributes:
+        time: Simulated time of the last finite state [s].
+        step: Step number of the last finite state.
+    """
+
+    def __init__(self, sentence: str, *, time: float, step: int) -> None:
+        super().__init__(sentence)
+        self.time = time
+        self.step = step

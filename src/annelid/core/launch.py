@@ -1,0 +1,98 @@
+"""Launches of Warp kernels over several CPU threads.
+
+Warp's CPU backend runs a launch on one thread but releases the interpreter lock while it does. A *team* is a number of
+threads that run the same kernel at once, each with its own rank and its own range of the work. Kernels that take many
+steps in one launch meet at `team_barrier` between passes, so that Python is not involved in a step at all.
+
+Results are bit-identical for any team size as long as an element's arithmetic does not depend on the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func_native(
+    """
+#if !defined(__CUDA_ARCH__)
+    // A counter that only grows: the n-th barrier is open when size * n arrivals were counted.
+    int* arrivals = counter.data;
+    const int target = size * ticket;
+    __atomic_add_fetch(arrivals, 1, __ATOMIC_ACQ_REL);
+    int give_way(void) __asm__("sched_yield");
+    for (int spin = 0; __atomic_load_n(arrivals, __ATOMIC_ACQUIRE) < target; ++spin) {
+        if (spin > 2000) give_way();
+#if defined(__aarch64__)
+        __builtin_arm_yield();
+#elif defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+#endif
+"""
+)
+def team_barrier(counter: wp.array(dtype=wp.int32), size: int, ticket: int):  # type: ignore[valid-type]
+    """Wait until all `size` members of the team have arrived for the `ticket`-th time (counted from 1)."""
+    ...
+
+
+class Team:
+    """A number of CPU threads that run one kernel together.
+
+    Args:
+        size: Number of threads.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._counter = wp.zeros(1, dtype=wp.int32, device="cpu")
+        self._arrivals = self._counter.numpy()
+        self._pool = ThreadPoolExecutor(size - 1, thread_name_prefix="annelid") if size > 1 else None
+
+    def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
+        """Launch `kernel(rank, size, counter, *arguments)` once a member and wait for all of them."""
+        self._arrivals[:] = 0
+        kernel.module.load("cpu")  # once, here: members must not compile side by side
+        others = (
+            [self._pool.submit(self._member, kernel, rank, arguments) for rank in range(1, self.size)]
+            if self._pool
+            else []
+        )
+        self._member(kernel, 0, arguments)
+        for other in others:
+            other.result()
+
+    def _member(self, kernel: wp.Kernel, rank: int, arguments: Sequence[Any]) -> None:
+        wp.launch(kernel, 1, [rank, self.size, self._counter, *arguments], device="cpu")
+
+
+@wp.func
+def team_range(rank: int, size: int, count: int, grain: int) -> wp.vec2i:
+    """First and last + 1 element of a member's share; shares begin at multiples of `grain`."""
+    blocks = (count + grain - 1) // grain
+    low = (blocks * rank) // size
+    high = (blocks * (rank + 1)) // size
+    return wp.vec2i(wp.min(low * grain, count), wp.min(high * grain, count))
+
+
+def split_launch(kernel: wp.Kernel, count: int, arguments: Sequence[Any], device: wp.Device, threads: int = 1) -> None:
+    """Launch a kernel whose first argument is an offset to add to `wp.tid()`, over CPU threads or on a CUDA device."""
+    if device.is_cuda or threads == 1 or count < 2 * threads:
+        wp.launch(kernel, count, [0, *arguments], device=device)
+        return
+    kernel.module.load(device)
+    edges = np.linspace(0, count, threads + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = [
+            pool.submit(wp.launch, kernel, int(high - low), [int(low), *arguments], device=device)
+            for low, high in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        for job in jobs:
+            job.result()

@@ -1,0 +1,111 @@
+"""A named number with unit, reference, source and tolerance; what studies and benches return and print."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from annelid.core.errors import InvalidValue
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured number beside what it should be.
+
+    Attributes:
+        name: Lower-case ASCII words joined by hyphens, sizes written 10x4.
+        value: The measured value.
+        unit: Unit, "" for a pure number.
+        reference: The value to compare with, or None.
+        tolerance: Largest accepted distance from the reference, in the unit of the value; None where nothing is asserted.
+        source: Where the reference comes from.
+        bound: "near" compares |value - reference| with the tolerance; "at-least" and "at-most" compare with the reference.
+    """
+
+    name: str
+    value: float
+    unit: str = ""
+    reference: float | None = None
+    tolerance: float | None = None
+    source: str = ""
+    bound: str = "near"
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InvalidValue(
+                f"measurement name {self.name!r} must be lower-case ASCII words joined by hyphens, such as 'springs-30x30x30'."
+            )
+        if self.bound not in ("near", "at-least", "at-most"):
+            raise InvalidValue(f"bound {self.bound!r} of {self.name} must be 'near', 'at-least' or 'at-most'.")
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the value holds; None where there is nothing to hold it against."""
+        if self.reference is None:
+            return None
+        if not math.isfinite(self.value):
+            return False
+        if self.bound == "at-least":
+            return self.value >= self.reference - (self.tolerance or 0.0)
+        if self.bound == "at-most":
+            return self.value <= self.reference + (self.tolerance or 0.0)
+        return None if self.tolerance is None else abs(self.value - self.reference) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Report:
+    """The measurements of one study, bench or run."""
+
+    name: str
+    device: str
+    seconds: float
+    measurements: Sequence[Measurement]
+
+    @property
+    def passed(self) -> bool | None:
+        """True if every judged measurement holds, None if none is judged."""
+        judged = [m.passed for m in self.measurements if m.passed is not None]
+        return all(judged) if judged else None
+
+    def to_json(self) -> str:
+        """One JSON object; numbers that JSON cannot hold become null."""
+        rows = [{**asdict(m), "passed": m.passed} for m in self.measurements]
+        body: dict[str, Any] = {
+            "name": self.name,
+            "device": self.device,
+            "seconds": self.seconds,
+            "passed": self.passed,
+        }
+        return json.dumps({**body, "measurements": [_finite(row) for row in rows]})
+
+    def print(self, console: Console | None = None) -> None:
+        """Print the measurements as a table."""
+        table = Table(title=f"{self.name} on {self.device}, {self.seconds:.1f} s", title_justify="left")
+        for column, justify in (("measurement", "left"), ("value", "right"), ("unit", "left"), ("reference", "right")):
+            table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+        table.add_column("holds")
+        table.add_column("source", overflow="fold")
+        for m in self.measurements:
+            holds = {True: "[green]yes", False: "[red]no", None: ""}[m.passed]
+            table.add_row(m.name, f"{m.value:.6g}", m.unit, _reference(m), holds, m.source)
+        (console or Console()).print(table)
+
+
+def _reference(m: Measurement) -> str:
+    if m.reference is None:
+        return ""
+    sign = {"near": "", "at-least": "≥ ", "at-most": "≤ "}[m.bound]
+    return f"{sign}{m.reference:.6g}" + (f" ± {m.tolerance:.3g}" if m.tolerance else "")
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in row.items()}

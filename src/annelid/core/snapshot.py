@@ -1,0 +1,182 @@
+"""An immutable picture of a moment: the only path from physics to viewers, recorders and videos.
+
+Physics fills snapshots with geometry and named scalar fields; what draws them picks a field and a colour map. Arrays may be
+NumPy arrays or Warp arrays on any device: the camera reads them where they are, a browser or a file copies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Array = Any
+"""A NumPy array or a Warp array."""
+
+Color = tuple[float, float, float]
+"""Red, green, blue in [0, 1]."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Field:
+    """A scalar per vertex, sphere or segment, to colour by.
+
+    Attributes:
+        values: One number an element, shape [n].
+        unit: Unit of the values, "" for a pure number.
+        limits: Values at the two ends of the colour map; None means the range of the data.
+        labels: For categories (materials): `values` are indices into these names.
+    """
+
+    values: Array
+    unit: str = ""
+    limits: tuple[float, float] | None = None
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A triangle mesh; `triangles` keeps its identity between frames while the topology is unchanged.
+
+    Attributes:
+        name: Name, unique in its snapshot.
+        vertices: Vertex positions [m], shape [n, 3].
+        triangles: Vertex indices, outward counter-clockwise, shape [m, 3], int32.
+        fields: Scalars per vertex.
+        color: Colour where no field is chosen.
+    """
+
+    name: str
+    vertices: Array
+    triangles: Array
+    fields: Mapping[str, Field] = field(default_factory=lambda: _NOTHING)
+    color: Color = (0.80, 0.45, 0.38)
+
+
+@dataclass(frozen=True)
+class Spheres:
+    """Balls: masses, grains.
+
+    Attributes:
+        name: Name, unique in its snapshot.
+        centers: Centres [m], shape [n, 3].
+        radii: Radii [m], shape [n] or one number for all.
+        fields: Scalars per sphere.
+        color: Colour where no field is chosen.
+    """
+
+    name: str
+    centers: Array
+    radii: Array | float
+    fields: Mapping[str, Field] = field(default_factory=lambda: _NOTHING)
+    color: Color = (0.55, 0.55, 0.60)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Straight segments: springs, ropes, trajectories.
+
+    Attributes:
+        name: Name, unique in its snapshot.
+        points: End points [m], shape [n, 3].
+        segments: Indices of the two ends, shape [m, 2], int32.
+        fields: Scalars per segment.
+        color: Colour where no field is chosen.
+    """
+
+    name: str
+    points: Array
+    segments: Array
+    fields: Mapping[str, Field] = field(default_factory=lambda: _NOTHING)
+    color: Color = (0.25, 0.28, 0.33)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """An endless plane: the ground, a wall.
+
+    Attributes:
+        name: Name, unique in its snapshot.
+        point: A point of the plane [m].
+        normal: Unit normal, towards the free side.
+        color: Colour.
+    """
+
+    name: str
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    color: Color = (0.87, 0.87, 0.85)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A named scalar of the whole scene."""
+
+    value: float
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a viewer wants to see, so that physics computes and copies no more than that.
+
+    Attributes:
+        surface: Include closed surfaces as meshes.
+        spheres: Include masses or grains as spheres.
+        lines: Include springs as lines.
+        field: Name of the scalar to colour by, or None.
+        host: Copy the arrays to NumPy; False leaves them on the device.
+    """
+
+    surface: bool = True
+    spheres: bool = False
+    lines: bool = False
+    field: str | None = None
+    host: bool = True
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One moment of a simulation.
+
+    Attributes:
+        time: Simulated time [s].
+        step: Steps taken since the beginning.
+        parts: Geometry to draw.
+        numbers: Named scalars (energies, distances...) of this moment.
+    """
+
+    time: float
+    step: int = 0
+    parts: tuple[Mesh | Spheres | Lines | Plane, ...] = ()
+    numbers: Mapping[str, Number] = field(default_factory=lambda: _NOTHING)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner of all finite geometry [m], two arrays of shape [3]; planes are left out."""
+        corners = [_extent(part) for part in self.parts if not isinstance(part, Plane)]
+        corners = [pair for pair in corners if pair is not None]
+        if not corners:
+            return np.full(3, -1.0), np.full(3, 1.0)
+        return np.min([low for low, _ in corners], axis=0), np.max([high for _, high in corners], axis=0)
+
+
+def host_array(values: Array) -> np.ndarray:
+    """The values as a NumPy array, copied from the device if need be."""
+    return values.numpy() if hasattr(values, "numpy") else np.asarray(values)
+
+
+def _extent(part: Mesh | Spheres | Lines) -> tuple[np.ndarray, np.ndarray] | None:
+    if isinstance(part, Spheres):
+        points = host_array(part.centers)
+        margin = float(np.max(host_array(part.radii))) if len(points) else 0.0
+    else:
+        points = host_array(part.vertices if isinstance(part, Mesh) else part.points)
+        margin = 0.0
+    if len(points) == 0:
+        return None
+    return points.min(axis=0) - margin, points.max(axis=0) + margin

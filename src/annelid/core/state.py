@@ -1,0 +1,58 @@
+"""Operations on states: plain dataclasses of Warp arrays, so that copying, comparing, hashing and saving them is generic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import FileFormatError
+
+State = Any
+"""A dataclass whose fields are Warp arrays."""
+
+
+def state_arrays(state: State) -> dict[str, wp.array]:
+    """The arrays of a state by name."""
+    return {f.name: getattr(state, f.name) for f in fields(state)}
+
+
+def state_hash(state: State) -> str:
+    """A hash of every bit of a state; equal states have equal hashes on any number of threads."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(state_arrays(state).items()):
+        values = array.numpy()
+        digest.update(f"{name}:{values.dtype}:{values.shape}".encode())
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def clone_state(state: State) -> State:
+    """A copy on the same device."""
+    return type(state)(**{name: wp.clone(array) for name, array in state_arrays(state).items()})
+
+
+def copy_state(source: State, target: State) -> None:
+    """Overwrite a state of the same shapes, in place."""
+    for name, array in state_arrays(source).items():
+        wp.copy(getattr(target, name), array)
+
+
+def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
+    """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
+    arrays = state_arrays(state)
+    for name, array in arrays.items():
+        if name not in values:
+            raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
+        expected = array.numpy()
+        if values[name].shape != expected.shape or values[name].dtype != expected.dtype:
+            raise FileFormatError(
+                f"array {name!r} of the checkpoint is {values[name].dtype}{list(values[name].shape)}, "
+                f"this simulation needs {expected.dtype}{list(expected.shape)}."
+            )
+    for name, array in arrays.items():
+        array.assign(values[name])

@@ -1,0 +1,228 @@
+"""Materials: density, elasticity, yield and damping, each preset with the source of its figures.
+
+How a material becomes spring constants, masses or element stiffness is the business of the physics packages.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any
+
+from annelid.core.errors import InvalidValue, UnknownName
+
+
+@dataclass(frozen=True)
+class Material:
+    """A homogeneous, isotropic material, linear for small strains.
+
+    Attributes:
+        name: Name, as in `material(name)`.
+        density: Mass per volume [kg/m^3], above 0.
+        youngs_modulus: Young's modulus [Pa], above 0; for rubbers the secant modulus that the source states.
+        poisson_ratio: Poisson's ratio [-], above -1 and below 0.5.
+        yield_strain: Strain at which the material stops being elastic [-], above 0: at yield for metals and plastics,
+            at break for rubbers, which do not yield.
+        damping: Damping ratio [-], 0 or more: half the loss factor, tan(delta) / 2, with delta the phase by which
+            strain lags behind stress near room temperature, between 1 and 100 Hz. A sample that oscillates freely
+            loses the fraction 1 - exp(-4 pi damping) of its energy in each cycle, as long as the ratio is small.
+        source: Where the figures come from, and which of them are estimates.
+    """
+
+    name: str
+    density: float
+    youngs_modulus: float
+    poisson_ratio: float
+    yield_strain: float
+    damping: float
+    source: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidValue(f"the name of a material must be a word, not {self.name!r}.")
+        for name, unit in (("density", "kg/m^3"), ("youngs_modulus", "Pa"), ("yield_strain", "-")):
+            if not self._number(name) > 0.0:
+                raise self._invalid(name, f"give a finite number above 0 [{unit}]")
+        if not -1.0 < self._number("poisson_ratio") < 0.5:
+            raise self._invalid("poisson_ratio", "give a number above -1 and below 0.5, such as 0.49 for rubber")
+        if not self._number("damping") >= 0.0:
+            raise self._invalid("damping", "give a damping ratio of 0 or more, such as 0.05 for rubber")
+
+    @property
+    def shear_modulus(self) -> float:
+        """Shear modulus E / 2(1 + nu) [Pa]."""
+        return self.youngs_modulus / (2.0 * (1.0 + self.poisson_ratio))
+
+    @property
+    def bulk_modulus(self) -> float:
+        """Bulk modulus E / 3(1 - 2 nu) [Pa]."""
+        return self.youngs_modulus / (3.0 * (1.0 - 2.0 * self.poisson_ratio))
+
+    def with_(self, **changes: Any) -> Material:
+        """A copy with some attributes changed; unless a source is given too, the source says what was changed."""
+        known = {field.name for field in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise UnknownName("property of a material", name, known)
+        changed = sorted(set(changes) - {"name", "source"})
+        if changed and "source" not in changes:
+            changes["source"] = f"{self.source} Changed by the user: {', '.join(changed)}."
+        return replace(self, **changes)
+
+    def _number(self, name: str) -> float:
+        value = getattr(self, name)
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            raise self._invalid(name, "give a finite number")
+        return float(value)
+
+    def _invalid(self, name: str, remedy: str) -> InvalidValue:
+        return InvalidValue(f"{name} = {getattr(self, name)!r} of material {self.name!r} cannot be used; {remedy}.")
+
+
+def material(name: str | Material) -> Material:
+    """The preset of that name; upper case, spaces, hyphens and underscores do not matter.
+
+    A Material is handed back as it is, so that functions can take either.
+    """
+    if isinstance(name, Material):
+        return name
+    if not isinstance(name, str):
+        raise InvalidValue(f"a material is named by a string such as 'ecoflex-00-30', not by {name!r}.")
+    found = _BY_KEY.get(_key(name))
+    if found is None:
+        raise UnknownName("material", name, names())
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Names of all presets, sorted."""
+    return tuple(sorted(preset.name for preset in PRESETS))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+PRESETS: tuple[Material, ...] = (
+    Material(
+        name="ecoflex-00-30",
+        density=1070.0,
+        youngs_modulus=69e3,
+        poisson_ratio=0.49,
+        yield_strain=9.0,
+        damping=0.05,
+        source=(
+            "Smooth-On technical bulletin, Ecoflex series: specific gravity 1.07, 100 % modulus 10 psi (a secant; "
+            "published initial moduli spread from half to twice that), elongation at break 900 %. Poisson's ratio "
+            "(nearly incompressible) and damping (loss factor about 0.1, as soft silicones have) are estimates."
+        ),
+    ),
+    Material(
+        name="dragon-skin-30",
+        density=1080.0,
+        youngs_modulus=593e3,
+        poisson_ratio=0.49,
+        yield_strain=3.64,
+        damping=0.05,
+        source=(
+            "Smooth-On technical bulletin, Dragon Skin series: specific gravity 1.08, 100 % modulus 86 psi (a "
+            "secant), elongation at break 364 %. Poisson's ratio (nearly incompressible) and damping (loss factor "
+            "about 0.1) are estimates."
+        ),
+    ),
+    Material(
+        name="pdms",
+        density=1030.0,
+        youngs_modulus=1.32e6,
+        poisson_ratio=0.49,
+        yield_strain=1.0,
+        damping=0.03,
+        source=(
+            "Sylgard 184, mixed 10:1. Johnston et al., J. Micromech. Microeng. 24 (2014) 035017: 1.32 MPa cured "
+            "at 25 C, up to 2.97 MPa cured at 200 C. Dow data sheet: specific gravity 1.03, elongation at break "
+            "about 100 %. Poisson's ratio and damping (loss factor about 0.06) are estimates."
+        ),
+    ),
+    Material(
+        name="silicone-marchal",
+        density=1070.0,
+        youngs_modulus=60e3,
+        poisson_ratio=0.49,
+        yield_strain=1.0,
+        damping=0.05,
+        source=(
+            "The silicone cylinder of Marchal et al., Towards a Framework for Assessing Deformable Models in "
+            "Medical Simulation (ISBMS 2008): density, Young's modulus and Poisson's ratio. Yield strain and "
+            "damping are estimates for soft silicone."
+        ),
+    ),
+    Material(
+        name="tpu",
+        density=1190.0,
+        youngs_modulus=12e6,
+        poisson_ratio=0.48,
+        yield_strain=0.65,
+        damping=0.07,
+        source=(
+            "NinjaTek data sheet, NinjaFlex 85A: specific gravity 1.19, tensile modulus 12 MPa, elongation at "
+            "yield 65 %. Poisson's ratio and damping (loss factor about 0.14) are estimates; harder grades are up "
+            "to ten times stiffer."
+        ),
+    ),
+    Material(
+        name="nylon",
+        density=1140.0,
+        youngs_modulus=3.1e9,
+        poisson_ratio=0.41,
+        yield_strain=0.045,
+        damping=0.01,
+        source=(
+            "DuPont data sheet, Zytel 101L (polyamide 66), dry as moulded at 23 C: density, tensile modulus, "
+            "Poisson's ratio, yield strain 4.5 %. Conditioned at 50 % humidity it is about half as stiff. Damping "
+            "is an estimate (loss factor about 0.02 dry)."
+        ),
+    ),
+    Material(
+        name="nylon-titan",
+        density=1140.0,
+        youngs_modulus=4.56e9,
+        poisson_ratio=0.41,
+        yield_strain=0.045,
+        damping=0.01,
+        source=(
+            "Young's modulus of the worked example of Austin et al. (Titan), sec. III-E: a bar 1 cm long and 1 mm "
+            "thick has 3.58e5 N/m. All other figures as in the preset 'nylon'."
+        ),
+    ),
+    Material(
+        name="pla",
+        density=1240.0,
+        youngs_modulus=3.6e9,
+        poisson_ratio=0.36,
+        yield_strain=0.0167,
+        damping=0.01,
+        source=(
+            "NatureWorks data sheet, Ingeo 4043D: specific gravity 1.24, tensile modulus 3.6 GPa, tensile yield "
+            "strength 60 MPa, which gives the yield strain 60 MPa / 3.6 GPa. Poisson's ratio and damping (loss "
+            "factor about 0.02) are estimates; printed parts are softer and weaker across the layers."
+        ),
+    ),
+    Material(
+        name="steel",
+        density=7850.0,
+        youngs_modulus=210e9,
+        poisson_ratio=0.3,
+        yield_strain=0.00112,
+        damping=0.0005,
+        source=(
+            "Structural steel S235. EN 1993-1-1, 3.2.6: E = 210 GPa, nu = 0.3; yield strength 235 MPa, which "
+            "gives the yield strain 235 MPa / 210 GPa; nominal density 7850 kg/m^3. Damping is the order of "
+            "magnitude of the loss factor of unjointed steel, 1e-3, halved."
+        ),
+    ),
+)
+"""All presets."""
+
+_BY_KEY = {_key(preset.name): preset for preset in PRESETS}

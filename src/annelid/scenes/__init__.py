@@ -1,0 +1,1 @@
+"""Ready robots and worlds, one file each: `annelid run NAME`."""

@@ -1,0 +1,53 @@
+"""A lattice dropped on a plane (Austin et al., sec. IV-A)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from annelid import springs
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.scenes.scene import parameter
+
+
+@dataclass(frozen=True)
+class Bounce:
+    """A cube of masses falls, bounces and comes to rest."""
+
+    name: ClassVar[str] = "bounce"
+    duration: ClassVar[float] = 3.0
+
+    masses: int = parameter(12, "Masses along an edge of the cube", range=(3, 40))
+    height: float = parameter(1.0, "Height of the fall", unit="m", range=(0.1, 5.0))
+    tilt: float = parameter(0.4, "Angle by which the cube is turned before it falls", unit="rad", range=(0.0, 1.5))
+    damping: float = parameter(5.0, "Dashpot of a spring", unit="N s/m", range=(0.0, 30.0))
+    restitution: float = parameter(0.6, "Restitution of the ground", range=(0.0, 1.0), live=True)
+    friction: float = parameter(0.5, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
+
+    def ground(self) -> springs.Plane:
+        """The plane below."""
+        return springs.Plane(restitution=self.restitution, static_friction=self.friction)
+
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
+        """The cube in the air."""
+        body = springs.block((self.masses,) * 3, 0.1, damping=self.damping)
+        body = body.rotated((1.0, 1.0, 0.0), self.tilt)
+        body = body.moved((0.0, 0.0, self.height - body.bounds()[0][2]))
+        return springs.simulation(body, obstacles=[self.ground()], device=device, threads=threads)
+
+    def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
+        """Change the ground while it falls."""
+        model = simulation.solver.model
+        model.set_world(replace(model.world, obstacles=[replace(self, **{name: value}).ground()]))
+
+    def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
+        """Where it is, and what is left of its energy."""
+        summary = simulation.solver.summary(simulation.state)
+        model = simulation.solver.model
+        fallen = float(model.body.masses.sum()) * 9.81 * self.height
+        return [
+            Measurement("center-height", float(summary.center_of_mass[2]), "m"),
+            Measurement("kinetic-energy", summary.kinetic, "J"),
+            Measurement("kinetic-share-of-fall", summary.kinetic / fallen),
+        ]

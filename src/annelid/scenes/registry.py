@@ -1,0 +1,32 @@
+"""The list of scenes. Scenes are imported only when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from annelid.core.errors import UnknownName
+from annelid.scenes.scene import Scene
+
+_SCENES = {
+    "worm": ("annelid.scenes.worm", "Worm"),
+    "bounce": ("annelid.scenes.bounce", "Bounce"),
+}
+
+
+def scene_names() -> list[str]:
+    """Names of all scenes."""
+    return sorted(_SCENES)
+
+
+def scene_class(name: str) -> type[Scene]:
+    """The class of a scene by its name."""
+    if name not in _SCENES:
+        raise UnknownName("scene", name, _SCENES)
+    module, attribute = _SCENES[name]
+    found: type[Scene] = getattr(import_module(module), attribute)
+    return found
+
+
+def scenes() -> dict[str, type[Scene]]:
+    """All scenes by name."""
+    return {name: scene_class(name) for name in scene_names()}

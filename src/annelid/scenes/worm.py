@@ -1,0 +1,67 @@
+"""A soft worm that crawls by a travelling wave of expansion (Austin et al., sec. IV-B)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from annelid import springs
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.scenes.scene import parameter
+
+
+@dataclass(frozen=True)
+class Worm:
+    """A block of masses whose springs expand and contract in turn, on a level plane with equal friction in all directions."""
+
+    name: ClassVar[str] = "worm"
+    duration: ClassVar[float] = 10.0
+
+    amplitude: float = parameter(0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3))
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0))
+    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0))
+    direction: Literal["forward", "backward"] = parameter("forward", "Where the wave travels")
+    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
+    gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), live=True)
+    segments: int = parameter(16, "Masses along the body", range=(8, 64))
+    wave: Literal["smooth", "titan"] = parameter("smooth", "A smooth wave, or that of the paper as printed")
+
+    def body(self) -> springs.Body:
+        """The worm lying along x."""
+        body = springs.block((self.segments, 5, 5), 0.1, damping=20.0)
+        length = body.bounds()[1][0]
+        distance = body.distance_along((1.0 if self.direction == "forward" else -1.0, 0.0, 0.0))
+        if self.wave == "titan":
+            return body.actuate(springs.titan_wave(self.amplitude, offset=distance))
+        speed = self.wavelength * length * self.frequency
+        return body.actuate(springs.wave(self.amplitude, self.frequency, distance / speed))
+
+    def ground(self) -> springs.Plane:
+        """The plane that it crawls on."""
+        return springs.Plane(static_friction=self.friction)
+
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
+        """The worm at rest on the plane."""
+        gravity = (0.0, 0.0, -self.gravity)
+        return springs.simulation(
+            self.body(), obstacles=[self.ground()], gravity=gravity, device=device, threads=threads
+        )
+
+    def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
+        """Change friction or gravity while it crawls."""
+        changed = replace(self, **{name: value})
+        model = simulation.solver.model
+        model.set_world(replace(model.world, obstacles=[changed.ground()], gravity=(0.0, 0.0, -changed.gravity)))
+
+    def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
+        """How far it came."""
+        body = simulation.solver.model.body
+        moved = simulation.solver.summary(simulation.state).center_of_mass - body.center_of_mass
+        length = float(body.bounds()[1][0] - body.bounds()[0][0])
+        return [
+            Measurement("distance", float(moved[0]), "m"),
+            Measurement("distance-in-body-lengths", float(moved[0]) / length),
+            Measurement("sideways", float(moved[1]), "m"),
+            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.time_step), "m/s"),
+        ]

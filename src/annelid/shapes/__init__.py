@@ -1,0 +1,22 @@
+"""Shapes: primitives, triangle meshes, and signed distances, exact or baked on a grid."""
+
+from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
+from annelid.shapes.query import MeshDistance
+from annelid.shapes.sdf import SignedDistanceGrid
+from annelid.shapes.sdf_kernels import SdfGrid, sdf_sample
+from annelid.shapes.shape import Shape
+
+__all__ = [
+    "Box",
+    "Capsule",
+    "Cylinder",
+    "MeshDistance",
+    "SdfGrid",
+    "Shape",
+    "SignedDistanceGrid",
+    "Sphere",
+    "TriangleMesh",
+    "beam",
+    "sdf_sample",
+]

@@ -1,0 +1,225 @@
+"""A triangle mesh as a shape: checked arrays, closedness, files, transforms. Repair and distances are next door."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
+from annelid.shapes.query import MeshDistance
+from annelid.shapes.repair import merge, repaired
+from annelid.shapes.shape import Floats, Indices, Shape, as_axis, as_vector, require_positive
+from annelid.shapes.topology import Edges, edges_of, signed_volumes
+
+_SHOWN_EDGES = 3
+_LARGEST = 1e30
+"""No coordinate may be larger [m], so that volumes stay finite."""
+_FLATTEST = 1e-12
+"""A closed mesh of less than this fraction of its diagonal cubed has no inside that single precision could find."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TriangleMesh(Shape):
+    """A surface of triangles. A closed one is a solid; an inside-out one is turned on construction.
+
+    Attributes:
+        vertices: Positions [m], float64 of shape [n, 3], read-only.
+        triangles: Vertex indices, counter-clockwise seen from outside, int32 of shape [m, 3], read-only.
+    """
+
+    vertices: Floats
+    triangles: Indices
+
+    def __post_init__(self) -> None:
+        vertices, triangles = _checked_vertices(self.vertices), _checked_triangles(self.triangles, len(self.vertices))
+        if signed_volumes(vertices, triangles).sum() < 0.0 and not edges_of(triangles).balance.any():
+            triangles = np.ascontiguousarray(triangles[:, ::-1])
+        vertices.setflags(write=False)
+        triangles.setflags(write=False)
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "triangles", triangles)
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], *, scale: float = 1.0, repair: bool = False, max_bytes: int = MAX_BYTES
+    ) -> TriangleMesh:
+        """Read an STL, OBJ or PLY file. Vertices of equal coordinates are merged.
+
+        Args:
+            path: The file.
+            scale: Length of the file's unit [m]: 1e-3 for millimetres. The formats do not say which unit they use.
+            repair: Close the surface if need be, as `repaired` does.
+            max_bytes: Larger files are refused.
+        """
+        scale = require_positive("scale", scale)
+        vertices, triangles = read_triangles(path, max_bytes=max_bytes)
+        try:
+            mesh = cls(*merge(_checked_vertices(vertices) * scale, triangles))
+            return mesh.repaired() if repair else mesh
+        except InvalidMesh as error:
+            raise InvalidMesh(f"{os.fspath(path)}: {error}") from None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write an STL, OBJ or PLY file, whole or not at all; the suffix chooses. STL keeps single precision only."""
+        write_triangles(path, self.vertices, self.triangles)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest corner of the triangles [m]."""
+        used = self.vertices[np.unique(self.triangles)]
+        return used.min(axis=0), used.max(axis=0)
+
+    @property
+    def volume(self) -> float:
+        """Volume inside the closed surface [m^3]."""
+        self.require_closed()
+        return self._enclosed
+
+    @property
+    def area(self) -> float:
+        """Area of all triangles [m^2]."""
+        a, b, c = np.moveaxis(self.vertices[self.triangles], 1, 0)
+        return 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
+
+    def surface(self, resolution: int = 32) -> TriangleMesh:
+        """The mesh itself."""
+        return self
+
+    def signed_distance(self, points: ArrayLike, *, device: str = "cpu") -> Floats:
+        """Distance of each point to the surface [m], negative inside; points [n, 3], result [n]."""
+        return self.query(device).signed_distance(points)
+
+    def distance_and_gradient(self, points: ArrayLike, *, device: str = "cpu") -> tuple[Floats, Floats]:
+        """Signed distance [m], shape [n], and its gradient, shape [n, 3]: unit vectors that point outwards."""
+        return self.query(device).distance_and_gradient(points)
+
+    def query(self, device: str = "cpu") -> MeshDistance:
+        """The closed mesh on a device, ready for distance queries; built once a device."""
+        if device not in self._queries:
+            self.require_closed()
+            self._queries[device] = MeshDistance(self.vertices, self.triangles, device=device)
+        return self._queries[device]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the surface has an inside and an outside: each edge is run along as often as back."""
+        return not self._edges.balance.any()
+
+    def open_edges(self) -> NDArray[np.int64]:
+        """Edges with one triangle only, as pairs of vertex indices, shape [k, 2]."""
+        return self._edges.pairs[self._edges.open]
+
+    def require_closed(self) -> TriangleMesh:
+        """The mesh itself if it is closed and encloses a volume; else an InvalidMesh that says where it is not."""
+        if not self.is_closed:
+            remedy = "close it with mesh.repaired() or TriangleMesh.read(path, repair=True)"
+            raise InvalidMesh(f"the mesh is not closed: {self._defects()}; {remedy}.")
+        low, high = self.bounds()
+        if self._enclosed <= _FLATTEST * float(np.linalg.norm(high - low)) ** 3:
+            raise InvalidMesh(f"the mesh encloses no volume ({self._enclosed:.3g} m^3); give a solid, not a sheet.")
+        return self
+
+    def repaired(self) -> TriangleMesh:
+        """A closed mesh made of this one: welded, wound consistently, holes filled, shells turned outwards.
+
+        A hole is filled by a fan around the mean of its rim; a shell wholly inside another is taken as a cavity.
+        """
+        mesh = TriangleMesh(*repaired(self.vertices, self.triangles))
+        if not mesh.is_closed:
+            raise InvalidMesh(f"the mesh cannot be repaired: {mesh._defects()} remain; mend it in a modelling program.")
+        return mesh.require_closed()
+
+    def moved(self, offset: ArrayLike) -> TriangleMesh:
+        """A copy moved by an offset [m]."""
+        return TriangleMesh(self.vertices + as_vector("offset", offset), self.triangles)
+
+    def rotated(self, axis: str | ArrayLike, angle: float, *, about: ArrayLike = (0.0, 0.0, 0.0)) -> TriangleMesh:
+        """A copy turned by an angle [rad], right-handed, about an axis ('x', 'y', 'z', a vector) through a point."""
+        if not np.isfinite(angle):
+            raise InvalidValue(f"angle = {angle!r} cannot be used; give a finite number [rad].")
+        x, y, z = as_axis(axis)
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        rotation = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+        center = np.array(as_vector("about", about))
+        return TriangleMesh((self.vertices - center) @ rotation.T + center, self.triangles)
+
+    def scaled(self, factor: float | ArrayLike, *, about: ArrayLike = (0.0, 0.0, 0.0)) -> TriangleMesh:
+        """A copy scaled by one factor, or by one an axis, around a point [m]; a negative factor mirrors."""
+        factors = np.array(as_vector("factor", np.full(3, factor) if np.ndim(factor) == 0 else factor))
+        if not factors.all():
+            raise InvalidValue(f"factor = {factor!r} cannot be used; a factor of 0 would flatten the mesh.")
+        center = np.array(as_vector("about", about))
+        return TriangleMesh((self.vertices - center) * factors + center, self.triangles)
+
+    @cached_property
+    def _edges(self) -> Edges:
+        return edges_of(self.triangles)
+
+    @cached_property
+    def _enclosed(self) -> float:
+        return float(signed_volumes(self.vertices, self.triangles).sum())
+
+    @cached_property
+    def _queries(self) -> dict[str, MeshDistance]:
+        return {}
+
+    def _defects(self) -> str:
+        edges = self._edges
+        kinds = [
+            (edges.open, "open"),
+            (edges.crowded, "shared by more than two triangles"),
+            (edges.twisted, "between triangles that face opposite ways"),
+        ]
+        counts = [
+            f"{found.sum()} {'edge is' if found.sum() == 1 else 'edges are'} {what}"
+            for found, what in kinds
+            if found.any()
+        ]
+        bad = edges.pairs[edges.balance != 0]
+        ends = [" to ".join(_coordinates(self.vertices[i]) for i in pair) for pair in bad[:_SHOWN_EDGES]]
+        first = "it runs from" if len(bad) == 1 else "the first run from"
+        return f"{', '.join(counts)} ({first} {', '.join(ends)} m)"
+
+    def __repr__(self) -> str:
+        return f"TriangleMesh({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TriangleMesh, (self.vertices, self.triangles)  # what is cached lives on a device
+
+
+def _coordinates(point: Floats) -> str:
+    return "(" + ", ".join(f"{x:.6g}" for x in point) + ")"
+
+
+def _checked_vertices(vertices: ArrayLike) -> Floats:
+    try:
+        array = np.array(vertices, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InvalidMesh("the vertices must be numbers of shape [n, 3].")
+    usable = (np.abs(array) < _LARGEST).all(axis=1)
+    if not usable.all():
+        row = int(np.flatnonzero(~usable)[0])
+        bad = f"{(~usable).sum()} of {len(array)} vertices have coordinates that are not finite or above {_LARGEST:g} m"
+        raise InvalidMesh(f"{bad}; the first is vertex {row} at {_coordinates(array[row])}.")
+    return array
+
+
+def _checked_triangles(triangles: ArrayLike, size: int) -> Indices:
+    array = np.asarray(triangles)
+    if array.size == 0:
+        raise InvalidMesh("the mesh is empty; give at least one triangle.")
+    if array.ndim != 2 or array.shape[1] != 3 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidMesh(
+            f"the triangles must be integers of shape [m, 3], not {array.dtype} of shape {list(array.shape)}."
+        )
+    if array.min() < 0 or array.max() >= size:
+        row = int(np.flatnonzero(((array < 0) | (array >= size)).any(axis=1))[0])
+        raise InvalidMesh(f"triangle {row} is {array[row].tolist()}, but there are vertices 0 to {size - 1} only.")
+    return array.astype(np.int32)

@@ -1,0 +1,117 @@
+"""What every shape can do, and the checks of numbers that all shapes share."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from annelid.core.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from annelid.shapes.mesh import TriangleMesh
+
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32]
+Vector: TypeAlias = tuple[float, float, float]
+
+
+class Shape(ABC):
+    """A solid region of space with a closed surface."""
+
+    @abstractmethod
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest corner of the smallest box with sides along the axes [m], two arrays of shape [3]."""
+
+    @abstractmethod
+    def signed_distance(self, points: ArrayLike) -> Floats:
+        """Distance of each point to the surface [m], negative inside; points of shape [n, 3], result of shape [n]."""
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume [m^3]."""
+
+    @abstractmethod
+    def surface(self, resolution: int = 32) -> TriangleMesh:
+        """The surface as a closed mesh, normals outwards.
+
+        Args:
+            resolution: Segments of a full turn on curved surfaces; the vertices lie on the true surface.
+        """
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each point lies inside or on the surface; points of shape [n, 3] [m], result of shape [n]."""
+        return np.asarray(self.signed_distance(points) <= 0.0)
+
+
+def as_points(points: ArrayLike) -> Floats:
+    """The points as floats of shape [n, 3]; anything else, and numbers that are not finite, are refused."""
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"points must be numbers of shape [n, 3], not {type(points).__name__}.") from None
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InvalidValue(f"points must have the shape [n, 3], not {list(array.shape)}.")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise InvalidValue(f"point {row} is {array[row].tolist()}; every coordinate must be finite.")
+    return array
+
+
+def as_vector(name: str, value: ArrayLike) -> Vector:
+    """Three finite numbers as a tuple."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise InvalidValue(f"{name} = {value!r} cannot be used; give three finite numbers.")
+    x, y, z = array.tolist()
+    return x, y, z
+
+
+def as_axis(value: str | ArrayLike) -> Vector:
+    """A unit vector from 'x', 'y', 'z' or three numbers that are not all zero."""
+    if isinstance(value, str):
+        if value not in ("x", "y", "z"):
+            raise InvalidValue(f"axis = {value!r} cannot be used; give 'x', 'y', 'z' or three numbers.")
+        value = np.eye(3)["xyz".index(value)]
+    x, y, z = as_vector("axis", value)
+    length = math.hypot(x, y, z)
+    if length == 0.0:
+        raise InvalidValue(
+            "axis = (0, 0, 0) has no direction; give 'x', 'y', 'z' or three numbers that are not all zero."
+        )
+    return x / length, y / length, z / length
+
+
+def require_positive(name: str, value: float) -> float:
+    """The value as a float if it is finite and above 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0.0):
+        raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
+    return number
+
+
+def require_count(name: str, value: int, *, least: int, most: int) -> int:
+    """The value as an int if it is a whole number between the limits."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise InvalidValue(f"{name} = {value!r} cannot be used; give a whole number from {least} to {most}.")
+    return int(value)
+
+
+def frame(axis: Sequence[float]) -> Floats:
+    """A rotation matrix whose third column is the unit vector, shape [3, 3]; a permutation for a coordinate axis."""
+    along = np.asarray(axis, dtype=np.float64)
+    helper = np.eye(3)[(int(np.argmax(np.abs(along))) + 1) % 3]
+    first = helper - along * (helper @ along)
+    first /= np.linalg.norm(first)
+    return np.column_stack([first, np.cross(along, first), along])

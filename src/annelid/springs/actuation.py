@@ -1,0 +1,91 @@
+"""Actuation: functions of time that stretch the rest length of springs.
+
+A *signal* is a Warp function of time and of four numbers of the spring's own, which returns the factor on its rest length.
+The solver evaluates each distinct signal once a step, however many springs share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+
+
+@wp.func
+def sine_signal(time: Any, parameters: Any):
+    """1 + c sin(2 pi f (t - t0)), and 1 before t0. Parameters: amplitude c, frequency f [Hz], start t0 [s], unused."""
+    one = type(time)(1.0)
+    phase = parameters[1] * (time - parameters[2])
+    # Only the fraction of a cycle goes into the sine: phases grow with time, single precision does not.
+    angle = type(time)(6.283185307179586) * (phase - wp.floor(phase))
+    return wp.where(phase > type(time)(0.0), one + parameters[0] * wp.sin(angle), one)
+
+
+@wp.func
+def titan_signal(time: Any, parameters: Any):
+    """Titan's wave as printed (Austin et al., eq. 3 and 4). Parameters: c, omega [rad/s], offset t0 [s], period tp [s].
+
+    With omega = 20 and tp = 1 it jumps at the end of each period.
+    """
+    shifted = time - parameters[2]
+    local = shifted - parameters[3] * wp.floor(shifted / parameters[3])
+    return type(time)(1.0) + parameters[0] * wp.sin(parameters[1] * local)
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A function with its parameters.
+
+    Attributes:
+        function: Warp function `(time, parameters: 4-vector) -> factor`; write it with `wp.func` and types `Any` to serve
+            both precisions.
+        parameters: Up to four numbers; each may be a scalar or an array with one value a spring.
+    """
+
+    function: wp.Function
+    parameters: tuple[float | np.ndarray, ...]
+
+    def table(self, count: int) -> np.ndarray:
+        """The parameters of `count` springs, shape [count, 4]."""
+        if len(self.parameters) > 4:
+            raise InvalidValue(f"a signal has at most 4 parameters, not {len(self.parameters)}.")
+        table = np.zeros((count, 4))
+        for column, values in enumerate(self.parameters):
+            table[:, column] = values
+        if not np.isfinite(table).all():
+            raise InvalidValue("a signal's parameters must be finite numbers.")
+        return table
+
+
+def expand_contract(amplitude: float, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
+    """Expand by `amplitude` (a fraction of the rest length), then contract, `frequency` times a second [Hz]."""
+    return Signal(sine_signal, (amplitude, frequency, start))
+
+
+def contract_expand(amplitude: float, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
+    """Contract first, then expand."""
+    return Signal(sine_signal, (-amplitude, frequency, start))
+
+
+def wave(amplitude: float, frequency: float, delay: np.ndarray) -> Signal:
+    """A travelling wave: expand and contract, each spring starting after its own delay [s].
+
+    Args:
+        amplitude: Fraction of the rest length.
+        frequency: Cycles a second [Hz].
+        delay: Start of each spring [s]: its distance along the body divided by the speed of the wave.
+    """
+    return Signal(sine_signal, (amplitude, frequency, delay))
+
+
+def titan_wave(
+    amplitude: float = 0.2, omega: float = 20.0, period: float = 1.0, *, offset: float | np.ndarray
+) -> Signal:
+    """Titan's wave as printed; its offset is a distance in metres that is read as seconds (eq. 5)."""
+    if not period > 0.0:
+        raise InvalidValue(f"the period of a wave must be positive, not {period}.")
+    return Signal(titan_signal, (amplitude, omega, offset, period))

@@ -1,0 +1,319 @@
+"""A mass-spring body: arrays on the host that can be copied, moved, combined and changed before they are simulated."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+import numpy as np
+import warp as wp
+from scipy.spatial.transform import Rotation
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.springs.actuation import Signal
+
+Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
+"""Which masses: a function of positions [n, 3] -> bool [n], a mask or indices, the name of a group, or None for all."""
+
+FREE, ON_LINE, ON_PLANE = 0, 1, 2
+
+
+@dataclass(eq=False)
+class Body:
+    """Masses joined by springs.
+
+    Attributes:
+        positions: Positions [m], shape [n, 3].
+        masses: Masses [kg], shape [n].
+        springs: The two masses of each spring, shape [s, 2].
+        rest_lengths: Rest lengths [m], shape [s].
+        stiffness: Spring constants [N/m], shape [s].
+        damping: Dashpot of each spring [N s/m], shape [s].
+        diameters: Diameter of each spring seen as a round bar [m], 0 where it is none, shape [s].
+        spring_materials: Index of each spring's material in `materials`, shape [s].
+        materials: Names of the materials.
+        velocities: Velocities [m/s], shape [n, 3].
+        forces: Constant external forces [N], shape [n, 3].
+        fixed: Whether a mass keeps its velocity whatever acts on it, shape [n].
+        guides: FREE, ON_LINE or ON_PLANE for each mass, shape [n].
+        guide_axes: Direction of the line or normal of the plane, unit vectors, shape [n, 3].
+        volumes: Volume that each mass stands for [m³], 0 where unknown, shape [n].
+        triangles: The surface, for pictures: mass indices, outward, shape [t, 3].
+        groups: Named sets of masses.
+        signal_functions: Distinct actuation functions.
+        signal_kinds: For each spring 0 (passive) or 1 + index of its function, shape [s].
+        signal_parameters: The parameters of each spring's signal, shape [s, 4].
+    """
+
+    positions: np.ndarray
+    masses: np.ndarray
+    springs: np.ndarray
+    rest_lengths: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray = None  # type: ignore[assignment]
+    diameters: np.ndarray = None  # type: ignore[assignment]
+    spring_materials: np.ndarray = None  # type: ignore[assignment]
+    materials: tuple[str, ...] = ("default",)
+    velocities: np.ndarray = None  # type: ignore[assignment]
+    forces: np.ndarray = None  # type: ignore[assignment]
+    fixed: np.ndarray = None  # type: ignore[assignment]
+    guides: np.ndarray = None  # type: ignore[assignment]
+    guide_axes: np.ndarray = None  # type: ignore[assignment]
+    volumes: np.ndarray = None  # type: ignore[assignment]
+    triangles: np.ndarray = None  # type: ignore[assignment]
+    groups: dict[str, np.ndarray] = field(default_factory=dict)
+    signal_functions: tuple[wp.Function, ...] = ()
+    signal_kinds: np.ndarray = None  # type: ignore[assignment]
+    signal_parameters: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.positions = _array(self.positions, float, 3)
+        self.springs = _array(self.springs, np.int32, 2)
+        count, links = len(self.positions), len(self.springs)
+        shapes: dict[str, tuple[tuple[int, ...], type]] = {
+            "masses": ((count,), float),
+            "rest_lengths": ((links,), float),
+            "stiffness": ((links,), float),
+            "damping": ((links,), float),
+            "diameters": ((links,), float),
+            "spring_materials": ((links,), np.int16),
+            "velocities": ((count, 3), float),
+            "forces": ((count, 3), float),
+            "fixed": ((count,), bool),
+            "guides": ((count,), np.int8),
+            "guide_axes": ((count, 3), float),
+            "volumes": ((count,), float),
+            "signal_kinds": ((links,), np.int16),
+            "signal_parameters": ((links, 4), float),
+        }
+        for name, (shape, kind) in shapes.items():
+            setattr(self, name, _filled(name, getattr(self, name), shape, kind))
+        self.triangles = np.zeros((0, 3), np.int32) if self.triangles is None else _array(self.triangles, np.int32, 3)
+        self.validate()
+
+    @property
+    def mass_count(self) -> int:
+        """Number of masses."""
+        return len(self.positions)
+
+    @property
+    def spring_count(self) -> int:
+        """Number of springs."""
+        return len(self.springs)
+
+    @property
+    def center_of_mass(self) -> np.ndarray:
+        """Centre of mass [m], shape [3]."""
+        return self.masses @ self.positions / self.masses.sum()
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner [m], two arrays of shape [3]."""
+        return self.positions.min(axis=0), self.positions.max(axis=0)
+
+    def validate(self) -> None:
+        """Refuse values that cannot be simulated, naming the first one."""
+        _require("position", np.isfinite(self.positions).all(axis=1), self.positions, "finite")
+        _require("velocity", np.isfinite(self.velocities).all(axis=1), self.velocities, "finite")
+        _require("external force of mass", np.isfinite(self.forces).all(axis=1), self.forces, "finite")
+        _require(
+            "mass", np.isfinite(self.masses) & (self.masses > 0.0), self.masses, "positive (fix a mass to hold it)"
+        )
+        _require(
+            "stiffness of spring", np.isfinite(self.stiffness) & (self.stiffness >= 0.0), self.stiffness, "0 or more"
+        )
+        _require("damping of spring", np.isfinite(self.damping) & (self.damping >= 0.0), self.damping, "0 or more")
+        _require("diameter of spring", np.isfinite(self.diameters) & (self.diameters >= 0), self.diameters, "0 or more")
+        ends = self.springs
+        inside = ((ends >= 0) & (ends < self.mass_count)).all(axis=1)
+        _require("ends of spring", inside, ends, f"two of the {self.mass_count} masses")
+        _require("ends of spring", ends[:, 0] != ends[:, 1], ends, "two different masses")
+        good = np.isfinite(self.rest_lengths) & (self.rest_lengths > 0.0)
+        _require("rest length of spring", good, self.rest_lengths, "positive")
+
+    # --- copies that differ ---
+
+    def copy(self) -> Body:
+        """An independent copy."""
+        twin = copy.copy(self)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                setattr(twin, f.name, value.copy())
+        twin.groups = {name: indices.copy() for name, indices in self.groups.items()}
+        return twin
+
+    def moved(self, by: Sequence[float]) -> Body:
+        """A copy shifted by a vector [m]."""
+        twin = self.copy()
+        twin.positions = twin.positions + np.asarray(by, float)
+        return twin
+
+    def rotated(self, axis: Sequence[float], angle: float, *, about: Sequence[float] | None = None) -> Body:
+        """A copy turned around an axis by an angle [rad], about a point (the centre of mass by default)."""
+        unit = np.asarray(axis, float)
+        if not np.linalg.norm(unit) > 0.0:
+            raise InvalidValue(f"the axis of a rotation must not be {tuple(axis)}.")
+        turn = Rotation.from_rotvec(angle * unit / np.linalg.norm(unit))
+        center = self.center_of_mass if about is None else np.asarray(about, float)
+        twin = self.copy()
+        twin.positions = turn.apply(self.positions - center) + center
+        for name in ("velocities", "forces", "guide_axes"):
+            setattr(twin, name, turn.apply(getattr(self, name)))
+        return twin
+
+    def scaled(self, factor: float, *, about: Sequence[float] | None = None) -> Body:
+        """A copy of another size: lengths times `factor`, masses by its cube, stiffness and damping by `factor`."""
+        if not (np.isfinite(factor) and factor > 0.0):
+            raise InvalidValue(f"the scale factor must be positive, not {factor}.")
+        center = self.center_of_mass if about is None else np.asarray(about, float)
+        twin = self.copy()
+        twin.positions = center + factor * (self.positions - center)
+        twin.rest_lengths = factor * self.rest_lengths
+        twin.diameters = factor * self.diameters
+        twin.masses = factor**3 * self.masses
+        twin.volumes = factor**3 * self.volumes
+        twin.stiffness = factor * self.stiffness
+        twin.damping = factor * self.damping
+        return twin
+
+    def __add__(self, other: Body) -> Body:
+        return join([self, other])
+
+    def replicated(self, offsets: np.ndarray) -> Body:
+        """One body made of copies of this one, moved by each of the offsets [m], shape [m, 3]; groups are merged."""
+        offsets = _array(offsets, float, 3)
+        copies, count = len(offsets), self.mass_count
+        first = (np.arange(copies) * count).astype(np.int32)
+        twin = copy.copy(self)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                setattr(twin, f.name, np.tile(value, (copies,) + (1,) * (value.ndim - 1)))
+        twin.positions = (self.positions[None] + offsets[:, None]).reshape(-1, 3)
+        twin.springs = (self.springs[None] + first[:, None, None]).reshape(-1, 2)
+        twin.triangles = (self.triangles[None] + first[:, None, None]).reshape(-1, 3)
+        twin.groups = {name: (ids[None] + first[:, None]).ravel() for name, ids in self.groups.items()}
+        return twin
+
+    # --- groups and conditions ---
+
+    def indices(self, where: Where) -> np.ndarray:
+        """Indices of the masses that `where` names, shape [k]."""
+        if where is None:
+            return np.arange(self.mass_count)
+        if isinstance(where, str):
+            if where not in self.groups:
+                raise UnknownName("group", where, self.groups)
+            return self.groups[where]
+        chosen = np.asarray(where(self.positions) if callable(where) else where)
+        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+
+    def springs_of(self, where: Where) -> np.ndarray:
+        """Indices of the springs both of whose masses are meant, shape [k]."""
+        member = np.zeros(self.mass_count, bool)
+        member[self.indices(where)] = True
+        return np.flatnonzero(member[self.springs].all(axis=1))
+
+    def group(self, name: str, where: Where) -> Body:
+        """Give a set of masses a name."""
+        self.groups[name] = self.indices(where)
+        return self
+
+    def fix(self, where: Where = None) -> Body:
+        """Hold masses where they are, or at their velocity if they have one."""
+        self.fixed[self.indices(where)] = True
+        return self
+
+    def guide(self, where: Where, kind: Literal["line", "plane"], axis: Sequence[float]) -> Body:
+        """Let masses move only along a line (direction `axis`) or in a plane (normal `axis`) through where they are."""
+        if kind not in ("line", "plane"):
+            raise InvalidValue(f"a guide is a 'line' or a 'plane', not {kind!r}.")
+        unit = np.asarray(axis, float)
+        if not np.linalg.norm(unit) > 0.0:
+            raise InvalidValue(f"the axis of a guide must not be {tuple(axis)}.")
+        chosen = self.indices(where)
+        self.guides[chosen] = ON_LINE if kind == "line" else ON_PLANE
+        self.guide_axes[chosen] = unit / np.linalg.norm(unit)
+        return self
+
+    def push(self, where: Where, force: Sequence[float]) -> Body:
+        """Share an external force [N] equally among masses; it adds to what is there."""
+        chosen = self.indices(where)
+        if len(chosen) == 0:
+            raise InvalidValue("no mass is where the force should act.")
+        self.forces[chosen] += np.asarray(force, float) / len(chosen)
+        return self
+
+    def actuate(self, signal: Signal, springs: np.ndarray | None = None) -> Body:
+        """Let a signal set the rest length of springs (all by default, or those given by index)."""
+        chosen = np.arange(self.spring_count) if springs is None else np.asarray(springs)
+        if signal.function not in self.signal_functions:
+            self.signal_functions = (*self.signal_functions, signal.function)
+        self.signal_kinds[chosen] = 1 + self.signal_functions.index(signal.function)
+        self.signal_parameters[chosen] = signal.table(len(chosen))
+        return self
+
+    def distance_along(self, axis: Sequence[float]) -> np.ndarray:
+        """For each spring, the distance [m] of its nearer mass from the body's first point along an axis (Titan, eq. 5)."""
+        unit = np.asarray(axis, float) / np.linalg.norm(axis)
+        along = self.positions @ unit
+        return along[self.springs].min(axis=1) - along.min()
+
+
+def join(bodies: Iterable[Body]) -> Body:
+    """One body made of several, not attached to each other; groups of one name are merged."""
+    parts = list(bodies)
+    if not parts:
+        raise InvalidValue("there is no body to join.")
+    first = np.concatenate([[0], np.cumsum([part.mass_count for part in parts])])
+    functions = tuple(dict.fromkeys(f for part in parts for f in part.signal_functions))
+    names = tuple(dict.fromkeys(name for part in parts for name in part.materials))
+    whole = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Body) if f.name in _ARRAYS}
+    for name in ("springs", "triangles"):
+        whole[name] = np.concatenate([getattr(p, name) + n for p, n in zip(parts, first, strict=False)])
+    whole["spring_materials"] = np.concatenate([_renumbered(p.materials, names)[p.spring_materials] for p in parts])
+    kinds = [np.append(0, 1 + _renumbered(p.signal_functions, functions))[p.signal_kinds] for p in parts]
+    whole["signal_kinds"] = np.concatenate(kinds)
+    groups: dict[str, np.ndarray] = {}
+    for part, begin in zip(parts, first, strict=False):
+        for name, ids in part.groups.items():
+            groups[name] = np.concatenate([groups.get(name, np.zeros(0, np.int64)), ids + begin])
+    return Body(**whole, materials=names, signal_functions=functions, groups=groups)
+
+
+_ARRAYS = {
+    "positions", "masses", "springs", "rest_lengths", "stiffness", "damping", "diameters", "spring_materials", "velocities",
+    "forces", "fixed", "guides", "guide_axes", "volumes", "triangles", "signal_kinds", "signal_parameters",
+}  # fmt: skip
+
+
+def _renumbered(old: Sequence[object], new: Sequence[object]) -> np.ndarray:
+    return np.array([new.index(item) for item in old], np.int16)
+
+
+def _array(values: object, kind: type, width: int) -> np.ndarray:
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros((0, width), kind)
+    if array.ndim != 2 or array.shape[1] != width:
+        raise InvalidValue(f"expected an array of shape [n, {width}], not {list(array.shape)}.")
+    return array.astype(kind)
+
+
+def _filled(name: str, values: object, shape: tuple[int, ...], kind: type) -> np.ndarray:
+    """The values broadcast to the shape; zeros where none are given."""
+    if values is None:
+        return np.zeros(shape, kind)
+    try:
+        return np.array(np.broadcast_to(np.asarray(values), shape), kind)
+    except ValueError:
+        given = list(np.shape(values))  # type: ignore[arg-type]
+        raise InvalidValue(f"{name} has shape {given}, expected {list(shape)} or one value for all.") from None
+
+
+def _require(what: str, good: np.ndarray, values: np.ndarray, accepted: str) -> None:
+    if not good.all():
+        first = int(np.flatnonzero(~good)[0])
+        raise InvalidValue(f"{what} {first} is {np.round(values[first], 9)}: it must be {accepted}.")

@@ -1,0 +1,185 @@
+"""Bodies from shapes and materials: lattices in any solid, blocks by number of masses, trusses of bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.materials import Material, material
+from annelid.shapes import Box, Cylinder, Shape, Sphere
+from annelid.shapes import beam as beam_shape
+from annelid.shapes.lattice import Lattice
+from annelid.springs.body import Body
+from annelid.springs.stiffness import lattice_stiffness, round_area
+
+Part = Shape | Callable[[np.ndarray], np.ndarray]
+"""A part of a body: a shape, or a function of positions [n, 3] -> bool [n]."""
+
+MaterialLike = Material | str
+
+
+def block(
+    masses: tuple[int, int, int],
+    pitch: float = 0.1,
+    *,
+    mass: float = 0.1,
+    stiffness: float = 1.0e4,
+    damping: float = 0.0,
+) -> Body:
+    """A block of masses joined along edges, face and body diagonals, with the defaults of Cronos.
+
+    Args:
+        masses: Number of masses along x, y, z.
+        pitch: Distance of two masses [m].
+        mass: Mass of each [kg].
+        stiffness: Spring constant at a length of 1 m [N]; k = stiffness / length.
+        damping: Dashpot of each spring [N s/m].
+    """
+    lattice = Lattice.block(masses, pitch)
+    links, kinds = lattice.links
+    lengths = pitch * np.sqrt(kinds.astype(float))
+    return Body(
+        positions=lattice.nodes,
+        masses=mass,  # type: ignore[arg-type]
+        springs=links,
+        rest_lengths=lengths,
+        stiffness=stiffness / lengths,
+        damping=damping,  # type: ignore[arg-type]
+        volumes=lattice.node_sums(np.full(lattice.cells.shape, pitch**3)),
+        triangles=lattice.surface,
+    )
+
+
+def lattice(
+    shape: Shape,
+    pitch: float,
+    material: MaterialLike,
+    *,
+    inserts: Sequence[tuple[Part, MaterialLike]] = (),
+    mass: float | None = None,
+    damping_frequency: float | None = None,
+) -> Body:
+    """A solid as a cubic lattice whose bulk has the material's Young's modulus and density.
+
+    Args:
+        shape: Any solid: a primitive or a closed mesh.
+        pitch: Edge of a cell [m].
+        material: Material, or the name of one.
+        inserts: Parts of another material; later ones win.
+        mass: Total mass [kg] spread evenly over the masses; None takes density times volume.
+        damping_frequency: Frequency [Hz] at which springs damp with the material's damping ratio; None leaves them undamped.
+    """
+    grid = Lattice.fill(shape, pitch)
+    kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
+    which = _cell_materials(grid, [part for part, _ in inserts])
+    links, kinds = grid.links
+    modulus = np.array([m.youngs_modulus for m in kinds_of_matter])[which]
+    stiffness = np.choose(kinds - 1, [grid.link_means(k) for k in lattice_stiffness(modulus, pitch)])
+    volumes = grid.node_sums(np.full(grid.cells.shape, pitch**3))
+    density = np.array([m.density for m in kinds_of_matter])[which]
+    masses = grid.node_sums(density * pitch**3) if mass is None else np.full(grid.node_count, mass / grid.node_count)
+    return Body(
+        positions=grid.nodes,
+        masses=masses,
+        springs=links,
+        rest_lengths=pitch * np.sqrt(kinds.astype(float)),
+        stiffness=stiffness,
+        damping=_damping(grid, kinds, which, kinds_of_matter, pitch, damping_frequency),
+        spring_materials=_link_materials(grid, which, len(kinds_of_matter)),
+        materials=tuple(m.name for m in kinds_of_matter),
+        volumes=volumes,
+        triangles=grid.surface,
+    )
+
+
+def box(size: Sequence[float], pitch: float, material: MaterialLike, **options: object) -> Body:
+    """A box of that size [m], centred on the origin, as a `lattice`."""
+    return lattice(Box(tuple(size)), pitch, material, **options)  # type: ignore[arg-type]
+
+
+def beam(length: float, width: float, height: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+    """A beam along x from x = 0 [m], as a `lattice`."""
+    return lattice(beam_shape(length, width, height), pitch, material, **options)  # type: ignore[arg-type]
+
+
+def sphere(radius: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+    """A ball [m] centred on the origin, as a `lattice`."""
+    return lattice(Sphere(radius), pitch, material, **options)  # type: ignore[arg-type]
+
+
+def cylinder(radius: float, length: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+    """A cylinder [m] along z centred on the origin, as a `lattice`."""
+    return lattice(Cylinder(radius, length), pitch, material, **options)  # type: ignore[arg-type]
+
+
+def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter: float) -> Body:
+    """Round bars between points: k = E A / L each, and half of a bar's mass at each of its ends (Titan, sec. III-E).
+
+    Args:
+        points: Joints [m], shape [n, 3].
+        bars: The two joints of each bar, shape [m, 2].
+        material: Material of the bars.
+        diameter: Diameter of the bars [m].
+    """
+    if not (math.isfinite(diameter) and diameter > 0.0):
+        raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
+    points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), _material(material)
+    if bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):
+        raise InvalidValue(f"bars must join two of the {len(points)} points.")
+    lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
+    if not (lengths > 0.0).all():
+        raise InvalidValue(f"bar {int(np.flatnonzero(lengths <= 0.0)[0])} has no length: its two joints must differ.")
+    area = round_area(diameter)
+    half = matter.density * area * lengths / 2
+    return Body(
+        positions=points,
+        masses=np.bincount(bars.ravel(), np.repeat(half, 2), minlength=len(points)),
+        springs=bars,
+        rest_lengths=lengths,
+        stiffness=matter.youngs_modulus * area / lengths,
+        diameters=diameter,  # type: ignore[arg-type]
+        materials=(matter.name,),
+    )
+
+
+def _material(given: MaterialLike) -> Material:
+    return given if isinstance(given, Material) else material(given)
+
+
+def _cell_materials(grid: Lattice, parts: Sequence[Part]) -> np.ndarray:
+    """Index of the material of each cell, shape of the cells."""
+    which = np.zeros(grid.cells.shape, np.int16)
+    centers = grid.cell_centers.reshape(-1, 3) if parts else None
+    for index, part in enumerate(parts, start=1):
+        inside = part.contains(centers) if isinstance(part, Shape) else part(centers)  # type: ignore[arg-type]
+        which[np.asarray(inside, bool).reshape(grid.cells.shape)] = index
+    return which
+
+
+def _link_materials(grid: Lattice, which: np.ndarray, count: int) -> np.ndarray:
+    """The material that holds most of each link."""
+    if count == 1:
+        return np.zeros(len(grid.links[0]), np.int16)
+    shares = np.stack([grid.link_means((which == index).astype(float)) for index in range(count)])
+    return shares.argmax(axis=0).astype(np.int16)
+
+
+def _damping(
+    grid: Lattice,
+    kinds: np.ndarray,
+    which: np.ndarray,
+    matter: Sequence[Material],
+    pitch: float,
+    frequency: float | None,
+) -> np.ndarray:
+    """Dashpots proportional to stiffness: damping ratio = c ω / 2k at the given frequency."""
+    if frequency is None:
+        return np.zeros(len(kinds))
+    if not (math.isfinite(frequency) and frequency > 0.0):
+        raise InvalidValue(f"damping_frequency must be positive, not {frequency}.")
+    viscous = np.array([m.youngs_modulus * m.damping for m in matter])[which] / (math.pi * frequency)
+    floor = np.finfo(float).tiny  # a material without damping among damped ones
+    return np.choose(kinds - 1, [grid.link_means(c) for c in lattice_stiffness(np.maximum(viscous, floor), pitch)])

@@ -1,0 +1,159 @@
+"""The acceleration of one mass: everything that acts on it besides the sum over its springs."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import PLANE, Layout
+
+wp.set_module_options({"enable_backward": False})
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Warp functions of the user, each a tuple of functions that are all applied.
+
+    Attributes:
+        forces: `(time, index, position, velocity, mass) -> force [N]`.
+        constraints: `(time, index, position, velocity) -> velocity` that the mass may have.
+        surfaces: `(time, position) -> (unit normal, gap)`, touched with the contact constants of the obstacle beside it.
+    """
+
+    forces: tuple[wp.Function, ...] = ()
+    constraints: tuple[wp.Function, ...] = ()
+    surfaces: tuple[wp.Function, ...] = ()
+
+
+@functools.cache
+def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bool, plugins: Plugins) -> wp.Function:
+    """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
+
+    Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
+    stop a mass exactly, rather than overshoot.
+    """
+    real, vec3, Arrays, Obstacle = types.real, types.vec3, types.Arrays, types.Obstacle
+    touch = _touch(types)
+    user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
+    touch_surfaces = _all_surfaces(types, plugins.surfaces)
+
+    @wp.func
+    def acceleration(
+        i: int, time: real, horizon: real, model: Arrays, x: vec3, v: vec3, inverse_mass: real, spring_force: vec3
+    ) -> vec3:
+        parameters = model.parameters[0]
+        force = spring_force - v * (parameters.drag * wp.length(v))
+        if wp.static(pushed):
+            force += model.forces[i]
+        if wp.static(len(plugins.forces) > 0):
+            force += user_force(time, i, x, v, real(1.0) / inverse_mass)
+        a = force * inverse_mass + parameters.gravity - v * parameters.velocity_damping
+        if wp.static(touching):
+            for k in range(parameters.obstacle_count):
+                obstacle = model.obstacles[k]
+                normal = obstacle.place
+                gap = wp.dot(normal, x) - obstacle.size
+                if obstacle.kind != wp.static(PLANE):
+                    away = x - obstacle.place
+                    distance = wp.length(away)
+                    normal = away / wp.max(distance, real(1.0e-12))
+                    gap = distance - obstacle.size
+                if gap < real(0.0):
+                    a = touch(obstacle, normal, gap, v, inverse_mass, horizon, a)
+        if wp.static(len(plugins.surfaces) > 0):
+            a = touch_surfaces(parameters.obstacle_count, model, time, x, v, inverse_mass, horizon, a)
+        if wp.static(guided):
+            axis = model.guide_axes[i]
+            if model.guides[i] == 1:
+                a = axis * wp.dot(axis, a)
+            if model.guides[i] == 2:
+                a = a - axis * wp.dot(axis, a)
+        if wp.static(len(plugins.constraints) > 0):
+            a = (user_constraint(time, i, x, v + a * horizon) - v) / horizon
+        if inverse_mass == real(0.0):
+            a = vec3()
+        return a
+
+    return acceleration
+
+
+@functools.cache
+def _touch(types: Layout) -> wp.Function:
+    """Contact of one mass: a spring and a dashpot that never pull, and Coulomb friction."""
+    real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
+
+    @wp.func
+    def touch(surface: Obstacle, normal: vec3, gap: real, v: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
+        frequency = wp.sqrt(surface.stiffness * inverse_mass)
+        push = -gap * surface.stiffness * inverse_mass - real(2.0) * surface.damping_ratio * frequency * wp.dot(
+            normal, v
+        )
+        push = wp.max(push, real(0.0))
+        a = a + normal * push
+        next_v = v + a * horizon
+        slide = next_v - normal * wp.dot(normal, next_v)
+        speed = wp.length(slide)
+        hold = push * horizon
+        if speed <= surface.static_friction * hold:
+            a = a - slide / horizon
+        else:
+            a = a - slide * (surface.kinetic_friction * push / speed)
+        return a
+
+    return touch
+
+
+def _all_forces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
+    real, vec3 = types.real, types.vec3
+    if not functions:
+        return None
+    first, rest = functions[0], _all_forces(types, functions[1:])
+    if rest is None:
+        return first
+
+    @wp.func
+    def force(time: real, i: int, x: vec3, v: vec3, mass: real) -> vec3:
+        return first(time, i, x, v, mass) + rest(time, i, x, v, mass)
+
+    return force
+
+
+def _all_constraints(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
+    real, vec3 = types.real, types.vec3
+    if not functions:
+        return None
+    first, rest = functions[0], _all_constraints(types, functions[1:])
+    if rest is None:
+        return first
+
+    @wp.func
+    def constraint(time: real, i: int, x: vec3, v: vec3) -> vec3:
+        return rest(time, i, x, first(time, i, x, v))
+
+    return constraint
+
+
+def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
+    """Contact with each user surface; their contact constants follow those of the built-in obstacles."""
+    real, vec3, Arrays = types.real, types.vec3, types.Arrays
+    if not functions:
+        return None
+    touch = _touch(types)
+    first, others = functions[0], _all_surfaces(types, functions[1:])
+    more = others is not None
+    rest = others if more else first
+
+    @wp.func
+    def contact(
+        k: int, model: Arrays, time: real, x: vec3, v: vec3, inverse_mass: real, horizon: real, a: vec3
+    ) -> vec3:
+        surface = first(time, x)
+        if surface[3] < real(0.0):
+            normal = vec3(surface[0], surface[1], surface[2])
+            a = touch(model.obstacles[k], normal, surface[3], v, inverse_mass, horizon, a)
+        if wp.static(more):
+            a = rest(k + 1, model, time, x, v, inverse_mass, horizon, a)
+        return a
+
+    return contact

@@ -1,0 +1,215 @@
+"""The sum of spring forces on a mass, in the two forms that the devices like.
+
+Both walk the same rows in the same order. On CUDA one thread, or several lanes of a warp, sum the row of one mass. On the
+CPU a core sums four masses at a time in vector registers: in a lattice the four usually share one row, so that their
+neighbours lie side by side in memory.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+WIDTH = 4
+"""Masses that a CPU core sums at a time."""
+
+
+@functools.cache
+def lane_sum(vec3: Any, lanes: int) -> wp.Function:
+    """Sum of a vector over the lanes of a warp that share one mass; every lane gets it, in a fixed order."""
+    steps = "".join(
+        f"for (int c = 0; c < 3; ++c) v.c[c] += __shfl_xor_sync(0xffffffffu, v.c[c], {hop});\n"
+        for hop in (16, 8, 4, 2, 1)
+        if hop < lanes
+    )
+
+    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{steps}#endif\nreturn v;\n")
+    def total(v: vec3) -> vec3: ...
+
+    return total
+
+
+@functools.cache
+def vector_load(vec: Any, length: int, bits: int) -> wp.Function:
+    """Load of a 2- or 4-vector in as few memory instructions as the device has."""
+    scalar = "float" if bits == 32 else "double"
+    wide = f"{scalar}{length}" if length * bits <= 128 else ""
+    members = ", ".join(f"q.{c}" for c in "xyzw"[:length])
+    cuda = f"const {wide} q = (({wide}*)a.data)[i]; return wp::vec_t<{length}, {scalar}>({members});" if wide else ""
+    plain = f"return ((const wp::vec_t<{length}, {scalar}>*)a.data)[i];"
+
+    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{cuda or plain}\n#else\n{plain}\n#endif\n")
+    def load(a: wp.array(dtype=vec), i: int) -> vec: ...
+
+    return load
+
+
+@functools.cache
+def inverse_root(real: Any) -> wp.Function:
+    """1/sqrt(x): the hardware's own on CUDA in single precision, exact elsewhere."""
+    scalar = "float" if real is wp.float32 else "double"
+    cuda = "return rsqrtf(x);" if real is wp.float32 else "return rsqrt(x);"
+    cpu = f"return ({scalar})1 / {'__builtin_sqrtf' if real is wp.float32 else '__builtin_sqrt'}(x);"
+
+    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{cuda}\n#else\n{cpu}\n#endif\n")
+    def root(x: real) -> real: ...
+
+    return root
+
+
+@functools.cache
+def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp.Function:
+    """Spring force on mass i, summed by `lanes` threads of a warp (CUDA)."""
+    real, vec2, vec3, vec4, Arrays = types.real, types.vec2, types.vec3, types.vec4, types.Arrays
+    bits = 32 if real is wp.float32 else 64
+    load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
+    total = lane_sum(vec3, lanes)
+
+    @wp.func
+    def spring_force(
+        i: int,
+        lane: int,
+        model: Arrays,
+        factors: wp.array(dtype=real),
+        factor_base: int,
+        positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+    ):
+        own = load4(positions, i)
+        x = vec3(own[0], own[1], own[2])
+        v = vec3()
+        if wp.static(damped):
+            v = velocities[i]
+        row = model.rows[model.row_of[i]]
+        entry = row[0] + lane * model.stride
+        end = row[0] + row[1] * model.stride
+        force = vec3()
+        while entry < end:
+            j = i + model.offsets[entry]
+            near = load4(positions, j)
+            d = vec3(near[0], near[1], near[2]) - x
+            inverse = rsqrt(wp.max(wp.dot(d, d), real(1.0e-30)))
+            spring = load2(model.elastic, entry)
+            pull = spring[1]
+            if wp.static(actuated):
+                pull = pull * factors[factor_base + model.signals[entry]]
+            along = spring[0] - pull * inverse
+            if wp.static(damped):
+                along += model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
+            force += d * along
+            entry += wp.static(lanes) * model.stride
+        if wp.static(lanes > 1):
+            force = total(force)
+        return force
+
+    return spring_force
+
+
+@functools.cache
+def vector_gather(types: Layout, damped: bool, actuated: bool) -> wp.Function:
+    """Spring forces on the four masses of a group, written to `forces` (CPU)."""
+    real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
+    scalar = "float" if real is wp.float32 else "double"
+
+    @wp.func_native(_vector_source(scalar, damped, actuated))
+    def spring_forces(
+        group: int,
+        count: int,
+        row_of: wp.array(dtype=wp.int32),
+        rows: wp.array(dtype=wp.vec2i),
+        offsets: wp.array(dtype=wp.int32),
+        elastic: wp.array(dtype=vec2),
+        damping: wp.array(dtype=real),
+        signals: wp.array(dtype=wp.int32),
+        factors: wp.array(dtype=real),
+        factor_base: int,
+        positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+        forces: wp.array(dtype=vec3),
+    ): ...
+
+    return spring_forces
+
+
+def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
+    """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    law = f"""
+                lanes d2 = dx * dx + dy * dy + dz * dz;
+                d2 = d2 > tiny ? d2 : tiny;
+                const lanes inverse = 1 / __builtin_elementwise_sqrt(d2);
+                lanes along = k - {"kl * factor" if actuated else "kl"} * inverse;
+                {"along += c * (dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse);" if damped else ""}
+                fx += along * dx; fy += along * dy; fz += along * dz;"""
+    neighbours = f"""
+                lanes dx, dy, dz;
+                TRANSPOSE(dx, dy, dz, P + 4 * j0, P + 4 * j1, P + 4 * j2, P + 4 * j3)
+                dx -= x; dy -= y; dz -= z;
+                {"lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;" if damped else ""}"""
+    shared_constants = f"""
+                const lanes k = E[2 * e], kl = E[2 * e + 1];
+                {"const lanes c = damping.data[e];" if damped else ""}
+                {"const lanes factor = factors.data[factor_base + signals.data[e]];" if actuated else ""}"""
+    lane_constants = f"""
+                lanes k, kl{", c" if damped else ""}{", factor" if actuated else ""};
+                int j[4];
+                for (int l = 0; l < 4; ++l) {{
+                    // A lane whose row has ended repeats its last neighbour with no stiffness.
+                    const bool held = s < count_of[l];
+                    const int e = count_of[l] ? start[l] + (held ? s : count_of[l] - 1) : 0;
+                    j[l] = count_of[l] ? at[l] + offsets.data[e] : at[l];
+                    k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
+                    {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
+                    {"factor[l] = factors.data[factor_base + signals.data[e]];" if actuated else ""}
+                }}
+                const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
+    return f"""
+#if !defined(__CUDA_ARCH__)
+    typedef {scalar} lanes __attribute__((ext_vector_type(4)));
+    #define MIX __builtin_shufflevector
+    #define TRANSPOSE(X, Y, Z, A, B, C, D) {{ lanes a, b, c_, d; \\
+        __builtin_memcpy(&a, A, sizeof(lanes)); __builtin_memcpy(&b, B, sizeof(lanes)); \\
+        __builtin_memcpy(&c_, C, sizeof(lanes)); __builtin_memcpy(&d, D, sizeof(lanes)); \\
+        const lanes ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c_, d, 0, 4, 1, 5); \\
+        X = MIX(ab, cd, 0, 1, 4, 5); Y = MIX(ab, cd, 2, 3, 6, 7); \\
+        Z = MIX(MIX(a, b, 2, 6, 2, 6), MIX(c_, d, 2, 6, 2, 6), 0, 1, 4, 5); }}
+    #define VELOCITIES(X, Y, Z) {{ const int at_[4] = {{j0, j1, j2, j3}}; \\
+        for (int l = 0; l < 4; ++l) {{ const {scalar}* q = V + 3 * at_[l]; X[l] = q[0]; Y[l] = q[1]; Z[l] = q[2]; }} }}
+    const {scalar}* P = (const {scalar}*)positions.data;
+    const {scalar}* V = (const {scalar}*)velocities.data;
+    const {scalar}* E = (const {scalar}*)elastic.data;
+    const lanes tiny = ({scalar})1e-30;
+    int at[4], start[4], count_of[4], longest = 0;
+    bool shared = true;
+    for (int l = 0; l < 4; ++l) {{
+        at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
+        const int row = row_of.data[at[l]];
+        start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
+        longest = count_of[l] > longest ? count_of[l] : longest;
+        shared = shared && at[l] == at[0] + l && start[l] == start[0];
+    }}
+    lanes x, y, z, fx = 0, fy = 0, fz = 0;
+    TRANSPOSE(x, y, z, P + 4 * at[0], P + 4 * at[1], P + 4 * at[2], P + 4 * at[3])
+    {"lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }" if damped else ""}
+    if (shared) {{
+        for (int e = start[0]; e < start[0] + longest; ++e) {{
+                const int j0 = at[0] + offsets.data[e], j1 = j0 + 1, j2 = j0 + 2, j3 = j0 + 3;
+                {neighbours}{shared_constants}{law}
+        }}
+    }} else {{
+        for (int s = 0; s < longest; ++s) {{
+                {lane_constants}{neighbours}{law}
+        }}
+    }}
+    for (int l = 0; l < 4 && 4 * group + l < count; ++l) {{
+        {scalar}* f = ({scalar}*)forces.data + 3 * (4 * group + l);
+        f[0] = fx[l]; f[1] = fy[l]; f[2] = fz[l];
+    }}
+    #undef MIX
+    #undef TRANSPOSE
+    #undef VELOCITIES
+#endif
+"""

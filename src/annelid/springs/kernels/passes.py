@@ -1,0 +1,125 @@
+"""Integrators, each as a sequence of passes over the masses.
+
+A pass evaluates the acceleration of every mass at one set of positions and velocities (`at`) and writes another (`out`), so
+that masses may be visited in any order. `base` is the state at the beginning of the step.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+PASSES: dict[str, tuple[str, ...]] = {
+    "euler": ("euler",),
+    "symplectic": ("symplectic",),
+    "verlet": ("drift", "kick"),
+    "rk4": ("rk1", "rk2", "rk3", "rk4"),
+}
+"""Names of the integrators and their passes, in order."""
+
+GATHERLESS = ("drift",)
+"""Passes that need no forces."""
+
+_TIME_SHIFT = {"rk2": 0.5, "rk3": 0.5, "rk4": 1.0, "kick": 1.0}
+
+
+def time_shift(kind: str) -> float:
+    """When a pass evaluates its forces, in steps after the beginning of the step."""
+    return _TIME_SHIFT.get(kind, 0.0)
+
+
+@functools.cache
+def buffers_of(kind: str) -> tuple[str, str, str, str]:
+    """Where a pass reads positions and velocities and where it writes them: "base", "out" or the stages "p" and "q"."""
+    return {
+        "drift": ("base", "base", "out", "p"),
+        "kick": ("out", "p", "out", "out"),
+        "rk1": ("base", "base", "p", "p"),
+        "rk2": ("p", "p", "q", "q"),
+        "rk3": ("q", "q", "p", "p"),
+        "rk4": ("p", "p", "out", "out"),
+    }.get(kind, ("base", "base", "out", "out"))
+
+
+@functools.cache
+def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
+    """What one pass does with mass i once the force of its springs is known."""
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    drift, kick = kind == "drift", kind == "kick"
+    stage = int(kind[2]) if kind.startswith("rk") else 0
+    ahead = {1: 0.5, 2: 0.5, 3: 1.0}.get(stage, 0.0)  # how far the next stage looks into the step
+    weight = {1: 1.0, 2: 2.0, 3: 2.0}.get(stage, 0.0)
+    shift = time_shift(kind)
+    final = kind in ("euler", "symplectic", "kick", "rk4")
+
+    @wp.func
+    def update(
+        i: int,
+        step: wp.int64,
+        model: Arrays,
+        work: Work,
+        spring_force: vec3,
+        x_base: wp.array(dtype=vec4),
+        v_base: wp.array(dtype=vec3),
+        x_at: wp.array(dtype=vec4),
+        v_at: wp.array(dtype=vec3),
+        x_out: wp.array(dtype=vec4),
+        v_out: wp.array(dtype=vec3),
+    ):
+        step_time = model.parameters[0].time_step
+        dt = real(step_time)
+        here = x_at[i]
+        x = vec3(here[0], here[1], here[2])
+        v = v_at[i]
+        v_new = v
+        if wp.static(drift):  # positions for the next forces, and a guess of the velocity for those that depend on it
+            a_old = work.sum_v[i]
+            x = x + (v + a_old * (dt * real(0.5))) * dt
+            v_new = v + a_old * dt
+            x_out[i] = vec4(x[0], x[1], x[2], here[3])
+        else:
+            time = real((wp.float64(step) + wp.float64(wp.static(shift))) * step_time)
+            horizon = dt
+            v_eval = v
+            if wp.static(kick):
+                horizon = dt * real(0.5)
+                v_eval = v_base[i] + work.sum_v[i] * horizon
+            a = acceleration(i, time, horizon, model, x, v_eval, here[3], spring_force)
+            if wp.static(kind == "euler"):
+                x = x + v * dt
+                v_new = v + a * dt
+            if wp.static(kind == "symplectic"):
+                v_new = v + a * dt
+                x = x + v_new * dt
+            if wp.static(kick):
+                v_new = v_eval + a * horizon
+                work.sum_v[i] = a
+            if wp.static(stage > 0):
+                base = x_base[i]
+                origin = vec3(base[0], base[1], base[2])
+                speed = v_base[i]
+                if wp.static(stage == 1):
+                    work.sum_x[i] = v
+                    work.sum_v[i] = a
+                if wp.static(stage == 2 or stage == 3):
+                    work.sum_x[i] = work.sum_x[i] + v * real(wp.static(weight))
+                    work.sum_v[i] = work.sum_v[i] + a * real(wp.static(weight))
+                if wp.static(stage < 4):
+                    x = origin + v * (dt * real(wp.static(ahead)))
+                    v_new = speed + a * (dt * real(wp.static(ahead)))
+                else:
+                    x = origin + (work.sum_x[i] + v) * (dt / real(6.0))
+                    v_new = speed + (work.sum_v[i] + a) * (dt / real(6.0))
+            if wp.static(not kick):
+                x_out[i] = vec4(x[0], x[1], x[2], here[3])
+        v_out[i] = v_new
+        if wp.static(final):
+            if not wp.isfinite(v_new[0] + v_new[1] + v_new[2]):
+                if work.trouble[0] < wp.int64(0):
+                    work.trouble[0] = step + wp.int64(1)
+
+    return update

@@ -1,0 +1,287 @@
+"""Kernels for one combination of features, compiled only when a model needs them.
+
+A plain lattice pays for nothing that it does not use: damping, actuation, contacts, constraints and the user's own functions
+are compiled in or left out.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+
+from annelid.core.launch import team_barrier, team_range
+from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
+from annelid.springs.kernels.gather import WIDTH, thread_gather, vector_gather
+from annelid.springs.kernels.layout import layout
+from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
+
+wp.set_module_options({"enable_backward": False})
+
+
+@dataclass(frozen=True)
+class Features:
+    """What a model needs of its kernels; equal features share compiled code."""
+
+    real: Any = wp.float32
+    integrator: str = "symplectic"
+    damped: bool = False
+    pushed: bool = False
+    guided: bool = False
+    touching: bool = False
+    signals: tuple[wp.Function, ...] = ()
+    plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
+
+    @property
+    def actuated(self) -> bool:
+        """Whether rest lengths change with time."""
+        return bool(self.signals)
+
+    @property
+    def signal_rows_per_step(self) -> int:
+        """How finely signals are sampled: forces at half steps need a row between two steps."""
+        return 2 if self.integrator == "rk4" else 1
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """Passes of the integrator."""
+        return PASSES[self.integrator]
+
+
+@functools.cache
+def signal_value(functions: tuple[wp.Function, ...]) -> wp.Function:
+    """The factor on a rest length: 1 for kind 0, else that of the function of this kind."""
+    if not functions:
+
+        @wp.func
+        def passive(kind: int, time: wp.float64, parameters: wp.vec4d) -> wp.float64:
+            return wp.float64(1.0)
+
+        return passive
+    last, number, others = functions[-1], len(functions), signal_value(functions[:-1])
+
+    @wp.func
+    def value(kind: int, time: wp.float64, parameters: wp.vec4d) -> wp.float64:
+        result = others(kind, time, parameters)
+        if kind == wp.static(number):
+            result = last(time, parameters)
+        return result
+
+    return value
+
+
+@functools.cache
+def signal_kernel(features: Features) -> wp.Kernel:
+    """Evaluate every signal for every moment of a batch of steps (CUDA)."""
+    types, evaluate, per_step = layout(features.real), signal_value(features.signals), features.signal_rows_per_step
+    real, Arrays, Work = types.real, types.Arrays, types.Work
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def signals(model: Arrays, work: Work):
+        row, signal = wp.tid()
+        steps = wp.float64(work.clock[0]) + wp.float64(row) / wp.float64(wp.static(per_step))
+        time = steps * model.parameters[0].time_step
+        factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
+        work.factors[row * model.signal_count + signal] = real(factor)
+
+    return signals
+
+
+@functools.cache
+def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
+    """One pass over all masses, `lanes` threads a mass (CUDA)."""
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    gather = thread_gather(types, features.damped, features.actuated, lanes)
+    update = mass_update(types, kind, _acceleration(features))
+    needs_forces = kind not in GATHERLESS
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    def pass_over_masses(
+        model: Arrays,
+        work: Work,
+        step: int,
+        factor_row: int,
+        x_base: wp.array(dtype=vec4),
+        v_base: wp.array(dtype=vec3),
+        x_at: wp.array(dtype=vec4),
+        v_at: wp.array(dtype=vec3),
+        x_out: wp.array(dtype=vec4),
+        v_out: wp.array(dtype=vec3),
+    ):
+        thread = wp.tid()
+        i = thread // wp.static(lanes)
+        lane = thread - i * wp.static(lanes)
+        mass = wp.min(i, model.mass_count - 1)  # lanes beyond the last mass still take part in the warp's sum
+        force = vec3()
+        if wp.static(needs_forces):
+            force = gather(mass, lane, model, work.factors, factor_row * model.signal_count, x_at, v_at)
+        if lane == 0 and i < model.mass_count:
+            now = work.clock[0] + wp.int64(step)
+            update(i, now, model, work, force, x_base, v_base, x_at, v_at, x_out, v_out)
+
+    return pass_over_masses
+
+
+@wp.kernel(enable_backward=False)
+def advance_clock(steps: int, clock_out: wp.array(dtype=wp.int64)):
+    """Count the steps of a batch that is done."""
+    clock_out[0] = clock_out[0] + wp.int64(steps)
+
+
+@functools.cache
+def team_kernel(features: Features) -> wp.Kernel:
+    """Many steps by a team of CPU threads, which meet after each pass."""
+    types = layout(features.real)
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    evaluate, per_step = signal_value(features.signals), features.signal_rows_per_step
+    one_step = _SEQUENCES[len(features.passes)](features)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def run_team(
+        rank: int,
+        size: int,
+        counter: wp.array(dtype=wp.int32),
+        steps: int,
+        model: Arrays,
+        work: Work,
+        xa: wp.array(dtype=vec4),
+        va: wp.array(dtype=vec3),
+        xb: wp.array(dtype=vec4),
+        vb: wp.array(dtype=vec3),
+    ):
+        share = team_range(rank, size, (model.mass_count + wp.static(WIDTH - 1)) // wp.static(WIDTH), 8)
+        ticket = int(0)
+        begin = work.clock[0]
+        if wp.static(features.actuated):
+            rows = steps * wp.static(per_step) + 1
+            mine = team_range(rank, size, rows * model.signal_count, 64)
+            for item in range(mine[0], mine[1]):
+                row = item // model.signal_count
+                signal = item - row * model.signal_count
+                moment = wp.float64(begin) + wp.float64(row) / wp.float64(wp.static(per_step))
+                time = moment * model.parameters[0].time_step
+                factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
+                work.factors[item] = real(factor)
+            ticket += 1
+            team_barrier(counter, size, ticket)
+        for step in range(steps):
+            if step % 2 == 0:
+                ticket = one_step(size, counter, ticket, share, begin, step, model, work, xa, va, xb, vb)
+            else:
+                ticket = one_step(size, counter, ticket, share, begin, step, model, work, xb, vb, xa, va)
+
+    return run_team
+
+
+def _acceleration(features: Features) -> wp.Function:
+    return mass_acceleration(
+        layout(features.real),
+        pushed=features.pushed,
+        guided=features.guided,
+        touching=features.touching,
+        plugins=features.plugins,
+    )
+
+
+def _sweep(features: Features, kind: str) -> wp.Function:
+    """One pass of a team member over its groups of masses."""
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    gather = vector_gather(types, features.damped, features.actuated)
+    update = mass_update(types, kind, _acceleration(features))
+    needs_forces = kind not in GATHERLESS
+    per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
+
+    @wp.func
+    def sweep(
+        share: wp.vec2i,
+        begin: wp.int64,
+        step: int,
+        model: Arrays,
+        work: Work,
+        x_base: wp.array(dtype=vec4),
+        v_base: wp.array(dtype=vec3),
+        x_at: wp.array(dtype=vec4),
+        v_at: wp.array(dtype=vec3),
+        x_out: wp.array(dtype=vec4),
+        v_out: wp.array(dtype=vec3),
+    ):
+        factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count
+        for group in range(share[0], share[1]):
+            if wp.static(needs_forces):
+                gather(
+                    group, model.mass_count, model.row_of, model.rows, model.offsets, model.elastic, model.damping,
+                    model.signals, work.factors, factor_base, x_at, v_at, work.forces,
+                )  # fmt: skip
+            first = group * wp.static(WIDTH)
+            for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
+                now = begin + wp.int64(step)
+                update(i, now, model, work, work.forces[i], x_base, v_base, x_at, v_at, x_out, v_out)
+
+    return sweep
+
+
+def _one_pass(features: Features) -> wp.Function:
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    only = _sweep(features, features.passes[0])
+
+    @wp.func
+    def one_step(
+        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        model: Arrays, work: Work,
+        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
+        team_barrier(counter, size, ticket + 1)
+        return ticket + 1
+
+    return one_step
+
+
+def _two_passes(features: Features) -> wp.Function:
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    drift, kick = (_sweep(features, kind) for kind in features.passes)
+
+    @wp.func
+    def one_step(
+        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        model: Arrays, work: Work,
+        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
+        team_barrier(counter, size, ticket + 1)
+        kick(share, begin, step, model, work, x, v, x_out, work.v_p, x_out, v_out)
+        team_barrier(counter, size, ticket + 2)
+        return ticket + 2
+
+    return one_step
+
+
+def _four_passes(features: Features) -> wp.Function:
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    first, second, third, fourth = (_sweep(features, kind) for kind in features.passes)
+
+    @wp.func
+    def one_step(
+        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        model: Arrays, work: Work,
+        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
+        team_barrier(counter, size, ticket + 1)
+        second(share, begin, step, model, work, x, v, work.x_p, work.v_p, work.x_q, work.v_q)
+        team_barrier(counter, size, ticket + 2)
+        third(share, begin, step, model, work, x, v, work.x_q, work.v_q, work.x_p, work.v_p)
+        team_barrier(counter, size, ticket + 3)
+        fourth(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
+        team_barrier(counter, size, ticket + 4)
+        return ticket + 4
+
+    return one_step
+
+
+_SEQUENCES = {1: _one_pass, 2: _two_passes, 4: _four_passes}

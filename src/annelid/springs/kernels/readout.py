@@ -1,0 +1,180 @@
+"""Kernels that look at a state without changing it: fields per mass, values per spring, totals of the whole."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import layout
+from annelid.springs.kernels.program import Features
+
+wp.set_module_options({"enable_backward": False})
+
+SLOTS = 1024
+"""Partial sums of `totals_kernel`; their number and order are fixed, so that sums are the same on every run."""
+
+Totals = wp.types.vector(length=13, dtype=wp.float64)
+"""Mass, mass times position (3), momentum (3), angular momentum about the origin (3), elastic, kinetic, gravitational."""
+
+
+@functools.cache
+def fields_kernel(features: Features) -> wp.Kernel:
+    """Mean strain, von Mises stress of the virial and mean actuation of the springs around each mass."""
+    types = layout(features.real)
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    actuated = features.actuated
+    mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def fields(
+        model: Arrays,
+        work: Work,
+        volumes: wp.array(dtype=wp.float32),
+        positions: wp.array(dtype=vec4),
+        strain_out: wp.array(dtype=wp.float32),
+        stress_out: wp.array(dtype=wp.float32),
+        actuation_out: wp.array(dtype=wp.float32),
+    ):
+        i = wp.tid()
+        own = positions[i]
+        x = vec3(own[0], own[1], own[2])
+        row = model.rows[model.row_of[i]]
+        strain = real(0.0)
+        actuation = real(0.0)
+        virial = mat33()
+        for s in range(row[1]):
+            entry = row[0] + s * model.stride
+            near = positions[i + model.offsets[entry]]
+            d = vec3(near[0], near[1], near[2]) - x
+            length = wp.max(wp.length(d), real(1.0e-15))
+            spring = model.elastic[entry]
+            factor = real(1.0)
+            if wp.static(actuated):
+                factor = work.factors[model.signals[entry]]
+            rest = factor * spring[1] / wp.max(spring[0], real(1.0e-30))
+            strain += length / wp.max(rest, real(1.0e-30)) - real(1.0)
+            actuation += factor - real(1.0)
+            virial += wp.outer(d, d) * ((spring[0] - factor * spring[1] / length) * real(0.5))
+        count = real(wp.max(row[1], 1))
+        pressure = (virial[0, 0] + virial[1, 1] + virial[2, 2]) / real(3.0)
+        squares = real(0.0)
+        for a in range(3):
+            for b in range(3):
+                part = virial[a, b]
+                if a == b:
+                    part = part - pressure
+                squares += part * part
+        strain_out[i] = wp.float32(strain / count)
+        actuation_out[i] = wp.float32(actuation / count)
+        stress_out[i] = wp.float32(wp.sqrt(squares * real(1.5))) / wp.max(volumes[i], 1.0e-30)
+
+    return fields
+
+
+@functools.cache
+def totals_kernel(features: Features) -> wp.Kernel:
+    """Mass, first moment, momentum, angular momentum and energies, summed in double precision into `SLOTS` parts."""
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    actuated = features.actuated
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def totals(
+        model: Arrays,
+        work: Work,
+        masses: wp.array(dtype=wp.float64),
+        positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+        totals_out: wp.array(dtype=Totals),
+    ):
+        slot = wp.tid()
+        sums = Totals()
+        gravity = model.parameters[0].gravity
+        i = slot
+        while i < model.mass_count:
+            own = positions[i]
+            speed = velocities[i]
+            m = masses[i]
+            x = wp.vec3d(wp.float64(own[0]), wp.float64(own[1]), wp.float64(own[2]))
+            v = wp.vec3d(wp.float64(speed[0]), wp.float64(speed[1]), wp.float64(speed[2]))
+            g = wp.vec3d(wp.float64(gravity[0]), wp.float64(gravity[1]), wp.float64(gravity[2]))
+            spin = wp.cross(x, v)
+            sums[0] = sums[0] + m
+            for c in range(3):
+                sums[1 + c] = sums[1 + c] + m * x[c]
+                sums[4 + c] = sums[4 + c] + m * v[c]
+                sums[7 + c] = sums[7 + c] + m * spin[c]
+            row = model.rows[model.row_of[i]]
+            elastic = wp.float64(0.0)
+            for s in range(row[1]):
+                entry = row[0] + s * model.stride
+                near = positions[i + model.offsets[entry]]
+                d = wp.vec3d(wp.float64(near[0]), wp.float64(near[1]), wp.float64(near[2])) - x
+                spring = model.elastic[entry]
+                pull = wp.float64(spring[1])
+                if wp.static(actuated):
+                    pull = pull * wp.float64(work.factors[model.signals[entry]])
+                k = wp.max(wp.float64(spring[0]), wp.float64(1.0e-300))
+                stretch = wp.length(d) - pull / k
+                elastic += wp.float64(0.25) * k * stretch * stretch  # half of ½ k s²: the other mass has the rest
+            sums[10] = sums[10] + elastic
+            sums[11] = sums[11] + wp.float64(0.5) * m * wp.dot(v, v)
+            sums[12] = sums[12] - m * wp.dot(g, x)
+            i += wp.static(SLOTS)
+        totals_out[slot] = sums
+
+    return totals
+
+
+@functools.cache
+def pick_kernel(vec4: Any) -> wp.Kernel:
+    """Positions of chosen masses in single precision."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def pick(chosen: wp.array(dtype=wp.int32), positions: wp.array(dtype=vec4), points_out: wp.array(dtype=wp.vec3)):
+        i = wp.tid()
+        p = positions[chosen[i]]
+        points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
+
+    return pick
+
+
+@wp.kernel(enable_backward=False)
+def pick_values(
+    chosen: wp.array(dtype=wp.int32), values: wp.array(dtype=wp.float32), values_out: wp.array(dtype=wp.float32)
+):
+    """Values of chosen masses."""
+    i = wp.tid()
+    values_out[i] = values[chosen[i]]
+
+
+@functools.cache
+def speed_kernel(vec3: Any) -> wp.Kernel:
+    """Speed of every mass."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def speed(velocities: wp.array(dtype=vec3), speed_out: wp.array(dtype=wp.float32)):
+        i = wp.tid()
+        speed_out[i] = wp.float32(wp.length(velocities[i]))
+
+    return speed
+
+
+@functools.cache
+def spring_strain_kernel(vec4: Any) -> wp.Kernel:
+    """Strain of every spring against its passive rest length."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def strain(
+        springs: wp.array(dtype=wp.vec2i),
+        rest_lengths: wp.array(dtype=wp.float32),
+        positions: wp.array(dtype=vec4),
+        strain_out: wp.array(dtype=wp.float32),
+    ):
+        s = wp.tid()
+        pair = springs[s]
+        d = positions[pair[1]] - positions[pair[0]]
+        squared = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        strain_out[s] = wp.float32(wp.sqrt(squared)) / rest_lengths[s] - 1.0
+
+    return strain

@@ -1,0 +1,276 @@
+"""A body compiled for a device: rows of springs, constants and obstacles as Warp arrays, and the kernels that it needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.springs.body import FREE, Body
+from annelid.springs.kernels.dynamics import Plugins
+from annelid.springs.kernels.layout import BALL, PLANE, Layout, layout
+from annelid.springs.kernels.passes import PASSES
+from annelid.springs.kernels.program import Features
+from annelid.springs.obstacles import Ball, Contact, Plane, Surface
+from annelid.springs.rows import Rows, compile_rows
+
+PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What surrounds a body and how it is integrated.
+
+    Attributes:
+        dt: Time step [s].
+        integrator: "euler" (forward), "symplectic", "verlet" or "rk4".
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²].
+        velocity_damping: Rate at which velocities decay [1/s].
+        drag: Force on a mass per squared speed [kg/m].
+        obstacles: Planes, balls and the user's surfaces.
+        forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
+        constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
+    """
+
+    dt: float = 1.0e-4
+    integrator: str = "symplectic"
+    precision: str = "float32"
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    velocity_damping: float = 0.0
+    drag: float = 0.0
+    obstacles: Sequence[Contact] = ()
+    forces: Sequence[wp.Function] = ()
+    constraints: Sequence[wp.Function] = ()
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.dt) and self.dt > 0.0):
+            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {self.dt}.")
+        if self.integrator not in PASSES:
+            raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
+        if self.precision not in PRECISIONS:
+            raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
+        for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
+            if not (np.isfinite(value) and value >= 0.0):
+                raise InvalidValue(f"{name} must not be negative, not {value}.")
+        if len(self.gravity) != 3 or not np.isfinite(self.gravity).all():
+            raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
+
+
+class Model:
+    """A body in a world, ready for the kernels.
+
+    Args:
+        body: The body; many separate bodies joined into one cost nothing extra.
+        world: Surroundings and integration.
+        device: Warp device.
+    """
+
+    def __init__(self, body: Body, world: World, device: wp.Device) -> None:
+        if body.mass_count == 0:
+            raise InvalidValue("the body has no masses.")
+        body.validate()
+        self.body, self.world, self.device = body, world, device
+        self.features = _features(body, world)
+        self.types: Layout = layout(self.features.real)
+        self.lanes = _lanes(body.mass_count) if device.is_cuda else 1
+        self._signal_of, kinds, parameters = _signals(body)
+        self.rows = self._compile_rows()
+        self.arrays = self._upload(kinds, parameters)
+
+    @property
+    def mass_count(self) -> int:
+        """Number of masses."""
+        return self.body.mass_count
+
+    @property
+    def spring_count(self) -> int:
+        """Number of springs."""
+        return self.body.spring_count
+
+    @property
+    def signal_count(self) -> int:
+        """Number of distinct signals, the passive one included."""
+        return int(self.arrays.signal_count)
+
+    @property
+    def numpy_real(self) -> type:
+        """NumPy type of the chosen precision."""
+        return np.float32 if self.features.real is wp.float32 else np.float64
+
+    @property
+    def layout_name(self) -> str:
+        """The memory layout in words, for tables."""
+        order = "interleaved" if self.rows.stride > 1 else "row-major"
+        return f"{len(self.rows.examples)} rows {order}, {self.lanes} lane(s)"
+
+    def bytes_per_spring(self) -> float:
+        """Memory that must move in a step and spring: state read and written once, each distinct row once."""
+        real = np.dtype(self.numpy_real).itemsize
+        state = self.mass_count * (2 * 7 * real + 4)
+        rows = len(self.rows.offsets) * (4 + 2 * real)
+        return (state + rows) / max(self.spring_count, 1)
+
+    def stable_step(self) -> float:
+        """Longest stable time step [s] of the central-difference integrators, from a bound of the highest frequency.
+
+        A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared frequency
+        is at most 2 max λ(Aᵢ)/mᵢ. Contact springs and dashpots are added to it.
+        """
+        body = self.body
+        free = ~body.fixed
+        if not free.any():
+            return float("inf")
+        stiff = self._row_eigenvalues(body.stiffness)[self.rows.row_of] * 2 / body.masses
+        dash = self._row_eigenvalues(body.damping)[self.rows.row_of] * 2 / body.masses + self.world.velocity_damping
+        for contact in self.world.obstacles:
+            stiff = stiff + contact.stiffness / body.masses
+            dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
+        squared, decay = float(stiff[free].max()), float(dash[free].max())
+        if squared == 0.0:
+            return 2.0 / decay if decay > 0.0 else float("inf")
+        limit = 8.0 if self.world.integrator == "rk4" else 4.0  # (ω dt)² at the edge of stability
+        return (-decay + np.sqrt(decay**2 + limit * squared)) / squared
+
+    def fingerprint(self) -> str:
+        """A hash of topology and constants: states can be exchanged between models that agree in it."""
+        digest = hashlib.blake2b(digest_size=16)
+        body = self.body
+        digest.update(f"{self.world.integrator} {self.world.precision} {self.mass_count} {self.spring_count}".encode())
+        for array in (body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def set_world(self, world: World) -> None:
+        """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
+        if _features(self.body, world) != self.features or len(world.obstacles) != len(self.world.obstacles):
+            raise InvalidValue("integrator, precision and number of obstacles cannot change while a simulation runs.")
+        self.world = world
+        self.arrays.parameters.assign(self._parameters())
+        if world.obstacles:
+            self.arrays.obstacles.assign(self._obstacles())
+
+    def _compile_rows(self) -> Rows:
+        body, real = self.body, self.numpy_real
+        constants = [
+            body.stiffness.astype(real),
+            (body.stiffness * body.rest_lengths).astype(real),
+            *([body.damping.astype(real)] if self.features.damped else []),
+            *([self._signal_of] if self.features.actuated else []),
+        ]
+        return compile_rows(
+            body.mass_count, body.springs, constants, interleaved=self.device.is_cuda and self.lanes <= 2
+        )
+
+    def _row_eigenvalues(self, spring_values: np.ndarray) -> np.ndarray:
+        """Largest eigenvalue of Σ value n⊗n over the springs of each row, taken at the row's example, shape [r]."""
+        rows = self.rows
+        which = np.repeat(np.arange(len(rows.examples)), rows.extents[:, 1])
+        within = np.arange(len(which)) - np.repeat(
+            np.cumsum(rows.extents[:, 1]) - rows.extents[:, 1], rows.extents[:, 1]
+        )
+        entry = rows.extents[which, 0] + within * rows.stride
+        mass = rows.examples[which]
+        direction = self.body.positions[mass + rows.offsets[entry]] - self.body.positions[mass]
+        direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-300)
+        weight = spring_values[rows.springs[entry]]
+        sums = np.zeros((len(rows.examples), 3, 3))
+        for i in range(3):
+            for j in range(3):
+                products = weight * direction[:, i] * direction[:, j]
+                sums[:, i, j] = np.bincount(which, products, minlength=len(sums))
+        return np.linalg.eigvalsh(sums)[:, -1]
+
+    def _upload(self, signal_kinds: np.ndarray, signal_parameters: np.ndarray) -> Any:
+        body, rows, types, real = self.body, self.rows, self.types, self.numpy_real
+        elastic = np.stack([body.stiffness, body.stiffness * body.rest_lengths], axis=1)
+        arrays = types.Arrays()
+        arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, rows.stride, len(signal_kinds)
+        arrays.row_of = self._array(rows.row_of, wp.int32)
+        arrays.rows = self._array(rows.extents, wp.vec2i)
+        arrays.offsets = self._array(rows.offsets, wp.int32)
+        arrays.elastic = self._array(rows.entries(elastic, real), types.vec2)
+        arrays.damping = self._array(rows.entries(body.damping, real) if self.features.damped else [], types.real)
+        arrays.signals = self._array(
+            rows.entries(self._signal_of, np.int32) if self.features.actuated else [], wp.int32
+        )
+        arrays.signal_kinds = self._array(signal_kinds, wp.int32)
+        arrays.signal_parameters = self._array(signal_parameters, wp.vec4d)
+        arrays.forces = self._array(body.forces if self.features.pushed else [], types.vec3)
+        arrays.guides = self._array(body.guides if self.features.guided else [], wp.int32)
+        arrays.guide_axes = self._array(body.guide_axes if self.features.guided else [], types.vec3)
+        arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
+        arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
+        return arrays
+
+    def _array(self, values: Any, dtype: Any) -> wp.array:
+        values = np.asarray(values)
+        if len(values) == 0:
+            return wp.empty(0, dtype=dtype, device=self.device)
+        return wp.array(values, dtype=dtype, device=self.device)
+
+    def _parameters(self) -> list[Any]:
+        parameters, world = self.types.Parameters(), self.world
+        parameters.time_step = world.dt
+        parameters.gravity = self.types.vec3(*world.gravity)
+        parameters.velocity_damping = world.velocity_damping
+        parameters.drag = world.drag
+        parameters.obstacle_count = sum(not isinstance(o, Surface) for o in world.obstacles)
+        return [parameters]
+
+    def _obstacles(self) -> list[Any]:
+        """Planes and balls first, then the user's surfaces, whose place the kernels count from there."""
+        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
+        return [self._obstacle(contact) for contact in ordered]
+
+    def _obstacle(self, contact: Contact) -> Any:
+        obstacle = self.types.Obstacle()
+        if isinstance(contact, Plane):
+            obstacle.kind, obstacle.place = PLANE, self.types.vec3(*contact.unit_normal)
+            obstacle.size = float(np.dot(contact.unit_normal, contact.point))
+        elif isinstance(contact, Ball):
+            obstacle.kind, obstacle.place, obstacle.size = BALL, self.types.vec3(*contact.center), contact.radius
+        elif not isinstance(contact, Surface):
+            raise InvalidValue(f"an obstacle must be a Plane, a Ball or a Surface, not {type(contact).__name__}.")
+        obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
+        obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
+        return obstacle
+
+
+def _features(body: Body, world: World) -> Features:
+    surfaces = tuple(o.function for o in world.obstacles if isinstance(o, Surface))
+    return Features(
+        real=PRECISIONS[world.precision],
+        integrator=world.integrator,
+        damped=bool((body.damping > 0.0).any()),
+        pushed=bool((body.forces != 0.0).any()),
+        guided=bool((body.guides != FREE).any()),
+        touching=len(world.obstacles) > len(surfaces),
+        signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
+        plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
+    )
+
+
+def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct signals: the signal of each spring, and kind and parameters of each signal; signal 0 is passive."""
+    active = np.flatnonzero(body.signal_kinds > 0)
+    signal_of = np.zeros(body.spring_count, np.int32)
+    table = np.column_stack([body.signal_kinds[active], body.signal_parameters[active]])
+    # Rounded, because equal distances along a body differ in the last bits when they come from different masses.
+    distinct, inverse = np.unique(np.round(table, 9), axis=0, return_inverse=True)
+    signal_of[active] = 1 + inverse.ravel()
+    kinds = np.concatenate([[0], distinct[:, 0]]).astype(np.int32)
+    return signal_of, kinds, np.concatenate([np.zeros((1, 4)), distinct[:, 1:]])
+
+
+def _lanes(mass_count: int) -> int:
+    """Threads that share a mass on CUDA: small bodies are bound by latency and want many (measured on an H200)."""
+    for limit, lanes in ((12_000, 16), (40_000, 8), (80_000, 4), (250_000, 2)):
+        if mass_count < limit:
+            return lanes
+    return 1

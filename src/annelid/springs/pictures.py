@@ -1,0 +1,110 @@
+"""Snapshots of a mass-spring state: its surface, masses, springs, obstacles and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import UnknownName
+from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
+from annelid.springs.model import Model
+from annelid.springs.obstacles import Ball
+from annelid.springs.obstacles import Plane as Ground
+from annelid.springs.readout import Readout
+
+_UNITS = {"strain": "", "stress": "Pa", "actuation": "", "speed": "m/s", "material": ""}
+
+
+class Painter:
+    """Makes snapshots of one model.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.readout = model, Readout(model)
+        body = model.body
+        skin, self._triangles = np.unique(body.triangles, return_inverse=True)
+        self._triangles = self._triangles.reshape(-1, 3).astype(np.int32)
+        self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
+        self._all = self.readout.device_array(np.arange(body.mass_count, dtype=np.int32), wp.int32)
+        self._segments = body.springs
+        self._radius = 0.15 * float(np.median(body.rest_lengths)) if body.spring_count else 0.01
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that can be asked for."""
+        body = self.model.body
+        extra = ("stress",) if (body.volumes > 0.0).all() else ()
+        extra += ("actuation",) if self.model.features.actuated else ()
+        extra += ("material",) if len(body.materials) > 1 else ()
+        return ("strain", "speed", *extra)
+
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
+        """What `look` asks for."""
+        if look.field is not None and look.field not in self.fields:
+            raise UnknownName("field", look.field, self.fields)
+        values = self.readout.mass_field(state, look.field) if look.field else None
+        parts: list[Any] = list(self._obstacles())
+        if look.surface and self._skin is not None:
+            parts.append(self._surface(state, look, values))
+        if look.spheres or (look.surface and self._skin is None and not look.lines):
+            fields = self._field(look, values)
+            parts.append(
+                Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
+            )
+        if look.lines:
+            parts.append(self._lines(state, look))
+        step = int(state.clock.numpy()[0])
+        return Snapshot(step * self.model.world.dt, step, tuple(parts), self._numbers(state))
+
+    def _surface(self, state: Any, look: Look, values: wp.array | None) -> Mesh:
+        assert self._skin is not None
+        vertices = self._host(self.readout.points(state, self._skin), look)
+        chosen = None if values is None else self.readout.values(self._skin, values)
+        return Mesh("body", vertices, self._triangles, self._field(look, chosen))
+
+    def _lines(self, state: Any, look: Look) -> Lines:
+        points = self._host(self.readout.points(state, self._all), look)
+        fields = {}
+        if look.field == "strain":
+            fields = {"strain": Field(self._host(self.readout.spring_strains(state), look))}
+        if look.field == "material":
+            fields = {
+                "material": Field(self.model.body.spring_materials.astype(float), labels=self.model.body.materials)
+            }
+        return Lines("springs", points, self._segments, fields)
+
+    def _field(self, look: Look, values: wp.array | None) -> dict[str, Field]:
+        if values is None or look.field is None:
+            return {}
+        labels = self.model.body.materials if look.field == "material" else ()
+        return {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
+
+    def _obstacles(self) -> list[Any]:
+        planes: list[Any] = []
+        for number, obstacle in enumerate(self.model.world.obstacles):
+            if isinstance(obstacle, Ground):
+                planes.append(Plane(f"plane-{number}", obstacle.point, obstacle.unit_normal))
+            elif isinstance(obstacle, Ball):
+                planes.append(Spheres(f"ball-{number}", np.array([obstacle.center]), obstacle.radius))
+        return planes
+
+    def _numbers(self, state: Any) -> dict[str, Number]:
+        summary = self.readout.summary(state)
+        x, y, z = summary.center_of_mass
+        return {
+            "center-x": Number(float(x), "m"),
+            "center-y": Number(float(y), "m"),
+            "center-z": Number(float(z), "m"),
+            "elastic-energy": Number(summary.elastic, "J"),
+            "kinetic-energy": Number(summary.kinetic, "J"),
+            "gravitational-energy": Number(summary.gravitational, "J"),
+        }
+
+    @staticmethod
+    def _host(values: wp.array, look: Look) -> Any:
+        return values.numpy() if look.host else values

@@ -1,0 +1,135 @@
+"""What a state tells: energies, momenta and fields, computed where the state lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.springs.kernels.program import signal_kernel
+from annelid.springs.kernels.readout import SLOTS, Totals, fields_kernel, pick_kernel, pick_values, speed_kernel
+from annelid.springs.kernels.readout import spring_strain_kernel as spring_strain
+from annelid.springs.kernels.readout import totals_kernel
+from annelid.springs.model import Model
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Totals of a body.
+
+    Attributes:
+        center_of_mass: [m], shape [3].
+        momentum: [kg m/s], shape [3].
+        angular_momentum: About the origin [kg m²/s], shape [3].
+        elastic: Energy of the springs [J].
+        kinetic: Energy of motion [J].
+        gravitational: Potential energy, zero at the origin [J].
+    """
+
+    center_of_mass: np.ndarray
+    momentum: np.ndarray
+    angular_momentum: np.ndarray
+    elastic: float
+    kinetic: float
+    gravitational: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the energies [J]."""
+        return self.elastic + self.kinetic + self.gravitational
+
+
+class Readout:
+    """Reads states of one model.
+
+    Args:
+        model: The model.
+        work: Scratch arrays of the readout's own, for the signals at the moment that is read.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.device = model, model.device
+        self._work = model.types.Work()
+        features = model.features
+        self._work.factors = wp.zeros(
+            model.signal_count if features.actuated else 0, dtype=features.real, device=self.device
+        )
+        self._masses = wp.array(model.body.masses, dtype=wp.float64, device=self.device)
+        self._slots = wp.zeros(SLOTS, dtype=Totals, device=self.device)
+        self._scalars: dict[str, wp.array] = {}
+
+    def summary(self, state: Any) -> Summary:
+        """Totals of the whole body."""
+        self._signals(state)
+        arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
+        wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
+        sums = self._slots.numpy().sum(axis=0)
+        return Summary(sums[1:4] / sums[0], sums[4:7], sums[7:10], float(sums[10]), float(sums[11]), float(sums[12]))
+
+    def mass_field(self, state: Any, name: str) -> wp.array:
+        """A scalar per mass: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
+        if name == "material":
+            return self._cached("material", lambda: self.device_array(self._material_of_masses(), wp.float32))
+        out = {key: self._scalar(key) for key in ("strain", "stress", "actuation", "speed")}
+        if name == "speed":
+            kernel = speed_kernel(self.model.types.vec3)
+            wp.launch(kernel, self.model.mass_count, [state.velocities], [out["speed"]], device=self.device)
+            return out["speed"]
+        self._signals(state)
+        volumes = self._cached("volumes", lambda: self.device_array(self.model.body.volumes, wp.float32))
+        inputs = [self.model.arrays, self._work, volumes, state.positions]
+        outputs = [out["strain"], out["stress"], out["actuation"]]
+        wp.launch(fields_kernel(self.model.features), self.model.mass_count, inputs, outputs, device=self.device)
+        return out[name]
+
+    def spring_strains(self, state: Any) -> wp.array:
+        """Strain of every spring against its passive rest length."""
+        body, count = self.model.body, self.model.spring_count
+        springs = self._cached("springs", lambda: self.device_array(body.springs, wp.vec2i))
+        lengths = self._cached("rest_lengths", lambda: self.device_array(body.rest_lengths, wp.float32))
+        out = self._cached("spring_strains", lambda: wp.zeros(count, dtype=wp.float32, device=self.device))
+        wp.launch(
+            spring_strain(self.model.types.vec4), count, [springs, lengths, state.positions], [out], device=self.device
+        )
+        return out
+
+    def points(self, state: Any, chosen: wp.array) -> wp.array:
+        """Positions of chosen masses [m] in single precision."""
+        out = wp.empty(len(chosen), dtype=wp.vec3, device=self.device)
+        wp.launch(pick_kernel(self.model.types.vec4), len(chosen), [chosen, state.positions], [out], device=self.device)
+        return out
+
+    def values(self, chosen: wp.array, values: wp.array) -> wp.array:
+        """Values of chosen masses."""
+        out = wp.empty(len(chosen), dtype=wp.float32, device=self.device)
+        wp.launch(pick_values, len(chosen), [chosen, values], [out], device=self.device)
+        return out
+
+    def device_array(self, values: np.ndarray, dtype: Any) -> wp.array:
+        """An array on the model's device."""
+        return wp.array(values, dtype=dtype, device=self.device)
+
+    def _signals(self, state: Any) -> None:
+        if self.model.features.actuated:
+            self._work.clock = state.clock
+            inputs = [self.model.arrays, self._work]
+            wp.launch(signal_kernel(self.model.features), (1, self.model.signal_count), inputs, device=self.device)
+
+    def _material_of_masses(self) -> np.ndarray:
+        """The most frequent material among the springs of each mass."""
+        body = self.model.body
+        votes = np.zeros((len(body.materials), body.mass_count))
+        for index in range(len(body.materials)):
+            ends = body.springs[body.spring_materials == index].ravel()
+            votes[index] = np.bincount(ends, minlength=body.mass_count)
+        return votes.argmax(axis=0)
+
+    def _scalar(self, name: str) -> wp.array:
+        return self._cached(name, lambda: wp.zeros(self.model.mass_count, dtype=wp.float32, device=self.device))
+
+    def _cached(self, name: str, make: Any) -> wp.array:
+        if name not in self._scalars:
+            self._scalars[name] = make()
+        return self._scalars[name]

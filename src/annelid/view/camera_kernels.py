@@ -1,0 +1,289 @@
+"""Ray casting in Warp: what a ray meets, what shadows a point, and depth images. No light, no colour.
+
+A ray is `origin + t * direction`. Camera rays have a direction whose component along the optical axis is one, so that the
+`t` of a hit is its depth. Kernels take one row of `Eye` a camera, so many cameras and many worlds share one launch.
+"""
+
+# mypy: ignore-errors
+# Warp compiles this module; its annotations mean nothing to a Python type checker.
+from __future__ import annotations
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+NOTHING = wp.constant(0)
+MESH = wp.constant(1)
+SPHERE = wp.constant(2)
+LINE = wp.constant(3)
+PLANE = wp.constant(4)
+
+ABSENT = wp.constant(-2)
+"""Root of a world that has no geometry of a kind; -1 means the whole tree."""
+
+
+@wp.struct
+class Eye:
+    """One camera, as kernels see it; the axes are unit vectors."""
+
+    position: wp.vec3
+    right: wp.vec3
+    up: wp.vec3
+    forward: wp.vec3
+    half_height: (
+        wp.float32
+    )  # perspective: tangent of half the vertical field of view; orthographic: half the height [m]
+    focus: wp.float32  # distance to what is looked at [m]; the ground fades beyond it, not at all if 0
+    orthographic: wp.int32
+    world: wp.int32
+
+
+@wp.struct
+class Geometry:
+    """What rays can meet. All worlds share the arrays; a root a world and kind confines a ray to its own subtree."""
+
+    mesh: wp.uint64
+    mesh_roots: wp.array[wp.int32]  # [worlds]
+    vertices: wp.array[wp.vec3]
+    triangles: wp.array[wp.int32]  # [3 * triangles]
+    corner_normals: wp.array[wp.vec3]  # [3 * triangles]
+    vertex_colors: wp.array[wp.vec3]  # linear light
+
+    spheres: wp.uint64
+    sphere_roots: wp.array[wp.int32]
+    sphere_centers: wp.array[wp.vec3]
+    sphere_radii: wp.array[wp.float32]
+    sphere_colors: wp.array[wp.vec3]
+
+    lines: wp.uint64
+    line_roots: wp.array[wp.int32]
+    line_starts: wp.array[wp.vec3]
+    line_ends: wp.array[wp.vec3]
+    line_colors: wp.array[wp.vec3]
+    line_radius: wp.float32
+
+    plane_first: wp.array[wp.int32]  # [worlds + 1]
+    plane_points: wp.array[wp.vec3]
+    plane_normals: wp.array[wp.vec3]
+    plane_colors: wp.array[wp.vec3]
+    grid_pitch: wp.float32
+
+
+@wp.struct
+class Hit:
+    kind: wp.int32
+    index: wp.int32
+    t: wp.float32
+    u: wp.float32
+    v: wp.float32
+    normal: wp.vec3  # of the geometry, unit, not yet turned towards the viewer
+
+
+@wp.struct
+class Ray:
+    origin: wp.vec3
+    direction: wp.vec3
+
+
+@wp.func
+def pixel_of(index: int, width: int, height: int) -> wp.vec2i:
+    """Column and row of the pixel with a number; 8 x 4 tiles where they fit, so that a GPU warp casts like rays."""
+    if width % 8 == 0 and height % 4 == 0:
+        tile = index // 32
+        lane = index - tile * 32
+        tiles = width // 8
+        row = tile // tiles
+        return wp.vec2i((tile - row * tiles) * 8 + lane % 8, row * 4 + lane // 8)
+    return wp.vec2i(index % width, index // width)
+
+
+@wp.func
+def away_from_zero(x: float) -> float:
+    # The slab test of the trees multiplies by 1 / direction, and 0 * inf is no number.
+    return wp.where(wp.abs(x) < 1.0e-12, wp.where(x < 0.0, -1.0e-12, 1.0e-12), x)
+
+
+@wp.func
+def eye_ray(eye: Eye, x: float, y: float, width: int, height: int) -> Ray:
+    """The ray through the image point (x, y) in pixels, x to the right and y down from the top left corner."""
+    aspect = float(width) / float(height)
+    side = (2.0 * x / float(width) - 1.0) * aspect * eye.half_height
+    rise = (1.0 - 2.0 * y / float(height)) * eye.half_height
+    offset = side * eye.right + rise * eye.up
+    ray = Ray()
+    ray.origin = eye.position
+    ray.direction = eye.forward
+    if eye.orthographic != 0:
+        ray.origin = eye.position + offset
+    else:
+        ray.direction = eye.forward + offset
+    d = ray.direction
+    ray.direction = wp.vec3(away_from_zero(d[0]), away_from_zero(d[1]), away_from_zero(d[2]))
+    return ray
+
+
+@wp.func
+def sphere_distance(origin: wp.vec3, direction: wp.vec3, center: wp.vec3, radius: float) -> float:
+    """Parameter of the first point of a sphere on a ray, or -1."""
+    # Through the point of the ray nearest to the centre: no difference of squares of large numbers
+    # (Haines et al., "Precision improvements for ray/sphere intersection", Ray Tracing Gems, 2019).
+    offset = origin - center
+    square = wp.dot(direction, direction)
+    middle = -wp.dot(offset, direction) / square
+    nearest = offset + middle * direction
+    rest = radius * radius - wp.dot(nearest, nearest)
+    if rest < 0.0:
+        return -1.0
+    half = wp.sqrt(rest / square)
+    return wp.where(middle - half >= 0.0, middle - half, middle + half)
+
+
+@wp.func
+def capsule_distance(origin: wp.vec3, direction: wp.vec3, start: wp.vec3, end: wp.vec3, radius: float) -> float:
+    """Parameter of the first point of a segment thickened to a capsule on a ray, or -1."""
+    # Seen from the nearest approach to the middle of the segment, where float32 is finest.
+    square = wp.dot(direction, direction)
+    shift = wp.dot(0.5 * (start + end) - origin, direction) / square
+    near = origin + shift * direction - start
+    axis = end - start
+    axis_axis = wp.dot(axis, axis)
+    axis_direction = wp.dot(axis, direction)
+    axis_near = wp.dot(axis, near)
+    a = axis_axis * square - axis_direction * axis_direction
+    b = axis_axis * wp.dot(direction, near) - axis_near * axis_direction
+    c = axis_axis * (wp.dot(near, near) - radius * radius) - axis_near * axis_near
+    rest = b * b - a * c
+    along = float(0.0)
+    if rest >= 0.0 and a > 1.0e-12 * axis_axis * square:
+        t = (-b - wp.sqrt(rest)) / a
+        along = axis_near + t * axis_direction
+        if along > 0.0 and along < axis_axis:
+            return shift + t
+    # Not on the side: the round ends.
+    first = sphere_distance(origin, direction, start, radius)
+    second = sphere_distance(origin, direction, end, radius)
+    if first < 0.0 or (second >= 0.0 and second < first):
+        return second
+    return first
+
+
+@wp.func
+def plane_distance(origin: wp.vec3, direction: wp.vec3, point: wp.vec3, normal: wp.vec3) -> float:
+    """Parameter where a ray meets a plane from its free side, or -1."""
+    slope = wp.dot(direction, normal)
+    if slope >= 0.0:
+        return -1.0
+    return wp.dot(point - origin, normal) / slope
+
+
+@wp.func
+def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> Hit:
+    """The first thing that a ray meets before `far`."""
+    hit = Hit()
+    hit.t = far
+    for i in range(geometry[0].plane_first[world], geometry[0].plane_first[world + 1]):
+        t = plane_distance(origin, direction, geometry[0].plane_points[i], geometry[0].plane_normals[i])
+        if t >= 0.0 and t < hit.t:
+            hit.t = t
+            hit.kind = PLANE
+            hit.index = i
+            hit.normal = geometry[0].plane_normals[i]
+    root = geometry[0].mesh_roots[world]
+    if root != ABSENT:
+        query = wp.mesh_query_ray(geometry[0].mesh, origin, direction, hit.t, root)
+        if query.result:
+            hit.t = query.t
+            hit.kind = MESH
+            hit.index = query.face
+            hit.u = query.u
+            hit.v = query.v
+            hit.normal = query.normal
+    root = geometry[0].sphere_roots[world]
+    candidate = int(0)
+    if root != ABSENT:
+        balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
+        while wp.bvh_query_next(balls, candidate, hit.t):
+            t = sphere_distance(
+                origin, direction, geometry[0].sphere_centers[candidate], geometry[0].sphere_radii[candidate]
+            )
+            if t >= 0.0 and t < hit.t:
+                hit.t = t
+                hit.kind = SPHERE
+                hit.index = candidate
+    root = geometry[0].line_roots[world]
+    if root != ABSENT:
+        rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
+        while wp.bvh_query_next(rods, candidate, hit.t):
+            t = capsule_distance(
+                origin,
+                direction,
+                geometry[0].line_starts[candidate],
+                geometry[0].line_ends[candidate],
+                geometry[0].line_radius,
+            )
+            if t >= 0.0 and t < hit.t:
+                hit.t = t
+                hit.kind = LINE
+                hit.index = candidate
+    return hit
+
+
+@wp.func
+def occluded(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
+    """Whether a mesh or a sphere stands in the way before `far`; endless planes cast no shadow."""
+    root = geometry[0].mesh_roots[world]
+    if root != ABSENT:
+        if wp.mesh_query_ray_anyhit(geometry[0].mesh, origin, direction, far, root):
+            return True
+    root = geometry[0].sphere_roots[world]
+    if root != ABSENT:
+        candidate = int(0)
+        balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
+        while wp.bvh_query_next(balls, candidate, far):
+            t = sphere_distance(
+                origin, direction, geometry[0].sphere_centers[candidate], geometry[0].sphere_radii[candidate]
+            )
+            if t > 0.0 and t < far:
+                return True
+    return False
+
+
+@wp.func
+def occluded_by_line(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
+    """Whether a line stands in the way before `far`."""
+    root = geometry[0].line_roots[world]
+    if root != ABSENT:
+        candidate = int(0)
+        rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
+        while wp.bvh_query_next(rods, candidate, far):
+            t = capsule_distance(
+                origin,
+                direction,
+                geometry[0].line_starts[candidate],
+                geometry[0].line_ends[candidate],
+                geometry[0].line_radius,
+            )
+            if t > 0.0 and t < far:
+                return True
+    return False
+
+
+@wp.kernel
+def cast_depth(
+    offset: int,
+    # Cameras and scene:
+    eyes: wp.array[Eye],
+    geometry: wp.array[Geometry],
+    far: float,
+    # Images out:
+    depth_out: wp.array3d[wp.float32],
+):
+    index = offset + wp.tid()
+    width = depth_out.shape[2]
+    height = depth_out.shape[1]
+    camera = index // (width * height)
+    pixel = pixel_of(index - camera * width * height, width, height)
+    eye = eyes[camera]
+    ray = eye_ray(eye, float(pixel[0]) + 0.5, float(pixel[1]) + 0.5, width, height)
+    hit = cast(geometry, eye.world, ray.origin, ray.direction, far)
+    depth_out[camera, pixel[1], pixel[0]] = hit.t

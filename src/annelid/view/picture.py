@@ -1,0 +1,230 @@
+"""Pictures of snapshots without a screen: `picture` for one, `Painter` for a sequence or a grid of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.snapshot import Snapshot
+from annelid.view.annotate import Sheet, footer_height, pillow
+from annelid.view.camera import Camera, Film
+from annelid.view.light import Light
+from annelid.view.stage import Stage
+from annelid.view.tiles import GAP, best_columns, fitted, tile
+
+LEGEND_WIDTH = 0.18
+"""Part of an image's width that framing leaves to the legend."""
+
+Viewpoint = Camera | Callable[[Snapshot], Camera]
+"""A camera that stays, or a function that places one for each snapshot."""
+
+
+class Painter:
+    """Paints one snapshot after another; geometry is laid out once and then only moved.
+
+    Args:
+        size: Width and height [pixels].
+        camera: Camera, or a function of the snapshot; None frames the first snapshot and stays there.
+        follow: Move the camera along with the middle of the scene.
+        field: Name of the scalar to colour by.
+        limits: Values at the ends of the colour map; None takes those of the field, or the range seen so far.
+        color_map: Name of the colour map.
+        samples: Rays for a pixel on an edge; 1 also makes shadows hard, for speed.
+        light: Light; None for daylight.
+        legend: Draw what the colours mean.
+        name: Name that is written in the caption beside the time; None for no caption at all.
+        names: Names of the images of a grid.
+        columns: Images beside each other in a grid; None chooses.
+        device: Where rays are cast.
+        threads: CPU threads; None for all cores.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: tuple[int, int] = (960, 640),
+        camera: Viewpoint | None = None,
+        follow: bool = False,
+        field: str | None = None,
+        limits: tuple[float, float] | None = None,
+        color_map: str | None = None,
+        samples: int = 4,
+        light: Light | None = None,
+        legend: bool = True,
+        name: str | None = "",
+        names: Sequence[str] | None = None,
+        columns: int | None = None,
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self.size = size
+        self.camera = camera
+        self.follow = follow
+        self.field, self.limits, self.color_map = field, limits, color_map
+        self.samples = samples
+        self.light = light or Light(shadow_rays=24 if samples > 1 else 1)
+        self.legend = legend
+        self.name = name
+        self.names = names
+        self.columns = columns
+        self.device = device
+        self.threads = threads
+        self._stage: Stage | None = None
+        self._film: Film | None = None
+        self._base: tuple[Camera, np.ndarray] | None = None
+        self._places: list[Camera] | None = None
+
+    def paint(self, snapshots: Snapshot | Sequence[Snapshot]) -> np.ndarray:
+        """The picture of a snapshot, or of many in a grid, shape [height, width, 3], uint8."""
+        shots = [snapshots] if isinstance(snapshots, Snapshot) else list(snapshots)
+        stage = self._set(shots)
+        images = self._expose(stage, self._place(shots))
+        grid = images[0] if len(images) == 1 else tile(images, self._columns(len(images)), captions=self.names)
+        sheet = Sheet(fitted(grid, self.size))
+        caption = "" if self.name is None else "   ".join(filter(None, (self.name, f"t = {shots[0].time:.2f} s")))
+        scale = stage.scale if self.legend else None
+        if self._footer(len(images)):
+            sheet.footer(caption, scale)
+        else:
+            sheet.caption(caption)
+            sheet.legend(scale)
+        return sheet.finish()
+
+    def _footer(self, count: int) -> int:
+        """Height of the band below a grid [pixels]."""
+        named = self.name is not None or (self.legend and self.field is not None)
+        return footer_height(self.size) if count > 1 and named else 0
+
+    def _columns(self, count: int) -> int:
+        return self.columns or best_columns(count, self.size[0] / self.size[1])
+
+    def _cell(self, count: int) -> tuple[int, int]:
+        """Width and height of one image of a grid [pixels]."""
+        columns = self._columns(count)
+        rows = -(-count // columns)
+        room = self.size[1] - self._footer(count) - GAP * (rows - 1)
+        return max((self.size[0] - GAP * (columns - 1)) // columns, 1), max(room // rows, 1)
+
+    def _set(self, shots: Sequence[Snapshot]) -> Stage:
+        if self._stage is None:
+            colors: dict[str, Any] = {"field": self.field, "limits": self.limits, "color_map": self.color_map}
+            self._stage = Stage(shots, device=self.device, **colors)
+        elif self._stage.worlds != len(shots):
+            raise InvalidValue(
+                f"this painter began with {self._stage.worlds} snapshots at once and now got {len(shots)}."
+            )
+        else:
+            self._stage.update(shots)
+        return self._stage
+
+    def _place(self, shots: Sequence[Snapshot]) -> list[Camera]:
+        if callable(self.camera):
+            return [replace(self.camera(shot), world=world) for world, shot in enumerate(shots)]
+        if self._places is None or self.follow:
+            middles = [np.mean(shot.bounds(), axis=0) for shot in shots]
+            if self._base is None:
+                self._base = self.camera or self._framing(shots), middles[0]
+            base, origin = self._base
+            # One camera given for one scene stays put; in a grid each scene is seen from the same side and distance.
+            shifts = [middle - origin for middle in middles]
+            self._places = [replace(base.moved(shift), world=world) for world, shift in enumerate(shifts)]
+        return self._places
+
+    def _framing(self, shots: Sequence[Snapshot]) -> Camera:
+        sizes = [float(np.linalg.norm(np.subtract(*shot.bounds()))) for shot in shots]
+        largest = int(np.argmax(sizes))
+        width, height = self._cell(len(shots))
+        aside = LEGEND_WIDTH if self.legend and self.field is not None and len(shots) == 1 else 0.0
+        camera = Camera.framing(shots[largest], aspect=width / height, free_right=aside)
+        shift = np.mean(shots[0].bounds(), axis=0) - np.mean(shots[largest].bounds(), axis=0)
+        return camera.moved(shift)
+
+    def _expose(self, stage: Stage, cameras: list[Camera]) -> np.ndarray:
+        if self._film is None:
+            self._film = Film(
+                cameras,
+                size=self._cell(len(cameras)),
+                samples=self.samples,
+                light=self.light,
+                device=stage.device,
+                threads=self.threads,
+            )
+        self._film.aim(cameras)
+        return np.asarray(self._film.render(stage).numpy())
+
+
+def picture(
+    snapshot: Snapshot,
+    path: str | Path | None = None,
+    *,
+    size: tuple[int, int] = (960, 640),
+    camera: Viewpoint | None = None,
+    field: str | None = None,
+    limits: tuple[float, float] | None = None,
+    color_map: str | None = None,
+    samples: int = 4,
+    light: Light | None = None,
+    legend: bool = True,
+    name: str | None = "",
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+) -> np.ndarray:
+    """Draw a snapshot, and save it if a path is given.
+
+    Args:
+        snapshot: What to draw.
+        path: PNG file to write, or None.
+        size: Width and height [pixels].
+        camera: Camera, or a function of the snapshot; None frames all of it.
+        field: Name of the scalar to colour by.
+        limits: Values at the ends of the colour map; None takes those of the field, or the range of the data.
+        color_map: Name of the colour map.
+        samples: Rays for a pixel on an edge; 1 also makes shadows hard, for speed.
+        light: Light; None for daylight.
+        legend: Draw what the colours mean.
+        name: Name that is written in the caption beside the time; None for no caption at all.
+        device: Where rays are cast.
+        threads: CPU threads; None for all cores.
+
+    Returns:
+        The picture, shape [height, width, 3], uint8.
+    """
+    painter = Painter(
+        size=size,
+        camera=camera,
+        field=field,
+        limits=limits,
+        color_map=color_map,
+        samples=samples,
+        light=light,
+        legend=legend,
+        name=name,
+        device=device,
+        threads=threads,
+    )
+    image = painter.paint(snapshot)
+    if path is not None:
+        save_png(image, path)
+    return image
+
+
+def save_png(image: np.ndarray, path: str | Path) -> None:
+    """Write a picture, shape [height, width, 3], uint8; under a temporary name first, so that no half of it is left."""
+    path = Path(path)
+    if path.suffix.lower() != ".png":
+        raise InvalidValue(f"picture file {path.name!r} must end in .png.")
+    Image, _, _ = pillow()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        Image.fromarray(image).save(partial, format="PNG")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
