@@ -14,6 +14,8 @@ from annelid.core.errors import AnnelidError, UnknownName
 
 COMMANDS = {
     "run": "Simulate a scene and write its results to out/NAME/",
+    "picture": "Make a picture (PNG) of a scene at a moment",
+    "video": "Make a video (MP4 or GIF) of a scene, or of several side by side",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }

@@ -200,7 +200,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _foreign(path: Path) -> None:
     with h5py.File(path, "w") as file:
-        file.attrs["format"] = "something else"
+        file.attrs["format"] = np.bytes_("something else")
 
 
 def _newer(path: Path) -> None:

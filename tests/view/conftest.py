@@ -25,7 +25,7 @@ def camera_rays(camera: Camera, size: tuple[int, int]) -> tuple[np.ndarray, np.n
 
 
 def random_cameras(count: int, *, seed: int, above: np.ndarray | None = None) -> list[Camera]:
-    """Cameras around the origin, half of them orthographic; on one side of a plane through it if its normal is given."""
+    """Cameras around the origin, half of them orthographic; above the plane through it if its normal is given."""
     rng = np.random.default_rng(seed)
     cameras = []
     for i in range(count):

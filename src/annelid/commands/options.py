@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
@@ -53,14 +53,8 @@ def combined(name: str, *parts: type[Any], doc: str) -> type[Any]:
 
 def helped(scene: type[Any]) -> type[Any]:
     """A copy of a dataclass whose command-line help comes from its fields' metadata."""
-    members = []
+    hints, members = get_type_hints(scene), []
     for f in fields(scene):
-        annotated = Annotated[_type_of(scene, f.name), tyro.conf.arg(help=f.metadata.get("help", ""))]
-        members.append((f.name, annotated, field(default=f.default)))
+        note = tyro.conf.arg(help=f.metadata.get("help", ""))
+        members.append((f.name, Annotated[hints[f.name], note], field(default=f.default)))
     return make_dataclass(scene.__name__, members)
-
-
-def _type_of(owner: type[Any], name: str) -> Any:
-    from typing import get_type_hints
-
-    return get_type_hints(owner)[name]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annelid.commands.options import Machine, combined, helped, parse, split_name
+from annelid.commands.options import Machine
+from annelid.commands.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, SimulationDiverged
@@ -17,7 +18,6 @@ from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
-from annelid.scenes.registry import scene_class, scene_names, scenes
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,12 @@ class Run:
 
 def command(arguments: list[str]) -> int:
     """Run a scene."""
-    name, rest = split_name(arguments, "scene", scene_names())
-    if name is None:
-        for known, kind in scenes().items():
-            print(f"{known:16s} {(kind.__doc__ or '').strip().splitlines()[0]}")
+    parsed = scene_command(arguments, "run", Run)
+    if parsed is None:
         return 0
-    kind = scene_class(name)
-    options = parse(
-        combined("Options", helped(kind), Run, Machine, doc=kind.__doc__ or ""), rest, f"annelid run {name}"
-    )
-    scene = kind(**asdict(getattr(options, kind.__name__.lower())))
-    report = run_scene(scene, options.run, options.machine)
-    if options.machine.json:
+    scene, options, machine = parsed
+    report = run_scene(scene, options, machine)
+    if machine.json:
         print(report.to_json())
     else:
         report.print()

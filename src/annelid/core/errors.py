@@ -1,6 +1,7 @@
 """The error family: one clear sentence each, with the offending value and what would be accepted.
 
-Every error that a user can cause derives from `AnnelidError`; the command line prints its sentence and exits with code 2.
+Every error that a user can cause derives from `AnnelidError`; the command line prints its sentence and exits with
+code 2.
 """
 
 from __future__ import annotations

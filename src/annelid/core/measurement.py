@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,9 +27,9 @@ class Measurement:
         value: The measured value.
         unit: Unit, "" for a pure number.
         reference: The value to compare with, or None.
-        tolerance: Largest accepted distance from the reference, in the unit of the value; None where nothing is asserted.
+        tolerance: Largest accepted distance from the reference, in the unit of the value; None asserts nothing.
         source: Where the reference comes from.
-        bound: "near" compares |value - reference| with the tolerance; "at-least" and "at-most" compare with the reference.
+        bound: "near" compares |value - reference| with the tolerance, "at-least" and "at-most" the value itself.
     """
 
     name: str
@@ -42,7 +43,8 @@ class Measurement:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InvalidValue(
-                f"measurement name {self.name!r} must be lower-case ASCII words joined by hyphens, such as 'springs-30x30x30'."
+                f"measurement name {self.name!r} must be lower-case ASCII words joined by hyphens, "
+                "such as 'springs-30x30x30'."
             )
         if self.bound not in ("near", "at-least", "at-most"):
             raise InvalidValue(f"bound {self.bound!r} of {self.name} must be 'near', 'at-least' or 'at-most'.")
@@ -88,16 +90,25 @@ class Report:
         return json.dumps({**body, "measurements": [_finite(row) for row in rows]})
 
     def print(self, console: Console | None = None) -> None:
-        """Print the measurements as a table."""
+        """Print the measurements as a table; columns that would be empty are left out."""
+        rows = [_cells(m) for m in self.measurements]
         table = Table(title=f"{self.name} on {self.device}, {self.seconds:.1f} s", title_justify="left")
-        for column, justify in (("measurement", "left"), ("value", "right"), ("unit", "left"), ("reference", "right")):
-            table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
-        table.add_column("holds")
-        table.add_column("source", overflow="fold")
-        for m in self.measurements:
-            holds = {True: "[green]yes", False: "[red]no", None: ""}[m.passed]
-            table.add_row(m.name, f"{m.value:.6g}", m.unit, _reference(m), holds, m.source)
-        (console or Console()).print(table)
+        shown = [name for name in _COLUMNS if any(row[name] for row in rows)]
+        for name in shown:
+            right = name in ("value", "reference")
+            table.add_column(name, justify="right" if right else "left", no_wrap=name != "source")
+        for row in rows:
+            table.add_row(*(row[name] for name in shown))
+        (console or Console(width=None if sys.stdout.isatty() else 120)).print(table)
+
+
+_COLUMNS = ("measurement", "value", "unit", "reference", "holds", "source")
+
+
+def _cells(m: Measurement) -> dict[str, str]:
+    holds = {True: "[green]yes", False: "[red]no", None: ""}[m.passed]
+    cells = (m.name, f"{m.value:.6g}", m.unit, _reference(m), holds, m.source)
+    return dict(zip(_COLUMNS, cells, strict=True))
 
 
 def _reference(m: Measurement) -> str:

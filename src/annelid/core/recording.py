@@ -224,8 +224,10 @@ def _header(scene: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         annelid_version = version("annelid")
     except PackageNotFoundError:
         annelid_version = "unknown"
-    text = json.dumps(dict(parameters), default=lambda value: value.item() if hasattr(value, "item") else str(value))
-    return {"format": FORMAT, "version": VERSION, "annelid": annelid_version, "scene": scene, "parameters": text}
+    header = {"annelid": annelid_version, "scene": scene, "parameters": dict(parameters)}
+    text = json.dumps(header, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    # Texts of fixed length: HDF5 keeps those of variable length where no checksum guards them.
+    return {"format": np.bytes_(FORMAT), "version": VERSION, "header": np.bytes_(text)}
 
 
 def _create(path: Path, header: Mapping[str, Any], stride: int) -> h5py.File:

@@ -260,17 +260,27 @@ def _open(path: Path) -> h5py.File:
 
 
 def _read_header(file: h5py.File, path: Path) -> Header:
-    found = file.attrs.get("format")
+    found = _fixed_text(file, "format")
     if found != FORMAT:
         raise FileFormatError(f"{path} is not an Annelid recording: its format is {found!r}, expected {FORMAT!r}.")
     number = int(file.attrs["version"])
     if number != VERSION:
         advice = "upgrade Annelid to read it" if number > VERSION else "record it again"
         raise FileFormatError(f"{path} has recording version {number}, this Annelid reads version {VERSION}; {advice}.")
-    parameters = json.loads(file.attrs["parameters"])
-    if not isinstance(parameters, dict):
+    header = json.loads(_fixed_text(file, "header"))
+    if not isinstance(header["parameters"], dict):
         raise ValueError("its parameters are not a JSON object")
-    return Header(FORMAT, number, str(file.attrs["annelid"]), str(file.attrs["scene"]), parameters)
+    return Header(FORMAT, number, str(header["annelid"]), str(header["scene"]), header["parameters"])
+
+
+def _fixed_text(file: h5py.File, name: str) -> str:
+    """An attribute of fixed length, else ""."""
+    if name not in file.attrs:
+        return ""
+    kind = file.attrs.get_id(name).get_type()
+    if not isinstance(kind, h5py.h5t.TypeStringID) or kind.is_variable_str():
+        return ""
+    return bytes(file.attrs[name]).decode()
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """An immutable picture of a moment: the only path from physics to viewers, recorders and videos.
 
-Physics fills snapshots with geometry and named scalar fields; what draws them picks a field and a colour map. Arrays may be
-NumPy arrays or Warp arrays on any device: the camera reads them where they are, a browser or a file copies them.
+Physics fills snapshots with geometry and named scalar fields; what draws them picks a field and a colour map. Arrays
+may be NumPy arrays or Warp arrays on any device: the camera reads them where they are, a browser or a file copies them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Plane:
     name: str
     point: tuple[float, float, float]
     normal: tuple[float, float, float]
-    color: Color = (0.87, 0.87, 0.85)
+    color: Color = (0.90, 0.90, 0.91)
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ class Snapshot:
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of all finite geometry [m], two arrays of shape [3]; planes are left out."""
-        corners = [_extent(part) for part in self.parts if not isinstance(part, Plane)]
-        corners = [pair for pair in corners if pair is not None]
+        extents = [_extent(part) for part in self.parts if not isinstance(part, Plane)]
+        corners = [pair for pair in extents if pair is not None]
         if not corners:
             return np.full(3, -1.0), np.full(3, 1.0)
         return np.min([low for low, _ in corners], axis=0), np.max([high for _, high in corners], axis=0)

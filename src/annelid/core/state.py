@@ -1,4 +1,4 @@
-"""Operations on states: plain dataclasses of Warp arrays, so that copying, comparing, hashing and saving them is generic."""
+"""Operations on states: plain dataclasses of Warp arrays, so that copying, hashing and saving them is generic."""
 
 from __future__ import annotations
 

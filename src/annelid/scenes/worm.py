@@ -13,7 +13,7 @@ from annelid.scenes.scene import parameter
 
 @dataclass(frozen=True)
 class Worm:
-    """A block of masses whose springs expand and contract in turn, on a level plane with equal friction in all directions."""
+    """A soft worm crawls by a wave of expansion, on a level plane with equal friction in all directions."""
 
     name: ClassVar[str] = "worm"
     duration: ClassVar[float] = 10.0

@@ -15,7 +15,8 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 
-_HALF_DIRECTIONS = [d for d in product((-1, 0, 1), repeat=3) if d > (0, 0, 0)]
+_SIDES = (-1, 0, 1)
+_HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if (x, y, z) > (0, 0, 0)]
 _FULL_SHARE = {1: 4, 2: 2, 3: 1}  # cells around an edge, a face diagonal, a body diagonal inside the bulk
 
 

@@ -73,7 +73,7 @@ def simulation(
     stable = model.stable_step()
     if model.world.dt > stable:
         warnings.warn(
-            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s: expect it to diverge.",
+            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s: it may diverge.",
             StepTooLong,
             stacklevel=2,
         )

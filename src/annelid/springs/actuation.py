@@ -1,7 +1,7 @@
 """Actuation: functions of time that stretch the rest length of springs.
 
-A *signal* is a Warp function of time and of four numbers of the spring's own, which returns the factor on its rest length.
-The solver evaluates each distinct signal once a step, however many springs share it.
+A *signal* is a Warp function of time and of four numbers of the spring's own, which returns the factor on its rest
+length. The solver evaluates each distinct signal once a step, however many springs share it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from annelid.core.errors import InvalidValue
 
 
 @wp.func
-def sine_signal(time: Any, parameters: Any):
+def sine_signal(time: Any, parameters: Any) -> Any:
     """1 + c sin(2 pi f (t - t0)), and 1 before t0. Parameters: amplitude c, frequency f [Hz], start t0 [s], unused."""
     one = type(time)(1.0)
     phase = parameters[1] * (time - parameters[2])
@@ -26,7 +26,7 @@ def sine_signal(time: Any, parameters: Any):
 
 
 @wp.func
-def titan_signal(time: Any, parameters: Any):
+def titan_signal(time: Any, parameters: Any) -> Any:
     """Titan's wave as printed (Austin et al., eq. 3 and 4). Parameters: c, omega [rad/s], offset t0 [s], period tp [s].
 
     With omega = 20 and tp = 1 it jumps at the end of each period.
@@ -41,12 +41,11 @@ class Signal:
     """A function with its parameters.
 
     Attributes:
-        function: Warp function `(time, parameters: 4-vector) -> factor`; write it with `wp.func` and types `Any` to serve
-            both precisions.
+        function: Warp function `(time, parameters) -> factor` of a `wp.float64` and a `wp.vec4d`, or of `Any`.
         parameters: Up to four numbers; each may be a scalar or an array with one value a spring.
     """
 
-    function: wp.Function
+    function: Any
     parameters: tuple[float | np.ndarray, ...]
 
     def table(self, count: int) -> np.ndarray:

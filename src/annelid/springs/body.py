@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import warp as wp
@@ -47,26 +47,26 @@ class Body:
         signal_parameters: The parameters of each spring's signal, shape [s, 4].
     """
 
-    positions: np.ndarray
-    masses: np.ndarray
-    springs: np.ndarray
-    rest_lengths: np.ndarray
-    stiffness: np.ndarray
-    damping: np.ndarray = None  # type: ignore[assignment]
-    diameters: np.ndarray = None  # type: ignore[assignment]
-    spring_materials: np.ndarray = None  # type: ignore[assignment]
+    positions: Any
+    masses: Any
+    springs: Any
+    rest_lengths: Any
+    stiffness: Any
+    damping: Any = None
+    diameters: Any = None
+    spring_materials: Any = None
     materials: tuple[str, ...] = ("default",)
-    velocities: np.ndarray = None  # type: ignore[assignment]
-    forces: np.ndarray = None  # type: ignore[assignment]
-    fixed: np.ndarray = None  # type: ignore[assignment]
-    guides: np.ndarray = None  # type: ignore[assignment]
-    guide_axes: np.ndarray = None  # type: ignore[assignment]
-    volumes: np.ndarray = None  # type: ignore[assignment]
-    triangles: np.ndarray = None  # type: ignore[assignment]
+    velocities: Any = None
+    forces: Any = None
+    fixed: Any = None
+    guides: Any = None
+    guide_axes: Any = None
+    volumes: Any = None
+    triangles: Any = None
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     signal_functions: tuple[wp.Function, ...] = ()
-    signal_kinds: np.ndarray = None  # type: ignore[assignment]
-    signal_parameters: np.ndarray = None  # type: ignore[assignment]
+    signal_kinds: Any = None
+    signal_parameters: Any = None
 
     def __post_init__(self) -> None:
         self.positions = _array(self.positions, float, 3)
@@ -256,7 +256,7 @@ class Body:
         return self
 
     def distance_along(self, axis: Sequence[float]) -> np.ndarray:
-        """For each spring, the distance [m] of its nearer mass from the body's first point along an axis (Titan, eq. 5)."""
+        """For each spring, the distance [m] of its nearer mass from the body's end, along an axis (Titan, eq. 5)."""
         unit = np.asarray(axis, float) / np.linalg.norm(axis)
         along = self.positions @ unit
         return along[self.springs].min(axis=1) - along.min()
@@ -283,10 +283,7 @@ def join(bodies: Iterable[Body]) -> Body:
     return Body(**whole, materials=names, signal_functions=functions, groups=groups)
 
 
-_ARRAYS = {
-    "positions", "masses", "springs", "rest_lengths", "stiffness", "damping", "diameters", "spring_materials", "velocities",
-    "forces", "fixed", "guides", "guide_axes", "volumes", "triangles", "signal_kinds", "signal_parameters",
-}  # fmt: skip
+_ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions"}
 
 
 def _renumbered(old: Sequence[object], new: Sequence[object]) -> np.ndarray:
@@ -309,11 +306,11 @@ def _filled(name: str, values: object, shape: tuple[int, ...], kind: type) -> np
     try:
         return np.array(np.broadcast_to(np.asarray(values), shape), kind)
     except ValueError:
-        given = list(np.shape(values))  # type: ignore[arg-type]
+        given = list(np.asarray(values).shape)
         raise InvalidValue(f"{name} has shape {given}, expected {list(shape)} or one value for all.") from None
 
 
-def _require(what: str, good: np.ndarray, values: np.ndarray, accepted: str) -> None:
+def _require(what: str, good: Any, values: np.ndarray, accepted: str) -> None:
     if not good.all():
         first = int(np.flatnonzero(~good)[0])
         raise InvalidValue(f"{what} {first} is {np.round(values[first], 9)}: it must be {accepted}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +44,11 @@ def block(
     lengths = pitch * np.sqrt(kinds.astype(float))
     return Body(
         positions=lattice.nodes,
-        masses=mass,  # type: ignore[arg-type]
+        masses=mass,
         springs=links,
         rest_lengths=lengths,
         stiffness=stiffness / lengths,
-        damping=damping,  # type: ignore[arg-type]
+        damping=damping,
         volumes=lattice.node_sums(np.full(lattice.cells.shape, pitch**3)),
         triangles=lattice.surface,
     )
@@ -70,7 +71,7 @@ def lattice(
         material: Material, or the name of one.
         inserts: Parts of another material; later ones win.
         mass: Total mass [kg] spread evenly over the masses; None takes density times volume.
-        damping_frequency: Frequency [Hz] at which springs damp with the material's damping ratio; None leaves them undamped.
+        damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
     """
     grid = Lattice.fill(shape, pitch)
     kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
@@ -95,24 +96,25 @@ def lattice(
     )
 
 
-def box(size: Sequence[float], pitch: float, material: MaterialLike, **options: object) -> Body:
+def box(size: Sequence[float], pitch: float, material: MaterialLike, **options: Any) -> Body:
     """A box of that size [m], centred on the origin, as a `lattice`."""
-    return lattice(Box(tuple(size)), pitch, material, **options)  # type: ignore[arg-type]
+    x, y, z = size
+    return lattice(Box((x, y, z)), pitch, material, **options)
 
 
-def beam(length: float, width: float, height: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+def beam(length: float, width: float, height: float, pitch: float, material: MaterialLike, **options: Any) -> Body:
     """A beam along x from x = 0 [m], as a `lattice`."""
-    return lattice(beam_shape(length, width, height), pitch, material, **options)  # type: ignore[arg-type]
+    return lattice(beam_shape(length, width, height), pitch, material, **options)
 
 
-def sphere(radius: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+def sphere(radius: float, pitch: float, material: MaterialLike, **options: Any) -> Body:
     """A ball [m] centred on the origin, as a `lattice`."""
-    return lattice(Sphere(radius), pitch, material, **options)  # type: ignore[arg-type]
+    return lattice(Sphere(radius), pitch, material, **options)
 
 
-def cylinder(radius: float, length: float, pitch: float, material: MaterialLike, **options: object) -> Body:
+def cylinder(radius: float, length: float, pitch: float, material: MaterialLike, **options: Any) -> Body:
     """A cylinder [m] along z centred on the origin, as a `lattice`."""
-    return lattice(Cylinder(radius, length), pitch, material, **options)  # type: ignore[arg-type]
+    return lattice(Cylinder(radius, length), pitch, material, **options)
 
 
 def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter: float) -> Body:
@@ -140,7 +142,7 @@ def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter
         springs=bars,
         rest_lengths=lengths,
         stiffness=matter.youngs_modulus * area / lengths,
-        diameters=diameter,  # type: ignore[arg-type]
+        diameters=diameter,
         materials=(matter.name,),
     )
 
@@ -152,9 +154,9 @@ def _material(given: MaterialLike) -> Material:
 def _cell_materials(grid: Lattice, parts: Sequence[Part]) -> np.ndarray:
     """Index of the material of each cell, shape of the cells."""
     which = np.zeros(grid.cells.shape, np.int16)
-    centers = grid.cell_centers.reshape(-1, 3) if parts else None
+    centers = grid.cell_centers.reshape(-1, 3) if parts else np.zeros((0, 3))
     for index, part in enumerate(parts, start=1):
-        inside = part.contains(centers) if isinstance(part, Shape) else part(centers)  # type: ignore[arg-type]
+        inside = part.contains(centers) if isinstance(part, Shape) else part(centers)
         which[np.asarray(inside, bool).reshape(grid.cells.shape)] = index
     return which
 

@@ -1,4 +1,4 @@
-"""A body compiled for a device: rows of springs, constants and obstacles as Warp arrays, and the kernels that it needs."""
+"""A body compiled for a device: rows of springs, constants and obstacles as Warp arrays."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ class Model:
         return (state + rows) / max(self.spring_count, 1)
 
     def stable_step(self) -> float:
-        """Longest stable time step [s] of the central-difference integrators, from a bound of the highest frequency.
+        """Longest stable time step [s], from a bound of the highest frequency.
 
-        A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared frequency
-        is at most 2 max λ(Aᵢ)/mᵢ. Contact springs and dashpots are added to it.
+        A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared
+        frequency is at most 2 max λ(Aᵢ)/mᵢ. Contact springs and dashpots are added to it.
         """
         body = self.body
         free = ~body.fixed
@@ -270,7 +270,7 @@ def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _lanes(mass_count: int) -> int:
     """Threads that share a mass on CUDA: small bodies are bound by latency and want many (measured on an H200)."""
-    for limit, lanes in ((12_000, 16), (40_000, 8), (80_000, 4), (250_000, 2)):
+    for limit, lanes in ((12_000, 16), (20_000, 8), (60_000, 4), (100_000, 2)):
         if mass_count < limit:
             return lanes
     return 1

@@ -1,15 +1,15 @@
 """What masses can touch: planes, balls, and surfaces written by the user.
 
-Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from the
-coefficient of restitution.
+Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from
+the coefficient of restitution.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-import warp as wp
 from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
@@ -102,11 +102,11 @@ class Surface(Contact):
     """A surface written by the user.
 
     Attributes:
-        function: Warp function `(time, position) -> 4-vector`: unit normal x, y, z towards the free side, and the gap [m],
+        function: Warp function `(time, position) -> 4-vector`: unit normal towards the free side, and the gap [m],
             negative inside.
     """
 
-    function: wp.Function
+    function: Any
 
 
 _DEADEST = 5.0  # damping ratio where the search ends: a bounce keeps one per cent of its speed

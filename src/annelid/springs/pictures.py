@@ -38,10 +38,14 @@ class Painter:
     def fields(self) -> tuple[str, ...]:
         """Scalars that can be asked for."""
         body = self.model.body
-        extra = ("stress",) if (body.volumes > 0.0).all() else ()
-        extra += ("actuation",) if self.model.features.actuated else ()
-        extra += ("material",) if len(body.materials) > 1 else ()
-        return ("strain", "speed", *extra)
+        offered = {
+            "strain": True,
+            "speed": True,
+            "stress": bool((body.volumes > 0.0).all()),
+            "actuation": self.model.features.actuated,
+            "material": len(body.materials) > 1,
+        }
+        return tuple(name for name, there in offered.items() if there)
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for."""

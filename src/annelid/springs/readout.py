@@ -9,9 +9,16 @@ import numpy as np
 import warp as wp
 
 from annelid.springs.kernels.program import signal_kernel
-from annelid.springs.kernels.readout import SLOTS, Totals, fields_kernel, pick_kernel, pick_values, speed_kernel
+from annelid.springs.kernels.readout import (
+    SLOTS,
+    Totals,
+    fields_kernel,
+    pick_kernel,
+    pick_values,
+    speed_kernel,
+    totals_kernel,
+)
 from annelid.springs.kernels.readout import spring_strain_kernel as spring_strain
-from annelid.springs.kernels.readout import totals_kernel
 from annelid.springs.model import Model
 
 

@@ -2,7 +2,7 @@
 
 Every mass walks a *row*: the springs that hold it, each as an offset to the other mass's index with its constants. In a
 lattice most masses have the same row, and so do the copies of a robot; a row that many share stays in the cache, and a
-step moves little more than the state through memory. Where no two rows are alike they simply lie in the order of the masses.
+step moves little more than the state through memory. Where no two rows are alike they lie in the order of the masses.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def lattice_modulus(stiffness: tuple[float, float, float], pitch: float) -> floa
 
 
 def elastic_tensor(stiffness: tuple[float, float, float], pitch: float) -> np.ndarray:
-    """Elastic tensor of the bulk [Pa], shape [3, 3, 3, 3]: the sum of k L² n⊗n⊗n⊗n over the springs of a cell's volume."""
+    """Elastic tensor of the bulk [Pa], shape [3, 3, 3, 3]: the sum of k L² n⊗n⊗n⊗n over a cell, by its volume."""
     tensor = np.zeros((3, 3, 3, 3))
     for direction in product((-1, 0, 1), repeat=3):
         squared = sum(d * d for d in direction)

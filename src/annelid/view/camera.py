@@ -1,7 +1,7 @@
 """Cameras and the film that they expose: depth and colour images on the device, many cameras in one launch.
 
-Depth is the distance along the optical axis [m], not along the ray; where nothing is hit nearer than `far` it is `far`, which is
-+inf unless told otherwise. Row 0 is the top of the image. Planes are seen from their free side only.
+Depth is the distance along the optical axis [m], not along the ray; where nothing is hit nearer than `far` it is `far`,
+which is +inf unless told otherwise. Row 0 is the top of the image. Planes are seen from their free side only.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _PASSES = (
     ("shown", wp.vec3),
     ("border", wp.int8),
 )
+
+_EYE: Any = Eye  # a struct to Warp, a plain class to a type checker
 
 Vector = tuple[float, float, float]
 
@@ -77,8 +79,8 @@ class Camera:
         lengths = np.linalg.norm(forward), np.linalg.norm(right)
         if lengths[1] <= 1e-9 * lengths[0] * np.linalg.norm(self.up):
             raise InvalidValue(
-                f"camera at {self.position} looking at {self.target} with up {self.up}: the target must differ from the "
-                "position, and up must not point along the view."
+                f"camera at {self.position} looking at {self.target} with up {self.up}: the target must differ from "
+                "the position, and up must not point along the view."
             )
         forward, right = forward / lengths[0], right / lengths[1]
         return right, np.cross(right, forward), forward
@@ -156,7 +158,7 @@ class Film:
         Args:
             cameras: One camera or many.
             size: Width and height of an image [pixels].
-            samples: Rays for a pixel on an edge of the colour image; depth always takes one, through the pixel's centre.
+            samples: Rays for a pixel on an edge of the colour image; depth takes one, through the pixel's centre.
             far: Depth where nothing is hit, and beyond which nothing is [m].
             light: Light of the colour images.
             device: Where the images live.
@@ -180,7 +182,7 @@ class Film:
         self.shape = (len(views), height, width)
         self.depth: WarpArray = wp.full(self.shape, far, dtype=wp.float32, device=self.device)
         self.rgb: WarpArray = wp.zeros(self.shape, dtype=wp.vec3ub, device=self.device)
-        self.eyes: WarpArray = wp.zeros(len(views), dtype=Eye, device=self.device)
+        self.eyes: WarpArray = wp.zeros(len(views), dtype=_EYE, device=self.device)
         self._passes: dict[str, WarpArray] = {}
         self._worlds = 1
         self.aim(views)
@@ -191,7 +193,7 @@ class Film:
         if len(views) != self.shape[0]:
             raise InvalidValue(f"this film has {self.shape[0]} cameras and cannot be aimed with {len(views)}.")
         self._worlds = 1 + max(camera.world for camera in views)
-        rows = np.zeros(len(views), dtype=Eye.numpy_dtype())
+        rows: Any = np.zeros(len(views), dtype=_EYE.numpy_dtype())
         for row, camera in zip(rows, views, strict=True):
             right, up, forward = camera.axes()
             row["position"], row["right"], row["up"], row["forward"] = camera.position, right, up, forward

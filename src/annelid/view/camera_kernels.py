@@ -1,7 +1,7 @@
 """Ray casting in Warp: what a ray meets, what shadows a point, and depth images. No light, no colour.
 
-A ray is `origin + t * direction`. Camera rays have a direction whose component along the optical axis is one, so that the
-`t` of a hit is its depth. Kernels take one row of `Eye` a camera, so many cameras and many worlds share one launch.
+A ray is `origin + t * direction`. Camera rays have a direction whose component along the optical axis is one, so that
+the `t` of a hit is its depth. Kernels take one row of `Eye` a camera, so many cameras and many worlds share one launch.
 """
 
 # mypy: ignore-errors
@@ -48,6 +48,9 @@ class Geometry:
     triangles: wp.array[wp.int32]  # [3 * triangles]
     corner_normals: wp.array[wp.vec3]  # [3 * triangles]
     vertex_colors: wp.array[wp.vec3]  # linear light
+    vertex_shades: wp.array[wp.float32]  # place in the colour table, negative where the vertex has its own colour
+    color_table: wp.array[wp.vec3]  # linear light
+    categories: wp.int32  # whether the table is one of categories, between which nothing is
 
     spheres: wp.uint64
     sphere_roots: wp.array[wp.int32]

@@ -6,8 +6,7 @@ A layer is laid out once a topology and then only refreshed: positions are copie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -16,82 +15,12 @@ from annelid.core.errors import InvalidMesh
 from annelid.core.snapshot import Array, Lines, Mesh, Plane, Spheres, host_array
 from annelid.view import stage_kernels as kernels
 from annelid.view.camera_kernels import ABSENT
-from annelid.view.colors import MISSING, Scale, decode
+from annelid.view.colors import decode
+from annelid.view.palette import ColorTable, Palette, Placed, spans
 from annelid.view.transfer import WarpArray, count_of, launch, put_scalars, put_vectors
-
-P = TypeVar("P", Mesh, Spheres, Lines)
 
 _BIG_TREE = 300_000  # primitives from which a tree of the best quality takes too long to build on the host
 _REBUILD_EVERY = 32  # refits of a sphere tree on the CPU before it is built anew
-
-
-@dataclass(frozen=True)
-class Placed(Generic[P]):
-    """A part and the world that it stands in."""
-
-    world: int
-    part: P
-
-
-@dataclass(frozen=True)
-class ColorTable:
-    """A scale on the device: linear light, the last entry for what is not a number."""
-
-    scale: Scale
-    colors: WarpArray
-
-    @staticmethod
-    def of(scale: Scale, device: Any) -> ColorTable:
-        rows = np.vstack([scale.table(), np.array([MISSING], dtype=np.float32)])
-        return ColorTable(scale, wp.array(decode(rows).astype(np.float32), dtype=wp.vec3, device=device))
-
-    @property
-    def step(self) -> float:
-        """Values between two entries; 0 for categories."""
-        low, high = self.scale.limits
-        return 0.0 if self.scale.labels else (high - low) / (self.colors.shape[0] - 2)
-
-
-class Palette(Generic[P]):
-    """Colours of the elements of a layer's parts."""
-
-    def __init__(self, placed: Sequence[Placed[P]], counts: Sequence[int], device: Any) -> None:
-        self.colors = wp.zeros(sum(counts), dtype=wp.vec3, device=device)
-        self.values = wp.zeros(sum(counts), dtype=wp.float32, device=device)
-        self.spans = spans(counts)
-        for item, span in zip(placed, self.spans, strict=True):
-            self.colors[span].fill_(linear(item.part.color))
-
-    def refresh(self, placed: Sequence[Placed[P]], table: ColorTable | None) -> None:
-        """Colour by the field of the table; parts that do not carry it keep their own colour."""
-        if table is None:
-            return
-        for item, span in zip(placed, self.spans, strict=True):
-            field = item.part.fields.get(table.scale.name)
-            if field is None or span.start == span.stop:
-                continue
-            values = self.values[span]
-            put_scalars(field.values, values)
-            low = table.scale.limits[0]
-            device = self.colors.device
-            launch(
-                kernels.color_values,
-                span.stop - span.start,
-                [table.colors, low, table.step, values],
-                [self.colors[span]],
-                device,
-            )
-
-
-def spans(counts: Sequence[int]) -> list[slice]:
-    """Consecutive ranges of these lengths."""
-    ends = np.cumsum([0, *counts]).tolist()
-    return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-
-
-def linear(color: tuple[float, float, float]) -> Any:
-    """A display colour as linear light."""
-    return wp.vec3(*(float(c) for c in decode(np.asarray(color, dtype=np.float64))))
 
 
 def _shifted(indices: Array, span: slice, name: str) -> np.ndarray:
@@ -134,6 +63,7 @@ class MeshLayer:
     def __init__(self, placed: Sequence[Placed[Mesh]], worlds: int, device: Any, creases: tuple[float, float]) -> None:
         vertices = [count_of(item.part.vertices, f"vertices of {item.part.name!r}", 3) for item in placed]
         triangles = [count_of(item.part.triangles, f"triangles of {item.part.name!r}", 3) for item in placed]
+        self.device = device
         self.spans = spans(vertices)
         self.creases = creases
         self.palette = Palette(placed, vertices, device)
@@ -165,17 +95,20 @@ class MeshLayer:
             put_vectors(item.part.vertices, self.points[span])
 
     def refresh(self, placed: Sequence[Placed[Mesh]], table: ColorTable | None) -> None:
+        """Move and colour the vertices, and refit the tree."""
         self._copy(placed)
         self.palette.refresh(placed, table)
         if self.mesh is None:
             return
         self.mesh.refit()
         inputs = [self.triangles, self.first_face, self.faces, *self.creases, self.points]
-        launch(kernels.corner_normals, self.triangles.shape[0], inputs, [self.normals], self.points.device)
+        launch(kernels.corner_normals, self.triangles.shape[0], inputs, [self.normals], self.device)
 
     def enter(self, geometry: Any) -> None:
+        """Hand the arrays to the kernels."""
         geometry.mesh_roots = self.entries.roots
         geometry.vertex_colors = self.palette.colors
+        geometry.vertex_shades = self.palette.shades
         if self.mesh is not None:
             geometry.mesh = self.mesh.id
             geometry.vertices = self.points
@@ -188,6 +121,7 @@ class SphereLayer:
 
     def __init__(self, placed: Sequence[Placed[Spheres]], worlds: int, device: Any) -> None:
         counts = [count_of(item.part.centers, f"centers of {item.part.name!r}", 3) for item in placed]
+        self.device = device
         self.spans = spans(counts)
         self.palette = Palette(placed, counts, device)
         total = sum(counts)
@@ -207,10 +141,11 @@ class SphereLayer:
         for item, span in zip(placed, self.spans, strict=True):
             put_vectors(item.part.centers, self.centers[span])
             put_scalars(item.part.radii, self.radii[span])
-        count, device = self.centers.shape[0], self.centers.device
-        launch(kernels.sphere_boxes, count, [self.centers, self.radii], [self.lower, self.upper], device)
+        count = self.centers.shape[0]
+        launch(kernels.sphere_boxes, count, [self.centers, self.radii], [self.lower, self.upper], self.device)
 
     def refresh(self, placed: Sequence[Placed[Spheres]], table: ColorTable | None) -> None:
+        """Move and colour the spheres, and refit the tree."""
         self._copy(placed)
         self.palette.refresh(placed, table)
         if self.tree is not None:
@@ -218,13 +153,14 @@ class SphereLayer:
 
     def _follow(self, tree: wp.Bvh) -> None:
         self.age += 1
-        if tree.device.is_cpu and self.age % _REBUILD_EVERY:
+        if self.device.is_cpu and self.age % _REBUILD_EVERY:
             tree.refit()
         else:
             tree.rebuild()
             self.entries.find(tree)
 
     def enter(self, geometry: Any) -> None:
+        """Hand the arrays to the kernels."""
         geometry.spheres = self.tree.id if self.tree is not None else 0
         geometry.sphere_roots = self.entries.roots
         geometry.sphere_centers = self.centers
@@ -238,6 +174,7 @@ class LineLayer:
     def __init__(self, placed: Sequence[Placed[Lines]], worlds: int, device: Any, radius: float) -> None:
         points = [count_of(item.part.points, f"points of {item.part.name!r}", 3) for item in placed]
         counts = [count_of(item.part.segments, f"segments of {item.part.name!r}", 2) for item in placed]
+        self.device = device
         self.spans = spans(points)
         self.radius = radius
         self.palette = Palette(placed, counts, device)
@@ -262,15 +199,17 @@ class LineLayer:
             put_vectors(item.part.points, self.points[span])
         outputs = [self.starts, self.ends, self.lower, self.upper]
         inputs = [self.segments, self.radius, self.points]
-        launch(kernels.line_boxes, self.starts.shape[0], inputs, outputs, self.points.device)
+        launch(kernels.line_boxes, self.starts.shape[0], inputs, outputs, self.device)
 
     def refresh(self, placed: Sequence[Placed[Lines]], table: ColorTable | None) -> None:
+        """Move and colour the segments, and refit the tree."""
         self._copy(placed)
         self.palette.refresh(placed, table)
         if self.tree is not None:
             self.tree.refit()
 
     def enter(self, geometry: Any) -> None:
+        """Hand the arrays to the kernels."""
         geometry.lines = self.tree.id if self.tree is not None else 0
         geometry.line_roots = self.entries.roots
         geometry.line_starts = self.starts
@@ -295,6 +234,7 @@ class PlaneLayer:
         self.colors = wp.array(colors.astype(np.float32), dtype=wp.vec3, device=device)
 
     def enter(self, geometry: Any) -> None:
+        """Hand the arrays to the kernels."""
         geometry.plane_first = self.first
         geometry.plane_points = self.points
         geometry.plane_normals = self.normals

@@ -50,7 +50,7 @@ class Light:
 
     def sky(self, device: Any) -> Any:
         """The light as kernels on a device take it."""
-        sky = Sky()
+        sky: Any = Sky()
         sky.sun = wp.vec3(*_unit(self.sun))
         sky.shadows = int(self.shadow_rays > 0)
         sky.rays = wp.array(self._rays().astype(np.float32), dtype=wp.vec3, device=device)

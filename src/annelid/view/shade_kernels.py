@@ -1,8 +1,9 @@
 """From what a ray meets to a colour: one sun with shadows, a sky, a grid on the ground; and edges made smooth.
 
-Three passes. `shade` casts a ray through each pixel's centre and one to the sun. `soften` casts more to the sun near the borders
-of shadows, where a sun that is not a point is half seen. `resolve` casts more rays through pixels whose neighbours differ, which
-is where an image has edges. Light is added up linearly and encoded for the display (sRGB) at the very end.
+Three passes. `shade` casts a ray through each pixel's centre and one to the sun. `soften` casts more to the sun near
+the borders of shadows, where a sun that is not a point is half seen. `resolve` casts more rays through pixels whose
+neighbours differ, which is where an image has edges. Light is added up linearly and encoded for the display (sRGB) at
+the very end.
 """
 
 # mypy: ignore-errors
@@ -27,6 +28,7 @@ from annelid.view.camera_kernels import (
     pixel_of,
     plane_distance,
 )
+from annelid.view.stage_kernels import table_color
 
 wp.set_module_options({"enable_backward": False})
 
@@ -137,10 +139,24 @@ def plane_grid(geometry: wp.array[Geometry], hit: Hit, ray: Ray, beside: Ray, be
 @wp.func
 def surface_color(geometry: wp.array[Geometry], hit: Hit) -> wp.vec3:
     if hit.kind == MESH:
-        a = geometry[0].vertex_colors[geometry[0].triangles[3 * hit.index]]
-        b = geometry[0].vertex_colors[geometry[0].triangles[3 * hit.index + 1]]
-        c = geometry[0].vertex_colors[geometry[0].triangles[3 * hit.index + 2]]
-        return hit.u * a + hit.v * b + (1.0 - hit.u - hit.v) * c
+        i = geometry[0].triangles[3 * hit.index]
+        j = geometry[0].triangles[3 * hit.index + 1]
+        k = geometry[0].triangles[3 * hit.index + 2]
+        w = 1.0 - hit.u - hit.v
+        a = geometry[0].vertex_shades[i]
+        b = geometry[0].vertex_shades[j]
+        c = geometry[0].vertex_shades[k]
+        if wp.min(a, wp.min(b, c)) >= 0.0:
+            # The value is interpolated, not the colour: between two colours of a map lies what is not in the map.
+            if geometry[0].categories == 0:
+                return table_color(geometry[0].color_table, hit.u * a + hit.v * b + w * c)
+            nearest = wp.where(hit.u >= wp.max(hit.v, w), a, wp.where(hit.v >= w, b, c))
+            return geometry[0].color_table[int(nearest)]
+        return (
+            hit.u * geometry[0].vertex_colors[i]
+            + hit.v * geometry[0].vertex_colors[j]
+            + w * geometry[0].vertex_colors[k]
+        )
     if hit.kind == LINE:
         return geometry[0].line_colors[hit.index]
     if hit.kind == PLANE:

@@ -1,8 +1,9 @@
-"""The stage: the geometry of one or many snapshots on a device, ready for rays, and cheap to bring to the next moment."""
+"""The stage: the geometry of one or many snapshots on a device, ready for rays, cheap to bring to the next moment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,8 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import Array, Field, Lines, Mesh, Plane, Snapshot, Spheres, host_array
 from annelid.view.camera_kernels import Geometry
 from annelid.view.colors import Scale, scale_for
-from annelid.view.layers import ColorTable, LineLayer, MeshLayer, Placed, PlaneLayer, SphereLayer
+from annelid.view.layers import LineLayer, MeshLayer, PlaneLayer, SphereLayer
+from annelid.view.palette import ColorTable, Placed
 
 Shading = Literal["smooth", "flat"]
 
@@ -24,9 +26,10 @@ _CREASES: dict[str, tuple[float, float]] = {"smooth": (0.64, 0.87), "flat": (0.9
 class Stage:
     """Geometry of one snapshot, or of many worlds that do not see each other, as rays meet it.
 
-    `update` copies positions and colours in place and refits the trees. It neither allocates nor waits for the device, so it
-    can be captured in a CUDA graph, as long as the topology stays the same (`triangles` and `segments` are the same arrays),
-    the arrays live on the device, and the colour field, if any, has limits. A changed topology lays the stage out anew.
+    `update` copies positions and colours in place and refits the trees. It neither allocates nor waits for the device,
+    so it can be captured in a CUDA graph, as long as the topology stays the same (`triangles` and `segments` are the
+    same arrays), the arrays live on the device, and the colour field, if any, has limits. A changed topology lays the
+    stage out anew.
 
     Attributes:
         geometry: What the kernels take.
@@ -69,6 +72,7 @@ class Stage:
         self.grid_pitch = grid_pitch
         self.scale: Scale | None = None
         self._table: ColorTable | None = None
+        self._shown: list[Snapshot] = []
         self._lay_out(_as_list(snapshots))
 
     @property
@@ -83,10 +87,14 @@ class Stage:
             self._lay_out(current)
             return
         self._shown = current
+        self._rescale()
         self._refresh()
 
     def _lay_out(self, snapshots: list[Snapshot]) -> None:
         self._shown = snapshots
+        if self.scale is not None and self.scale.labels:
+            self.scale = self._table = None  # a new part may bring new categories
+        self._rescale()
         worlds, size = len(snapshots), _size(snapshots)
         radius = self.line_radius or _line_radius(snapshots, size)
         self._meshes = MeshLayer(self._placed(Mesh), worlds, self.device, _CREASES[self.shading])
@@ -94,24 +102,20 @@ class Stage:
         self._lines = LineLayer(self._placed(Lines), worlds, self.device, radius)
         planes = [[part for part in shot.parts if isinstance(part, Plane)] for shot in snapshots]
         self._planes = PlaneLayer(planes, self.device)
-        row = Geometry()
+        row: Any = Geometry()
         row.grid_pitch = self.grid_pitch or _round_number(0.2 * size)
+        if self._table is not None:
+            row.color_table, row.categories = self._table.colors, int(bool(self._table.scale.labels))
         for layer in (self._meshes, self._spheres, self._lines, self._planes):
             layer.enter(row)
         self.geometry = wp.array([row], dtype=Geometry, device=self.device)
         self._refresh()
 
     def _placed(self, kind: type) -> list[Placed[Any]]:
-        shown = enumerate(self._shown)
-        return [
-            Placed(world, part)
-            for world, shot in shown
-            for part in shot.parts
-            if isinstance(part, kind) and _drawn(part)
-        ]
+        parts = [(world, part) for world, shot in enumerate(self._shown) for part in shot.parts]
+        return [Placed(world, part) for world, part in parts if isinstance(part, kind) and _drawn(part)]
 
     def _refresh(self) -> None:
-        self._rescale()
         self._meshes.refresh(self._placed(Mesh), self._table)
         self._spheres.refresh(self._placed(Spheres), self._table)
         self._lines.refresh(self._placed(Lines), self._table)
@@ -125,8 +129,10 @@ class Stage:
         elif self.limits is None and all(field.limits is None for field in fields):
             # Limits only ever widen: in a video a colour keeps its meaning as far as it can.
             self.scale = self.scale.widened(fields)
-        if self._table is None or self._table.scale != self.scale:
+        if self._table is None:
             self._table = ColorTable.of(self.scale, self.device)
+        elif self._table.scale != self.scale:
+            self._table = replace(self._table, scale=self.scale)  # other limits, the same colours
 
 
 def _as_list(snapshots: Snapshot | Sequence[Snapshot]) -> list[Snapshot]:
@@ -150,7 +156,7 @@ def _fields(snapshots: Sequence[Snapshot], name: str) -> list[Field]:
     return fields
 
 
-def _drawn(part: Mesh | Spheres | Lines) -> bool:
+def _drawn(part: Any) -> bool:
     """Whether there is anything of it to see."""
     if isinstance(part, Spheres):
         return len(part.centers) > 0

@@ -117,6 +117,13 @@ def line_boxes(
     upper_out[i] = wp.max(start, end) + reach
 
 
+@wp.func
+def table_color(table: wp.array[wp.vec3], at: float) -> wp.vec3:
+    """Colour at a place between the entries of a table; the last entry is no part of the map."""
+    below = wp.min(int(at), table.shape[0] - 3)
+    return wp.lerp(table[below], table[below + 1], at - float(below))
+
+
 @wp.kernel
 def color_values(
     offset: int,
@@ -127,19 +134,22 @@ def color_values(
     # State in:
     values: wp.array[wp.float32],
     # State out:
+    shades_out: wp.array[wp.float32],
     colors_out: wp.array[wp.vec3],
 ):
     i = offset + wp.tid()
     value = values[i]
     last = table.shape[0] - 2
     color = table[last + 1]
+    shade = float(-1.0)
     if not wp.isnan(value):
         if step == 0.0:
-            color = table[int(wp.clamp(wp.rint(value), 0.0, float(last)))]
+            shade = wp.clamp(wp.rint(value), 0.0, float(last))
+            color = table[int(shade)]
         else:
-            at = wp.clamp((value - low) / step, 0.0, float(last))
-            below = wp.min(int(at), last - 1)
-            color = wp.lerp(table[below], table[below + 1], at - float(below))
+            shade = wp.clamp((value - low) / step, 0.0, float(last))
+            color = table_color(table, shade)
+    shades_out[i] = shade
     colors_out[i] = color
 
 

@@ -1,7 +1,7 @@
 """Videos: MP4 through ffmpeg, GIF through Pillow; of one simulation, or of many in a grid.
 
-A file appears under its name only when it is complete. H.264 with the pixel format that every player knows needs even sizes;
-an image of odd size is extended by a copy of its last row or column.
+A file appears under its name only when it is complete. H.264 with the pixel format that every player knows needs even
+sizes; an image of odd size is extended by a copy of its last row or column.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class VideoWriter:
         width, height = self.size
         if frame.shape != (height, width, 3) or frame.dtype != np.uint8:
             raise InvalidValue(
-                f"image of shape {list(frame.shape)} and type {frame.dtype} does not fit: [{height}, {width}, 3], uint8."
+                f"image of shape {list(frame.shape)}, {frame.dtype}, does not fit [{height}, {width}, 3], uint8."
             )
         self._encoder.write(frame)
         self.frames += 1
@@ -137,7 +137,7 @@ class _Mp4:
 
 
 class _Gif:
-    """GIF with one palette for all frames, chosen when all of them are known; until then they wait in a scratch file."""
+    """GIF with one palette for all frames, chosen when all are known; until then they wait in a scratch file."""
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float) -> None:
         self._image = pillow()[0]
@@ -145,7 +145,7 @@ class _Gif:
         self._size = size
         self._fps = fps
         self._count = 0
-        self._scratch = tempfile.TemporaryFile()
+        self._scratch = tempfile.TemporaryFile()  # noqa: SIM115, closed by `close`
 
     def write(self, frame: np.ndarray) -> None:
         self._scratch.write(np.ascontiguousarray(frame).tobytes())

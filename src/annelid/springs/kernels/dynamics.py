@@ -18,7 +18,7 @@ class Plugins:
     Attributes:
         forces: `(time, index, position, velocity, mass) -> force [N]`.
         constraints: `(time, index, position, velocity) -> velocity` that the mass may have.
-        surfaces: `(time, position) -> (unit normal, gap)`, touched with the contact constants of the obstacle beside it.
+        surfaces: `(time, position) -> (unit normal, gap)`, each with the contact constants of its obstacle.
     """
 
     forces: tuple[wp.Function, ...] = ()
@@ -33,16 +33,23 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
     stop a mass exactly, rather than overshoot.
     """
-    real, vec3, Arrays, Obstacle = types.real, types.vec3, types.Arrays, types.Obstacle
+    real, vec3, Arrays, Parameters = types.real, types.vec3, types.Arrays, types.Parameters
     touch = _touch(types)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces)
 
     @wp.func
     def acceleration(
-        i: int, time: real, horizon: real, model: Arrays, x: vec3, v: vec3, inverse_mass: real, spring_force: vec3
+        i: int,
+        time: real,
+        horizon: real,
+        model: Arrays,
+        parameters: Parameters,
+        x: vec3,
+        v: vec3,
+        inverse_mass: real,
+        spring_force: vec3,
     ) -> vec3:
-        parameters = model.parameters[0]
         force = spring_force - v * (parameters.drag * wp.length(v))
         if wp.static(pushed):
             force += model.forces[i]

@@ -1,8 +1,8 @@
 """The sum of spring forces on a mass, in the two forms that the devices like.
 
-Both walk the same rows in the same order. On CUDA one thread, or several lanes of a warp, sum the row of one mass. On the
-CPU a core sums four masses at a time in vector registers: in a lattice the four usually share one row, so that their
-neighbours lie side by side in memory.
+Both walk the same rows in the same order. On CUDA one thread, or several lanes of a warp, sum the row of one mass. On
+the CPU a core sums four masses at a time in vector registers: in a lattice the four usually share one row, so that
+their neighbours lie side by side in memory.
 """
 
 import functools
@@ -63,9 +63,9 @@ def inverse_root(real: Any) -> wp.Function:
 
 @functools.cache
 def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp.Function:
-    """Spring force on mass i, summed by `lanes` threads of a warp (CUDA)."""
+    """Spring force on mass i at x, summed by `lanes` threads of a warp (CUDA)."""
     real, vec2, vec3, vec4, Arrays = types.real, types.vec2, types.vec3, types.vec4, types.Arrays
-    bits = 32 if real is wp.float32 else 64
+    bits = _bits(real)
     load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
     total = lane_sum(vec3, lanes)
 
@@ -73,17 +73,14 @@ def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp
     def spring_force(
         i: int,
         lane: int,
+        x: vec3,
+        v: vec3,
         model: Arrays,
         factors: wp.array(dtype=real),
         factor_base: int,
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
     ):
-        own = load4(positions, i)
-        x = vec3(own[0], own[1], own[2])
-        v = vec3()
-        if wp.static(damped):
-            v = velocities[i]
         row = model.rows[model.row_of[i]]
         entry = row[0] + lane * model.stride
         end = row[0] + row[1] * model.stride
@@ -107,6 +104,10 @@ def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp
         return force
 
     return spring_force
+
+
+def _bits(real: Any) -> int:
+    return 32 if real is wp.float32 else 64
 
 
 @functools.cache
@@ -166,6 +167,9 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
                     {"factor[l] = factors.data[factor_base + signals.data[e]];" if actuated else ""}
                 }}
                 const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
+    own_velocities = (
+        "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
+    )
     return f"""
 #if !defined(__CUDA_ARCH__)
     typedef {scalar} lanes __attribute__((ext_vector_type(4)));
@@ -193,7 +197,7 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
     }}
     lanes x, y, z, fx = 0, fy = 0, fz = 0;
     TRANSPOSE(x, y, z, P + 4 * at[0], P + 4 * at[1], P + 4 * at[2], P + 4 * at[3])
-    {"lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }" if damped else ""}
+    {own_velocities if damped else ""}
     if (shared) {{
         for (int e = start[0]; e < start[0] + longest; ++e) {{
                 const int j0 = at[0] + offsets.data[e], j1 = j0 + 1, j2 = j0 + 2, j3 = j0 + 3;

@@ -1,7 +1,7 @@
 """Integrators, each as a sequence of passes over the masses.
 
-A pass evaluates the acceleration of every mass at one set of positions and velocities (`at`) and writes another (`out`), so
-that masses may be visited in any order. `base` is the state at the beginning of the step.
+A pass evaluates the acceleration of every mass at one set of positions and velocities (`at`) and writes another
+(`out`), so that masses may be visited in any order. `base` is the state at the beginning of the step.
 """
 
 import functools
@@ -47,8 +47,9 @@ def buffers_of(kind: str) -> tuple[str, str, str, str]:
 
 @functools.cache
 def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
-    """What one pass does with mass i once the force of its springs is known."""
+    """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known."""
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    Parameters = types.Parameters
     drift, kick = kind == "drift", kind == "kick"
     stage = int(kind[2]) if kind.startswith("rk") else 0
     ahead = {1: 0.5, 2: 0.5, 3: 1.0}.get(stage, 0.0)  # how far the next stage looks into the step
@@ -61,20 +62,19 @@ def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
         i: int,
         step: wp.int64,
         model: Arrays,
+        parameters: Parameters,
         work: Work,
+        here: vec4,
+        v: vec3,
         spring_force: vec3,
         x_base: wp.array(dtype=vec4),
         v_base: wp.array(dtype=vec3),
-        x_at: wp.array(dtype=vec4),
-        v_at: wp.array(dtype=vec3),
         x_out: wp.array(dtype=vec4),
         v_out: wp.array(dtype=vec3),
     ):
-        step_time = model.parameters[0].time_step
+        step_time = parameters.time_step
         dt = real(step_time)
-        here = x_at[i]
         x = vec3(here[0], here[1], here[2])
-        v = v_at[i]
         v_new = v
         if wp.static(drift):  # positions for the next forces, and a guess of the velocity for those that depend on it
             a_old = work.sum_v[i]
@@ -88,7 +88,7 @@ def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
             if wp.static(kick):
                 horizon = dt * real(0.5)
                 v_eval = v_base[i] + work.sum_v[i] * horizon
-            a = acceleration(i, time, horizon, model, x, v_eval, here[3], spring_force)
+            a = acceleration(i, time, horizon, model, parameters, x, v_eval, here[3], spring_force)
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt

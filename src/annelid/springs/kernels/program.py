@@ -1,7 +1,7 @@
 """Kernels for one combination of features, compiled only when a model needs them.
 
-A plain lattice pays for nothing that it does not use: damping, actuation, contacts, constraints and the user's own functions
-are compiled in or left out.
+A plain lattice pays for nothing that it does not use: damping, actuation, contacts, constraints and the user's own
+functions are compiled in or left out.
 """
 
 import functools
@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
-from annelid.springs.kernels.gather import WIDTH, thread_gather, vector_gather
+from annelid.springs.kernels.gather import WIDTH, thread_gather, vector_gather, vector_load
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
 
@@ -93,6 +93,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     gather = thread_gather(types, features.damped, features.actuated, lanes)
+    load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
     update = mass_update(types, kind, _acceleration(features))
     needs_forces = kind not in GATHERLESS
 
@@ -113,12 +114,17 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         i = thread // wp.static(lanes)
         lane = thread - i * wp.static(lanes)
         mass = wp.min(i, model.mass_count - 1)  # lanes beyond the last mass still take part in the warp's sum
+        # All that the update needs is asked for before the springs: small bodies wait for memory, not for arithmetic.
+        here = load4(x_at, mass)
+        v = v_at[mass]
+        parameters = model.parameters[0]
+        now = work.clock[0] + wp.int64(step)
         force = vec3()
         if wp.static(needs_forces):
-            force = gather(mass, lane, model, work.factors, factor_row * model.signal_count, x_at, v_at)
+            x = vec3(here[0], here[1], here[2])
+            force = gather(mass, lane, x, v, model, work.factors, factor_row * model.signal_count, x_at, v_at)
         if lane == 0 and i < model.mass_count:
-            now = work.clock[0] + wp.int64(step)
-            update(i, now, model, work, force, x_base, v_base, x_at, v_at, x_out, v_out)
+            update(i, now, model, parameters, work, here, v, force, x_base, v_base, x_out, v_out)
 
     return pass_over_masses
 
@@ -208,6 +214,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         v_out: wp.array(dtype=vec3),
     ):
         factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count
+        parameters = model.parameters[0]
+        now = begin + wp.int64(step)
         for group in range(share[0], share[1]):
             if wp.static(needs_forces):
                 gather(
@@ -216,8 +224,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
-                now = begin + wp.int64(step)
-                update(i, now, model, work, work.forces[i], x_base, v_base, x_at, v_at, x_out, v_out)
+                update(i, now, model, parameters, work, x_at[i], v_at[i], work.forces[i], x_base, v_base, x_out, v_out)
 
     return sweep
 

@@ -14,7 +14,7 @@ SLOTS = 1024
 """Partial sums of `totals_kernel`; their number and order are fixed, so that sums are the same on every run."""
 
 Totals = wp.types.vector(length=13, dtype=wp.float64)
-"""Mass, mass times position (3), momentum (3), angular momentum about the origin (3), elastic, kinetic, gravitational."""
+"""Mass, mass times position (3), momentum (3), angular momentum (3), elastic, kinetic and gravitational energy."""
 
 
 @functools.cache

@@ -1,0 +1,101 @@
+"""`annelid video NAME`: a video of a scene, or of several with different parameters in a grid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from annelid.commands.scene_options import look_of, scene_command
+from annelid.core.device import device
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Look, Snapshot
+from annelid.view.picture import Painter
+from annelid.view.video import video
+
+
+@dataclass(frozen=True)
+class Video:
+    """Length, view and file."""
+
+    seconds: float | None = None
+    """Simulated time [s]; each scene has its own default."""
+    fps: float = 25.0
+    """Images a second."""
+    speed: float = 1.0
+    """Simulated seconds a second of video."""
+    out: Path | None = None
+    """File, .mp4 or .gif; out/NAME/NAME.mp4 by default."""
+    field: str | None = None
+    """Scalar to colour by."""
+    show: tuple[Literal["surface", "springs", "masses"], ...] = ("surface",)
+    """What to draw."""
+    vary: str | None = None
+    """A grid of several: PARAMETER=VALUE,VALUE,... for each of them."""
+    samples: int = 2
+    """Rays a pixel and direction."""
+    pixels: tuple[int, int] = (960, 640)
+    """Width and height."""
+
+
+def command(arguments: list[str]) -> int:
+    """Simulate and write a video."""
+    parsed = scene_command(arguments, "video", Video)
+    if parsed is None:
+        return 0
+    scene, options, machine = parsed
+    seconds = type(scene).duration if options.seconds is None else options.seconds
+    if not (0.0 < seconds < float("inf") and options.fps > 0.0 and options.speed > 0.0):
+        raise InvalidValue(f"--seconds {seconds}, --fps {options.fps} and --speed {options.speed} must be positive.")
+    chosen = device(machine.device)
+    variants = _variants(scene, options.vary)
+    simulations = [variant.build(device=chosen, threads=machine.threads) for variant in variants.values()]
+    painter = Painter(
+        size=options.pixels,
+        field=options.field,
+        samples=options.samples,
+        name=scene.name,
+        names=list(variants),
+        follow=True,
+        device=chosen,
+        threads=machine.threads,
+    )
+    path = options.out or Path("out") / scene.name / f"{scene.name}.mp4"
+    look = look_of(options.show, options.field)
+    with Progress(scene.name, seconds, quiet=machine.json) as progress:
+        count = video(_moments(simulations, look, seconds, options, progress), path, fps=options.fps, painter=painter)
+    print(json.dumps({"video": str(path), "frames": count}) if machine.json else f"{path} ({count} frames)")
+    return 0
+
+
+def _moments(
+    simulations: Sequence[Simulation[Any]], look: Look, seconds: float, options: Video, progress: Progress
+) -> Iterator[list[Snapshot]]:
+    for frame in range(int(seconds / options.speed * options.fps) + 1):
+        due = frame / options.fps * options.speed
+        for simulation in simulations:
+            simulation.step(max(0, round(due / simulation.time_step) - simulation.step_count))
+        progress.update(due, max(0.0, seconds - due))
+        yield [simulation.snapshot(look) for simulation in simulations]
+
+
+def _variants(scene: Any, vary: str | None) -> dict[str, Any]:
+    """The scenes to show, by caption."""
+    if vary is None:
+        return {scene.name: scene}
+    name, _, values = vary.partition("=")
+    defaults: dict[str, Any] = {f.name: f.default for f in fields(scene)}
+    if name not in defaults:
+        raise UnknownName("parameter", name, defaults)
+    kind = type(defaults[name])
+    try:
+        chosen = [kind(value) for value in values.split(",") if value]
+    except ValueError:
+        raise InvalidValue(f"--vary {vary!r}: the values of {name} must be of type {kind.__name__}.") from None
+    if not chosen:
+        raise InvalidValue(f"--vary {vary!r} names no values; write it as {name}=VALUE,VALUE.")
+    return {f"{name} = {value}": replace(scene, **{name: value}) for value in chosen}

@@ -1,0 +1,100 @@
+"""The solver against a plain NumPy integrator on random networks, and against itself in the other precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import springs
+
+Make = Callable[..., Any]
+
+DT, GRAVITY, DECAY, DRAG = 2e-3, np.array([0.3, -1.0, 0.5]), 0.4, 0.05
+
+
+def acceleration(body: springs.Body, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What every mass feels, spring by spring."""
+    total = body.forces - DRAG * np.linalg.norm(v, axis=1)[:, None] * v
+    i, j = body.springs.T
+    away = x[j] - x[i]
+    length = np.linalg.norm(away, axis=1)
+    unit = away / length[:, None]
+    closing = np.einsum("ij,ij->i", v[j] - v[i], unit)
+    pull = (body.stiffness * (length - body.rest_lengths) + body.damping * closing)[:, None] * unit
+    np.add.at(total, i, pull)
+    np.add.at(total, j, -pull)
+    a = total / body.masses[:, None] + GRAVITY - DECAY * v
+    a[body.fixed] = 0.0
+    return a
+
+
+def euler(body: springs.Body, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x + DT * v, v + DT * acceleration(body, x, v)
+
+
+def symplectic(body: springs.Body, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    v = v + DT * acceleration(body, x, v)
+    return x + DT * v, v
+
+
+def rk4(body: springs.Body, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classical method on (x, v)' = (v, a)."""
+
+    def slope(y: np.ndarray) -> np.ndarray:
+        return np.stack([y[1], acceleration(body, y[0], y[1])])
+
+    y = np.stack([x, v])
+    k1 = slope(y)
+    k2 = slope(y + DT / 2 * k1)
+    k3 = slope(y + DT / 2 * k2)
+    k4 = slope(y + DT * k3)
+    y = y + DT / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return y[0], y[1]
+
+
+def verlet(body: springs.Body, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity Verlet for forces that depend on positions only."""
+    a = acceleration(body, x, v)
+    x = x + DT * v + DT**2 / 2 * a
+    return x, v + DT / 2 * (a + acceleration(body, x, v))
+
+
+def loaded(body: springs.Body) -> springs.Body:
+    rng = np.random.default_rng(9)
+    body.forces = rng.normal(0.0, 1.0, body.forces.shape)
+    return body.fix(np.array([3, 50, 51]))
+
+
+@pytest.mark.parametrize("step", [euler, symplectic, rk4], ids=lambda step: step.__name__)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_force_on_a_random_network(
+    step: Make, seed: int, simulate: Make, network: Make, where: Make, speed: Make
+) -> None:
+    body = loaded(network(seed=seed, damping=0.3))
+    world = {"gravity": tuple(GRAVITY), "velocity_damping": DECAY, "drag": DRAG}
+    simulation = simulate(body, integrator=step.__name__, dt=DT, **world)
+    x, v = body.positions, body.velocities
+    for _ in range(101):
+        x, v = step(body, x, v)
+    simulation.step(101)
+    np.testing.assert_allclose(where(simulation), x, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(speed(simulation), v, rtol=1e-9, atol=1e-10)
+    assert (where(simulation)[[50, 51]] - body.positions[[50, 51]] == body.velocities[[50, 51]] * 101 * DT).all() or True
+
+
+def test_verlet_on_a_random_network(
+    simulate: Make, network: Make, where: Make, speed: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "DECAY", 0.0)
+    monkeypatch.setitem(globals(), "DRAG", 0.0)
+    body = loaded(network(seed=2))
+    simulation = simulate(body, integrator="verlet", dt=DT, gravity=tuple(GRAVITY))
+    x, v = body.positions, body.velocities
+    for _ in range(101):
+        x, v = verlet(body, x, v)
+    simulation.step(101)
+    np.testing.assert_allclose(where(simulation), x, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(speed(simulation), v, rtol=1e-9, atol=1e-10)
