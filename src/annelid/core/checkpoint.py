@@ -29,8 +29,8 @@ def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str
 
 def load_checkpoint(
     path: str | os.PathLike[str], fingerprint: str, time_step: float, fill: Callable[[dict[str, Any]], None]
-) -> tuple[dict[str, np.ndarray], int]:
-    """Read a state saved by a simulation of the same model, hand it to `fill`, and return it with its step."""
+) -> int:
+    """Read a state saved by a simulation of the same model, hand it to `fill`, and return its step."""
     path = Path(path)
     if not path.is_file():
         raise FileFormatError(f"there is no checkpoint {path}.")
@@ -43,7 +43,7 @@ def load_checkpoint(
             raise
         raise FileFormatError(f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}).") from error
     fill(arrays)
-    return arrays, step
+    return step
 
 
 def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: float) -> int:

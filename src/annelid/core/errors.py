@@ -35,6 +35,10 @@ class UnknownName(AnnelidError, KeyError):
         return str(self.args[0])
 
 
+class StaleHandle(AnnelidError, ValueError):
+    """A handle to a mass or spring that was removed."""
+
+
 class DeviceUnavailable(AnnelidError, RuntimeError):
     """The device asked for does not exist on this machine."""
 

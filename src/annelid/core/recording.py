@@ -25,6 +25,7 @@ import h5py
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.files import replaced
 from annelid.core.recording_file import (
     ARRAY,
     EVENT,
@@ -232,19 +233,13 @@ def _header(scene: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _create(path: Path, header: Mapping[str, Any], stride: int) -> h5py.File:
     """A new recording without frames, put in place in one piece, then opened for a single writer and many readers."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(temporary, "w", libver="v110") as file:
-            file.attrs.update(header)
-            for name, (dtype, rows) in TABLES.items():
-                chunk = (stride if name == "words" else rows,)
-                file.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=chunk)
-            file["closed"].resize((4,))
-            file["closed"][:] = 0
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replaced(path) as temporary, h5py.File(temporary, "w", libver="v110") as file:
+        file.attrs.update(header)
+        for name, (dtype, rows) in TABLES.items():
+            chunk = (stride if name == "words" else rows,)
+            file.create_dataset(name, (0,), dtype, maxshape=(None,), chunks=chunk)
+        file["closed"].resize((4,))
+        file["closed"][:] = 0
     return _open_single_writer(path)
 
 

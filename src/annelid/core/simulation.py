@@ -1,9 +1,13 @@
-"""The run loop: owns a solver and a state, advances them, and lets others look."""
+"""The run loop: owns a solver and a state, advances them here or in a thread of their own, and lets others look."""
 
 from __future__ import annotations
 
+import atexit
+import threading
 import time as wall
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,12 +15,15 @@ from typing import Any, Generic, Protocol, TypeVar
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
-from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
+from annelid.core.events import Breakpoint, Event, EventLog
+from annelid.core.gate import Gate
 from annelid.core.progress import Progress
+from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.state import clone_state, copy_state, fill_state, state_hash
 
-_SECONDS_BETWEEN_CHECKS = 0.05
+_SECONDS_BETWEEN_CHECKS = 0.02
 
 
 class Solver(Protocol):
@@ -24,6 +31,7 @@ class Solver(Protocol):
 
     device: wp.Device
     time_step: float
+    batch: int
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -82,6 +90,8 @@ class Simulation(Generic[S]):
     def __init__(self, solver: S) -> None:
         self.solver = solver
         self.state = solver.initial_state()
+        self.events: list[Event] = []
+        self.gate = Gate()
         self._steps = 0
         self._good = clone_state(self.state)
         self._good_steps = 0
@@ -89,6 +99,12 @@ class Simulation(Generic[S]):
         self._check_every = 1
         self._checked_at = wall.perf_counter()
         self._watches: list[_Watch] = []
+        self._breakpoints: list[Breakpoint] = []
+        self._log = EventLog()
+        self._thread: threading.Thread | None = None
+        self._wish: str | None = None
+
+    # --- where it stands ---
 
     @property
     def time_step(self) -> float:
@@ -106,15 +122,24 @@ class Simulation(Generic[S]):
         return self._steps * self.solver.time_step
 
     @property
+    def running(self) -> bool:
+        """Whether it advances in its own thread."""
+        return self._log.running
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Names of the scalars that snapshots can be coloured by."""
         return self.solver.fields
+
+    # --- advancing it from here ---
 
     def step(self, count: int = 1) -> None:
         """Take a number of steps."""
         if count < 0:
             raise InvalidValue(f"the number of steps must not be negative, not {count}.")
-        self._advance(count, None)
+        self._require_idle()
+        with self.gate:
+            self._advance(self._steps + count, None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> None:
         """Simulate for some time, rounded to whole steps.
@@ -123,57 +148,155 @@ class Simulation(Generic[S]):
             seconds: Simulated time to add [s].
             progress: A progress display, True for one of its own, or None for none.
         """
-        if not (seconds >= 0.0 and seconds < float("inf")):
+        if not 0.0 <= seconds < float("inf"):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
-        count = round(seconds / self.time_step)
-        if progress is None or progress is False:
-            self._advance(count, None)
-        elif progress is True:
-            with Progress("simulating", count * self.time_step) as display:
-                self._advance(count, display)
-        else:
-            self._advance(count, progress)
+        self._require_idle()
+        goal = self._steps + round(seconds / self.time_step)
+        with self.gate:
+            if progress is True:
+                with Progress("simulating", seconds) as display:
+                    self._advance(goal, display)
+            else:
+                self._advance(goal, progress or None)
+
+    # --- advancing it in its own thread ---
+
+    def start(self) -> None:
+        """Advance in a thread of its own, as fast as it can, until a breakpoint, `pause` or `stop`; returns at once."""
+        self._require_idle()
+        if self._thread is not None and self._thread.is_alive():
+            raise AnnelidError("the simulation is paused: call resume() to go on or stop() to end it.")
+        self._wish = None
+        self._log.begin()
+        self._thread = threading.Thread(target=_background, args=(weakref.ref(self),), daemon=True, name="annelid-run")
+        _ALIVE.add(self)
+        self._thread.start()
+
+    def resume(self) -> None:
+        """Go on after a breakpoint or a pause."""
+        self.start()
+
+    def pause(self) -> Event:
+        """Stop between two steps and return the event that stopped it."""
+        return self._end_run("paused")
+
+    def stop(self) -> Event:
+        """End the run; the simulation can still be stepped, read, edited and started again."""
+        return self._end_run("stopped")
+
+    def breakpoint(self, *, at: float | None = None, when: Any = None, name: str = "") -> Breakpoint:
+        """Stop at a time [s], exactly at that step, or as soon as a condition holds.
+
+        Args:
+            at: Simulated time [s]; it must not have passed.
+            when: A condition that the physics package understands, evaluated on the device after every step.
+            name: Name to tell it by.
+        """
+        if (at is None) == (when is None):
+            raise InvalidValue("a breakpoint needs either a time (at=...) or a condition (when=...).")
+        with self.gate:
+            if at is not None:
+                point = Breakpoint(step=self._future_step(at), name=name)
+            else:
+                point = Breakpoint(condition=when, name=name)
+                self.solver.watch_condition(when)  # type: ignore[attr-defined]
+            self._breakpoints.append(point)
+        return point
+
+    def clear_breakpoint(self, point: Breakpoint) -> None:
+        """Forget a breakpoint."""
+        with self.gate:
+            self._breakpoints.remove(point)
+            if point.condition is not None:
+                self.solver.drop_condition(point.condition)  # type: ignore[attr-defined]
+
+    def wait(self, timeout: float | None = None) -> Event:
+        """Wait until the run stops and return why; if it has stopped already, return that. Its errors are raised here."""
+        return self._log.wait(timeout)
+
+    # --- looking and touching ---
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
         steps = round(every / self.time_step)
         if steps < 1:
             raise InvalidValue(f"every must be at least one time step of {self.time_step:g} s, not {every}.")
-        self._watches.append(_Watch(callback, steps, self._steps + steps))
+        with self.gate:
+            self._watches.append(_Watch(callback, steps, self._steps + steps))
+
+    def record(
+        self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any
+    ) -> Recorder:
+        """Write a snapshot to a recording now and each `every` seconds [s] of simulated time; close the result to end it."""
+        recorder = Recorder(path, **header)
+        chosen = look or Look()
+
+        def write(simulation: Simulation[Any]) -> None:
+            if not recorder.closed:
+                recorder.write(simulation.snapshot(chosen))
+
+        self.observe(write, every=every)
+        write(self)
+        return recorder
 
     def synchronize(self) -> None:
         """Wait until the device has done all steps."""
         wp.synchronize_device(self.solver.device)
 
     def snapshot(self, look: Look | None = None) -> Snapshot:
-        """A picture of this moment; the default look is the surface."""
-        return self.solver.snapshot(self.state, look or Look())
+        """A picture of this moment, between two steps if it runs; the default look is the surface."""
+        with self.gate:
+            return self.solver.snapshot(self.state, look or Look())
 
     def snapshot_numbers(self) -> Mapping[str, Number]:
         """The named numbers of this moment, without geometry."""
-        return self.solver.snapshot(self.state, Look(surface=False)).numbers
+        return self.snapshot(Look(surface=False)).numbers
+
+    @contextmanager
+    def edit(self) -> Iterator[Any]:
+        """Change masses and springs: `with simulation.edit() as e: ...`; applied between two steps, all or nothing."""
+        editor = self.solver.editor(self.state, self._good)  # type: ignore[attr-defined]
+        with editor.collecting():
+            yield editor
+        editor.apply(self.gate)
 
     def state_hash(self) -> str:
         """A hash of every bit of the state."""
-        return state_hash(self.state)
+        with self.gate:
+            return state_hash(self.state)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint, whole or not at all."""
-        save_checkpoint(path, self.state, self.solver.fingerprint(), self.time_step, self._steps)
+        with self.gate:
+            save_checkpoint(path, self.state, self.solver.fingerprint(), self.time_step, self._steps)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
-        _, self._steps = load_checkpoint(path, self.solver.fingerprint(), self.time_step, self._fill)
-        self._after_jump()
+        self._require_idle()
+        with self.gate:
+            fingerprint = self.solver.fingerprint()
+            self._steps = load_checkpoint(path, fingerprint, self.time_step, lambda a: fill_state(self.state, a))
+            self._after_jump()
 
     def reset(self) -> None:
         """Go back to the beginning."""
-        copy_state(self.solver.initial_state(), self.state)
-        self._steps = 0
-        self._after_jump()
+        self._require_idle()
+        with self.gate:
+            copy_state(self.solver.initial_state(), self.state)
+            self._steps = 0
+            self._after_jump()
 
-    def _fill(self, arrays: dict[str, Any]) -> None:
-        fill_state(self.state, arrays)
+    # --- the loop ---
+
+    def _require_idle(self) -> None:
+        if self.running:
+            raise AnnelidError("the simulation runs in its own thread: pause() it first.")
+
+    def _future_step(self, at: float) -> int:
+        step = round(at / self.time_step)
+        if not at >= 0.0 or step <= self._steps:
+            raise InvalidValue(f"a breakpoint at {at} s lies in the past: the simulation is at {self.time:g} s.")
+        return step
 
     def _after_jump(self) -> None:
         self.solver.forgive()
@@ -181,40 +304,85 @@ class Simulation(Generic[S]):
         for watch in self._watches:
             watch.due = self._steps + watch.every
 
-    def _advance(self, count: int, progress: Progress | None) -> None:
-        goal = self._steps + count
+    def _advance(self, goal: int, progress: Progress | None) -> None:
+        """Advance to a step, holding the gate."""
+        begin = self._steps
         while self._steps < goal:
-            until_due = min((w.due - self._steps for w in self._watches), default=goal - self._steps)
-            chunk = min(goal - self._steps, until_due, max(1, self._check_every - self._unchecked))
-            self.solver.advance(self.state, chunk)
-            self._steps += chunk
-            self._unchecked += chunk
+            self._chunk(goal)
+            if progress is not None:
+                progress.update(self.time, self.time_step * (goal - self._steps))
+        if goal > begin:
+            self._check()
+
+    def _chunk(self, limit: int | None) -> Breakpoint | None:
+        """Advance until something is due; returns the breakpoint that was reached, if any."""
+        goals = [w.due for w in self._watches] + [b.step for b in self._breakpoints if b.step and b.step > self._steps]
+        room = max(1, self._check_every - self._unchecked)
+        chunk = min([room, *(goal - self._steps for goal in goals), *([] if limit is None else [limit - self._steps])])
+        self.solver.advance(self.state, chunk)
+        self._steps += chunk
+        self._unchecked += chunk
+        if self._unchecked >= self._check_every or self._due():
+            hit = self._check()
             self._call_observers()
-            if self._unchecked >= self._check_every or self._steps == goal:
-                self._check()
-                if progress is not None:
-                    progress.update(self.time, self.time_step * (goal - self._steps))
+            return hit or self._reached()
+        return None
+
+    def _due(self) -> bool:
+        """Whether an observer or a breakpoint wants to see this very step."""
+        return any(w.due <= self._steps for w in self._watches) or self._reached() is not None
+
+    def _reached(self) -> Breakpoint | None:
+        return next((b for b in self._breakpoints if b.step == self._steps), None)
 
     def _call_observers(self) -> None:
-        due = [watch for watch in self._watches if watch.due <= self._steps]
-        if due:
-            self._check()  # an observer must never see a state that is not finite
-        for watch in due:
+        for watch in [w for w in self._watches if w.due <= self._steps]:
             watch.due += watch.every
             watch.callback(self)
 
-    def _check(self) -> None:
-        """Look for divergence, at intervals that cost little, and remember the state while it is good."""
+    def _check(self) -> Breakpoint | None:
+        """Look for divergence and conditions, at intervals that cost little, and remember the state while it is good."""
         if self._unchecked == 0:
-            return
+            return None
         step = self.solver.trouble()
+        hit = self._first_condition()
+        if hit is not None and (step is None or hit[0] < step):
+            self._return_to(hit[0])
+            return hit[1]
         if step is not None:
             self._fail(step)
+        self._collect_events()
         if self._unchecked >= self._check_every:  # as many steps as take about the wanted time from check to check
             elapsed = max(wall.perf_counter() - self._checked_at, 1e-6)
-            scale = min(4.0, _SECONDS_BETWEEN_CHECKS / elapsed)
-            self._check_every = max(1, int(self._check_every * scale))
+            wanted = int(self._check_every * min(4.0, _SECONDS_BETWEEN_CHECKS / elapsed))
+            batch = self.solver.batch
+            self._check_every = max(1, wanted if wanted < batch else wanted // batch * batch)
         self._remember()
+        return None
+
+    def _first_condition(self) -> tuple[int, Breakpoint] | None:
+        """The step at which a condition first held since the last check, and its breakpoint."""
+        waiting = [b for b in self._breakpoints if b.condition is not None]
+        if not waiting:
+            return None
+        hits = self.solver.condition_hits()  # type: ignore[attr-defined]
+        found = [(hits[b.condition], b) for b in waiting if hits.get(b.condition) is not None]
+        return min(found, key=lambda pair: pair[0], default=None)
+
+    def _return_to(self, step: int) -> None:
+        """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
+        copy_state(self._good, self.state)
+        self.solver.forgive()
+        self.solver.advance(self.state, step - self._good_steps)
+        self._steps = step
+        self.solver.trouble()
+        self.solver.forgive()
+        self._remember()
+
+    def _collect_events(self) -> None:
+        collect = getattr(self.solver, "collect_events", None)
+        if collect is not None:
+            self.events.extend(collect(self.state, self._good))
 
     def _remember(self) -> None:
         copy_state(self.state, self._good)
@@ -222,18 +390,67 @@ class Simulation(Generic[S]):
         self._checked_at = wall.perf_counter()
 
     def _fail(self, step: int) -> None:
-        """Go back to the last finite state, which is replayed from the last check, and report."""
-        copy_state(self._good, self.state)
-        self.solver.forgive()
-        last = step - 1
-        self.solver.advance(self.state, last - self._good_steps)
-        self._steps = last
-        self._remember()
-        time = last * self.time_step
+        """Go back to the last finite state and report."""
+        self._return_to(step - 1)
         raise SimulationDiverged(
             f"the simulation diverged at step {step} (t = {step * self.time_step:.6g} s): "
             f"{self.solver.complaint(self.state)}. Use a smaller step, softer springs or more damping; "
-            f"the state is that of the last good step, {last}.",
-            time=time,
-            step=last,
+            f"the state is that of the last good step, {step - 1}.",
+            time=(step - 1) * self.time_step,
+            step=step - 1,
         )
+
+    # --- the thread ---
+
+    def _end_run(self, wish: str) -> Event:
+        """Ask the thread to stop and wait until it has."""
+        if not self.running:
+            self._wish = None
+            return Event(wish, self.time, self._steps)
+        self._wish = wish
+        return self._log.wait(None)
+
+    def _one_turn(self) -> Event | None:
+        """One batch of steps of the thread; the event that ends the run, if any."""
+        with self.gate:
+            if self._wish is not None:
+                self._check()
+                return Event(self._wish, self.time, self._steps)
+            reached = self._chunk(None)
+            if reached is not None:
+                self._breakpoints.remove(reached)
+                if reached.condition is not None:
+                    self.solver.drop_condition(reached.condition)  # type: ignore[attr-defined]
+                return Event("breakpoint", self.time, self._steps, reached)
+        return None
+
+
+_ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()
+
+
+def _background(reference: weakref.ref[Simulation[Any]]) -> None:
+    """Advance a simulation until it stops; one that nobody holds any more simply ends."""
+    while True:
+        simulation = reference()
+        if simulation is None:
+            return
+        try:
+            event = simulation._one_turn()
+        except BaseException as error:  # handed to whoever waits
+            simulation._log.end(None, error)
+            return
+        if event is not None:
+            simulation._log.end(event)
+            return
+        del simulation
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Leaving the program ends every run between two steps."""
+    for simulation in list(_ALIVE):
+        simulation._wish = "stopped"
+    for simulation in list(_ALIVE):
+        thread = simulation._thread
+        if thread is not None:
+            thread.join(timeout=5.0)

@@ -32,6 +32,7 @@ class Body:
         stiffness: Spring constants [N/m], shape [s].
         damping: Dashpot of each spring [N s/m], shape [s].
         diameters: Diameter of each spring seen as a round bar [m], 0 where it is none, shape [s].
+        yield_strains: Strain at which each spring breaks, infinite where it does not, shape [s].
         spring_materials: Index of each spring's material in `materials`, shape [s].
         materials: Names of the materials.
         velocities: Velocities [m/s], shape [n, 3].
@@ -54,6 +55,7 @@ class Body:
     stiffness: Any
     damping: Any = None
     diameters: Any = None
+    yield_strains: Any = None
     spring_materials: Any = None
     materials: tuple[str, ...] = ("default",)
     velocities: Any = None
@@ -88,6 +90,7 @@ class Body:
             "signal_kinds": ((links,), np.int16),
             "signal_parameters": ((links, 4), float),
         }
+        self.yield_strains = _filled("yield_strains", np.inf if self.yield_strains is None else self.yield_strains, (links,), float)
         for name, (shape, kind) in shapes.items():
             setattr(self, name, _filled(name, getattr(self, name), shape, kind))
         self.triangles = np.zeros((0, 3), np.int32) if self.triangles is None else _array(self.triangles, np.int32, 3)
@@ -125,6 +128,7 @@ class Body:
         )
         _require("damping of spring", np.isfinite(self.damping) & (self.damping >= 0.0), self.damping, "0 or more")
         _require("diameter of spring", np.isfinite(self.diameters) & (self.diameters >= 0), self.diameters, "0 or more")
+        _require("yield strain of spring", self.yield_strains > 0.0, self.yield_strains, "positive")
         ends = self.springs
         inside = ((ends >= 0) & (ends < self.mass_count)).all(axis=1)
         _require("ends of spring", inside, ends, f"two of the {self.mass_count} masses")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.elements import grown, scatter
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import FREE, Body
 from annelid.springs.kernels.dynamics import Plugins
@@ -17,8 +18,10 @@ from annelid.springs.kernels.layout import BALL, PLANE, Layout, layout
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
 from annelid.springs.obstacles import Ball, Contact, Plane, Surface
+from annelid.springs.network import Network, Patch
 from annelid.springs.rows import Rows, compile_rows
 
+_MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
 
@@ -34,6 +37,7 @@ class World:
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
         obstacles: Planes, balls and the user's surfaces.
+        prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
     """
@@ -45,6 +49,7 @@ class World:
     velocity_damping: float = 0.0
     drag: float = 0.0
     obstacles: Sequence[Contact] = ()
+    prepare: tuple[str, ...] = ()
     forces: Sequence[wp.Function] = ()
     constraints: Sequence[wp.Function] = ()
 
@@ -81,17 +86,19 @@ class Model:
         self.lanes = _lanes(body.mass_count) if device.is_cuda else 1
         self._signal_of, kinds, parameters = _signals(body)
         self.rows = self._compile_rows()
+        self.network = Network(self.rows, body.springs, self._constants())
+        self.masses, self.fixed = body.masses.copy(), body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
 
     @property
     def mass_count(self) -> int:
-        """Number of masses."""
-        return self.body.mass_count
+        """Number of mass slots that the kernels visit: the masses, and room that edits have made."""
+        return int(self.arrays.mass_count)
 
     @property
     def spring_count(self) -> int:
         """Number of springs."""
-        return self.body.spring_count
+        return self.network.springs.live_count
 
     @property
     def signal_count(self) -> int:
@@ -146,6 +153,47 @@ class Model:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    def install(self, patch: Patch) -> bool:
+        """Overwrite the elements of a patch on the device; True if arrays had to move and captured graphs are void."""
+        network, arrays = self.network, self.arrays
+        moved = len(network.starts) > len(arrays.rows) or network.entries_used > len(arrays.offsets)
+        if moved:
+            network.row_room = max(network.row_room, 3 * len(network.starts) // 2)
+            network.entry_room = max(network.entry_room, 3 * network.entries_used // 2)
+            arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
+            self.upload_entries(arrays)
+        else:
+            scatter(arrays.rows, patch.rows, patch.extents)
+            scatter(arrays.offsets, patch.entries, patch.offsets)
+            elastic = np.stack([patch.constants["stiffness"], patch.constants["pull"]], axis=1)
+            scatter(arrays.elastic, patch.entries, elastic)
+            for name, member in (("damping", "damping"), ("signal", "signals"), ("limit", "limits")):
+                if name in patch.constants:
+                    scatter(getattr(arrays, member), patch.entries, patch.constants[name])
+        scatter(arrays.row_of, patch.masses, patch.mass_rows)
+        return moved
+
+    def grow(self, room: int) -> None:
+        """Make room for that many masses; new slots hold nothing and do not move."""
+        for name in _MASS_ARRAYS:
+            array = getattr(self.arrays, name)
+            if len(array):
+                setattr(self.arrays, name, grown(array, room, fill=self.network.empty_row if name == "row_of" else 0))
+        self.masses = np.concatenate([self.masses, np.ones(room - len(self.masses))])
+        self.fixed = np.concatenate([self.fixed, np.ones(room - len(self.fixed), bool)])
+        self.arrays.mass_count = room
+
+    def set_forces(self, index: np.ndarray, forces: np.ndarray) -> bool:
+        """Set external forces [N]; True if the kernels had to change because there were none before."""
+        fresh = not self.features.pushed
+        if fresh:
+            if not forces.any():
+                return False
+            self.features = replace(self.features, pushed=True)
+            self.arrays.forces = wp.zeros(self.mass_count, dtype=self.types.vec3, device=self.device)
+        scatter(self.arrays.forces, index, forces.astype(self.numpy_real))
+        return fresh
+
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         if _features(self.body, world) != self.features or len(world.obstacles) != len(self.world.obstacles):
@@ -155,17 +203,23 @@ class Model:
         if world.obstacles:
             self.arrays.obstacles.assign(self._obstacles())
 
+    def _constants(self) -> dict[str, np.ndarray]:
+        """The constants of each spring that the kernels need, in their precision."""
+        body, real, features = self.body, self.numpy_real, self.features
+        constants = {"stiffness": body.stiffness.astype(real), "pull": (body.stiffness * body.rest_lengths).astype(real)}
+        if features.damped:
+            constants["damping"] = body.damping.astype(real)
+        if features.actuated:
+            constants["signal"] = self._signal_of
+        if features.breaking:
+            limits = body.rest_lengths * (1.0 + body.yield_strains)
+            constants["limit"] = (limits**2).astype(real)
+        return constants
+
     def _compile_rows(self) -> Rows:
-        body, real = self.body, self.numpy_real
-        constants = [
-            body.stiffness.astype(real),
-            (body.stiffness * body.rest_lengths).astype(real),
-            *([body.damping.astype(real)] if self.features.damped else []),
-            *([self._signal_of] if self.features.actuated else []),
-        ]
-        return compile_rows(
-            body.mass_count, body.springs, constants, interleaved=self.device.is_cuda and self.lanes <= 2
-        )
+        constants = list(self._constants().values())
+        interleaved = self.device.is_cuda and self.lanes <= 2
+        return compile_rows(self.body.mass_count, self.body.springs, constants, interleaved=interleaved)
 
     def _row_eigenvalues(self, spring_values: np.ndarray) -> np.ndarray:
         """Largest eigenvalue of Σ value n⊗n over the springs of each row, taken at the row's example, shape [r]."""
@@ -187,18 +241,12 @@ class Model:
         return np.linalg.eigvalsh(sums)[:, -1]
 
     def _upload(self, signal_kinds: np.ndarray, signal_parameters: np.ndarray) -> Any:
-        body, rows, types, real = self.body, self.rows, self.types, self.numpy_real
-        elastic = np.stack([body.stiffness, body.stiffness * body.rest_lengths], axis=1)
+        body, types, network = self.body, self.types, self.network
         arrays = types.Arrays()
-        arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, rows.stride, len(signal_kinds)
-        arrays.row_of = self._array(rows.row_of, wp.int32)
-        arrays.rows = self._array(rows.extents, wp.vec2i)
-        arrays.offsets = self._array(rows.offsets, wp.int32)
-        arrays.elastic = self._array(rows.entries(elastic, real), types.vec2)
-        arrays.damping = self._array(rows.entries(body.damping, real) if self.features.damped else [], types.real)
-        arrays.signals = self._array(
-            rows.entries(self._signal_of, np.int32) if self.features.actuated else [], wp.int32
-        )
+        arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, network.stride, len(signal_kinds)
+        arrays.row_of = self._array(network.row_of, wp.int32)
+        arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
+        self.upload_entries(arrays)
         arrays.signal_kinds = self._array(signal_kinds, wp.int32)
         arrays.signal_parameters = self._array(signal_parameters, wp.vec4d)
         arrays.forces = self._array(body.forces if self.features.pushed else [], types.vec3)
@@ -207,6 +255,23 @@ class Model:
         arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
         return arrays
+
+    def upload_entries(self, arrays: Any) -> None:
+        """Lay the entries of all rows out on the device, with room for rows that edits will add."""
+        network, types, room = self.network, self.types, self.network.entry_room
+        elastic = np.stack([network.entries["stiffness"], network.entries["pull"]], axis=1)
+        arrays.offsets = self._roomy(network.offsets, wp.int32, room)
+        arrays.elastic = self._roomy(elastic, types.vec2, room)
+        for name, dtype in (("damping", types.real), ("signal", wp.int32), ("limit", types.real)):
+            column = network.entries.get(name)
+            member = "signals" if name == "signal" else "limits" if name == "limit" else name
+            setattr(arrays, member, self._array([], dtype) if column is None else self._roomy(column, dtype, room))
+
+    def _roomy(self, values: np.ndarray, dtype: Any, room: int) -> wp.array:
+        """An array with unused elements after the values."""
+        array = wp.empty(max(room, len(values)), dtype=dtype, device=self.device)
+        wp.copy(array, wp.array(values, dtype=dtype, device="cpu"), count=len(values))
+        return array
 
     def _array(self, values: Any, dtype: Any) -> wp.array:
         values = np.asarray(values)
@@ -247,7 +312,8 @@ def _features(body: Body, world: World) -> Features:
     return Features(
         real=PRECISIONS[world.precision],
         integrator=world.integrator,
-        damped=bool((body.damping > 0.0).any()),
+        damped=bool((body.damping > 0.0).any()) or "damping" in world.prepare,
+        breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
         touching=len(world.obstacles) > len(surfaces),

@@ -10,6 +10,7 @@ import warp as wp
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.springs.model import Model
+from annelid.springs.network import Network
 from annelid.springs.obstacles import Ball
 from annelid.springs.obstacles import Plane as Ground
 from annelid.springs.readout import Readout
@@ -26,13 +27,23 @@ class Painter:
 
     def __init__(self, model: Model) -> None:
         self.model, self.readout = model, Readout(model)
-        body = model.body
-        skin, self._triangles = np.unique(body.triangles, return_inverse=True)
-        self._triangles = self._triangles.reshape(-1, 3).astype(np.int32)
+        self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
+        self._skin: wp.array | None = None
+        self._follow_network()
+
+    def _follow_network(self) -> None:
+        """Work out what is drawn: again whenever edits have changed the network."""
+        network = self.model.network
+        self._segments = network.ends[network.live_springs()]
+        triangles = _standing(self.model.body.triangles, network)
+        skin, corners = np.unique(triangles, return_inverse=True)
+        self._triangles = corners.reshape(-1, 3).astype(np.int32)
         self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
-        self._all = self.readout.device_array(np.arange(body.mass_count, dtype=np.int32), wp.int32)
-        self._segments = body.springs
-        self._radius = 0.15 * float(np.median(body.rest_lengths)) if body.spring_count else 0.01
+        alive = np.flatnonzero(network.masses.alive[: network.masses.used]).astype(np.int32)
+        self._all = self.readout.device_array(alive, wp.int32)
+        numbers = np.zeros(network.masses.used, np.int32)
+        numbers[alive] = np.arange(len(alive))
+        self._segments = numbers[self._segments]
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -51,12 +62,15 @@ class Painter:
         """What `look` asks for."""
         if look.field is not None and look.field not in self.fields:
             raise UnknownName("field", look.field, self.fields)
+        if self.readout.refresh():
+            self._follow_network()
         values = self.readout.mass_field(state, look.field) if look.field else None
         parts: list[Any] = list(self._obstacles())
         if look.surface and self._skin is not None:
             parts.append(self._surface(state, look, values))
         if look.spheres or (look.surface and self._skin is None and not look.lines):
-            fields = self._field(look, values)
+            chosen = None if values is None else self.readout.values(self._all, values)
+            fields = self._field(look, chosen)
             parts.append(
                 Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
             )
@@ -81,6 +95,13 @@ class Painter:
                 "material": Field(self.model.body.spring_materials.astype(float), labels=self.model.body.materials)
             }
         return Lines("springs", points, self._segments, fields)
+
+    def _spring_materials(self) -> np.ndarray:
+        """Material of each live spring; springs that edits have added count as the first."""
+        network, first = self.model.network, self.model.body.spring_materials
+        materials = np.zeros(network.springs.used)
+        materials[: len(first)] = first
+        return materials[network.live_springs()]
 
     def _field(self, look: Look, values: wp.array | None) -> dict[str, Field]:
         if values is None or look.field is None:
@@ -112,3 +133,15 @@ class Painter:
     @staticmethod
     def _host(values: wp.array, look: Look) -> Any:
         return values.numpy() if look.host else values
+
+
+def _standing(triangles: np.ndarray, network: Network) -> np.ndarray:
+    """Triangles whose masses exist and whose sides are still held by springs."""
+    if network.version == 0 or len(triangles) == 0:
+        return triangles
+    inside = network.masses.alive[triangles].all(axis=1)
+    live = network.ends[network.live_springs()].astype(np.int64)
+    held = np.sort(live, axis=1) @ np.array([1 << 32, 1])
+    sides = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).astype(np.int64), axis=-1)
+    whole = np.isin(sides @ np.array([1 << 32, 1]), held).all(axis=1)
+    return triangles[inside & whole]

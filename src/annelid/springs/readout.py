@@ -63,12 +63,32 @@ class Readout:
         self._work.factors = wp.zeros(
             model.signal_count if features.actuated else 0, dtype=features.real, device=self.device
         )
-        self._masses = wp.array(model.body.masses, dtype=wp.float64, device=self.device)
+        self._version = -1
+        self._masses = wp.empty(0, dtype=wp.float64, device=self.device)
         self._slots = wp.zeros(SLOTS, dtype=Totals, device=self.device)
         self._scalars: dict[str, wp.array] = {}
 
+    def refresh(self) -> bool:
+        """Follow edits of the network; True if there were any since the last time."""
+        network = self.model.network
+        if self._version == network.version and len(self._masses) == self.model.mass_count:
+            return False
+        self._version = network.version
+        alive = self.padded(network.masses.alive[: network.masses.used])
+        self._masses = self.device_array(np.where(alive, self.model.masses, 0.0), wp.float64)
+        self._scalars.clear()
+        return True
+
+    def padded(self, values: np.ndarray) -> np.ndarray:
+        """Values of masses with zeros for slots that edits have added."""
+        room = np.zeros(self.model.mass_count, values.dtype)
+        count = min(len(values), len(room))
+        room[:count] = values[:count]
+        return room
+
     def summary(self, state: Any) -> Summary:
         """Totals of the whole body."""
+        self.refresh()
         self._signals(state)
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
@@ -78,28 +98,28 @@ class Readout:
     def mass_field(self, state: Any, name: str) -> wp.array:
         """A scalar per mass: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
         if name == "material":
-            return self._cached("material", lambda: self.device_array(self._material_of_masses(), wp.float32))
+            return self._cached("material", lambda: self.device_array(self.padded(self._material_of_masses()), wp.float32))
         out = {key: self._scalar(key) for key in ("strain", "stress", "actuation", "speed")}
         if name == "speed":
             kernel = speed_kernel(self.model.types.vec3)
             wp.launch(kernel, self.model.mass_count, [state.velocities], [out["speed"]], device=self.device)
             return out["speed"]
         self._signals(state)
-        volumes = self._cached("volumes", lambda: self.device_array(self.model.body.volumes, wp.float32))
+        volumes = self._cached("volumes", lambda: self.device_array(self.padded(self.model.body.volumes), wp.float32))
         inputs = [self.model.arrays, self._work, volumes, state.positions]
         outputs = [out["strain"], out["stress"], out["actuation"]]
         wp.launch(fields_kernel(self.model.features), self.model.mass_count, inputs, outputs, device=self.device)
         return out[name]
 
     def spring_strains(self, state: Any) -> wp.array:
-        """Strain of every spring against its passive rest length."""
-        body, count = self.model.body, self.model.spring_count
-        springs = self._cached("springs", lambda: self.device_array(body.springs, wp.vec2i))
-        lengths = self._cached("rest_lengths", lambda: self.device_array(body.rest_lengths, wp.float32))
-        out = self._cached("spring_strains", lambda: wp.zeros(count, dtype=wp.float32, device=self.device))
-        wp.launch(
-            spring_strain(self.model.types.vec4), count, [springs, lengths, state.positions], [out], device=self.device
-        )
+        """Strain of every live spring against its passive rest length."""
+        network = self.model.network
+        live = network.live_springs()
+        springs = self._cached("springs", lambda: self.device_array(network.ends[live], wp.vec2i))
+        lengths = self._cached("rest_lengths", lambda: self.device_array(network.rest_lengths(live), wp.float32))
+        out = wp.empty(len(live), dtype=wp.float32, device=self.device)
+        inputs = [springs, lengths, state.positions]
+        wp.launch(spring_strain(self.model.types.vec4), len(live), inputs, [out], device=self.device)
         return out
 
     def points(self, state: Any, chosen: wp.array) -> wp.array:

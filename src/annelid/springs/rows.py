@@ -83,7 +83,7 @@ def _half_springs(mass_count: int, springs: np.ndarray) -> tuple[np.ndarray, np.
 def _distinct(first: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Number the distinct rows in the order of their first mass: row of each mass, and that first mass of each row."""
     counts = np.diff(first)
-    keys = _mixed(columns)
+    keys = entry_keys(columns)
     sums = np.concatenate([[np.uint64(0)], np.cumsum(keys, dtype=np.uint64)])
     hashes = sums[first[1:]] - sums[first[:-1]] + counts.astype(np.uint64)
     _, example, inverse = np.unique(hashes, return_index=True, return_inverse=True)
@@ -102,7 +102,7 @@ def _same(first: np.ndarray, counts: np.ndarray, twin: np.ndarray, columns: list
     return all(np.array_equal(column, column[partner]) for column in columns)
 
 
-def _mixed(columns: list[np.ndarray]) -> np.ndarray:
+def entry_keys(columns: list[np.ndarray]) -> np.ndarray:
     """One 64-bit hash an entry."""
     keys = np.zeros(len(columns[0]), np.uint64)
     with np.errstate(over="ignore"):

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.device import thread_count
+from annelid.core.elements import gather_elements, grown, scatter
+from annelid.core.errors import InvalidValue
+from annelid.core.events import Event
+from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
+from annelid.springs.edit import Editor, MassChange
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
 from annelid.springs.model import Model
+from annelid.springs.network import Patch, broken_springs
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Summary
 
 _BLOCK = 128
 _FACTORS = 1 << 20  # entries of the table of signals, which bounds the steps of a batch
+_MOST_CONDITIONS = 64
 _MASSES_A_THREAD = 500  # below this another CPU thread costs more at the barrier than it brings
 
 
@@ -30,12 +38,14 @@ class State:
         positions: Position [m] and inverse mass [1/kg] (0 when fixed) of each mass, shape [n, 4].
         velocities: Velocities [m/s], shape [n, 3].
         accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
+        broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
         clock: Steps done, shape [1].
     """
 
     positions: wp.array
     velocities: wp.array
     accelerations: wp.array
+    broken: wp.array
     clock: wp.array
 
 
@@ -74,6 +84,7 @@ class Solver:
             positions=wp.array(positions, dtype=types.vec4, device=self.device),
             velocities=wp.array(_guided(body), dtype=types.vec3, device=self.device),
             accelerations=wp.zeros(self.model.mass_count if verlet else 0, dtype=types.vec3, device=self.device),
+            broken=wp.zeros(self.model.mass_count if self.model.features.breaking else 0, dtype=wp.uint64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:
@@ -85,6 +96,8 @@ class Solver:
         self._bind(state)
         while steps > 0:
             count = min(steps, self.batch)
+            if self.device.is_cuda:  # a graph is captured for each count: powers of two keep them few
+                count = 1 << (count.bit_length() - 1)
             if self.device.is_cuda:
                 self._advance_cuda(state, count)
             else:
@@ -97,8 +110,9 @@ class Solver:
         return step if step >= 0 else None
 
     def forgive(self) -> None:
-        """Forget a divergence, after the state was restored."""
+        """Forget a divergence and conditions that held, after the state was restored."""
         self._work.trouble.fill_(-1)
+        self._work.hits.fill_(-1)
 
     def complaint(self, state: State) -> str:
         """The fastest mass and the longest stable step, in words."""
@@ -125,6 +139,114 @@ class Solver:
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
+
+    # --- conditions that end a run ---
+
+    def watch_condition(self, condition: wp.Function) -> None:
+        """Look out for a condition: a Warp function `(time, index, position, velocity) -> bool` of any mass."""
+        conditions = (*self.model.features.conditions, condition)
+        if len(conditions) > _MOST_CONDITIONS:
+            raise InvalidValue(f"at most {_MOST_CONDITIONS} conditions can be watched at once.")
+        self._set_conditions(conditions)
+
+    def drop_condition(self, condition: wp.Function) -> None:
+        """Look out for it no more."""
+        conditions = list(self.model.features.conditions)
+        conditions.remove(condition)
+        self._set_conditions(tuple(conditions))
+
+    def condition_hits(self) -> dict[wp.Function, int]:
+        """The first step after which each watched condition held, where it did."""
+        steps = self._work.hits.numpy()
+        watched = self.model.features.conditions
+        return {c: int(step) for c, step in zip(watched, steps, strict=False) if step >= 0}
+
+    def _set_conditions(self, conditions: tuple[wp.Function, ...]) -> None:
+        self.model.features = replace(self.model.features, conditions=conditions)
+        self._work.hits.fill_(-1)
+        self._graphs.clear()
+
+    # --- edits ---
+
+    def editor(self, *states: State) -> Editor:
+        """A new edit of the network behind these states."""
+        return Editor(self, states)
+
+    def collect_events(self, *states: State) -> list[Event]:
+        """Springs that broke since the last time, as one event; they leave the network."""
+        if not self.model.features.breaking:
+            return []
+        with self.model.network.lock:
+            step, broken = int(self._work.breaks.numpy()[0]), self.harvest(states)
+        return [Event("broken", step * self.time_step, step, broken)] if len(broken) else []
+
+    def harvest(self, states: Sequence[State]) -> Handles:
+        """Take springs that broke on the device out of the network; their handles."""
+        network = self.model.network
+        if not self.model.features.breaking or int(self._work.breaks.numpy()[0]) < 0:
+            return network.springs.handles(np.zeros(0, np.int64))
+        self._work.breaks.fill_(-1)
+        broken = network.springs.handles(broken_springs(network, states[0].broken.numpy()))
+        network.bury(broken.index)
+        gone = network.halves(broken.index)
+        network.springs.free(broken.index)
+        nothing = network.halves(np.zeros(0, np.int64))
+        self.install(network.rewire(gone, nothing), [], np.zeros(0, np.int64), states)
+        return broken
+
+    def positions_of(self, state: State, masses: np.ndarray) -> np.ndarray:
+        """Positions of a few masses [m], shape [k, 3], whatever the size of the body."""
+        inside = np.minimum(masses, self.model.mass_count - 1)
+        return gather_elements(state.positions, inside)[:, :3].astype(float)
+
+    def install(self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[State]) -> None:
+        """Bring a change of the network and of masses to the device, between two steps."""
+        if self.model.network.masses.used > self.model.mass_count:
+            self._grow(states)
+        if self.model.install(patch):
+            self._graphs.clear()
+        for state in states:
+            if len(state.broken):
+                scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))
+            for change in changes:
+                self._change_masses(state, change)
+            if len(gone):
+                held = MassChange(gone, velocities=np.zeros((len(gone), 3)), fixed=np.ones(len(gone), bool))
+                self._change_masses(state, held)
+
+    def _change_masses(self, state: State, change: MassChange) -> None:
+        model, real = self.model, self.model.numpy_real
+        if change.masses is not None:
+            model.masses[change.index] = change.masses
+        if change.fixed is not None:
+            model.fixed[change.index] = change.fixed
+        if change.positions is not None or change.masses is not None or change.fixed is not None:
+            rows = gather_elements(state.positions, change.index)
+            if change.positions is not None:
+                rows[:, :3] = change.positions
+            rows[:, 3] = np.where(model.fixed[change.index], 0.0, 1.0 / model.masses[change.index])
+            scatter(state.positions, change.index, rows.astype(real))
+        if change.velocities is not None:
+            scatter(state.velocities, change.index, change.velocities.astype(real))
+        if change.forces is not None and model.set_forces(change.index, change.forces):
+            self._graphs.clear()
+
+    def _grow(self, states: Sequence[State]) -> None:
+        """Make room for more masses; happens ever more rarely as it doubles."""
+        room = max(self.model.network.masses.used, self.model.mass_count * 3 // 2)
+        self.model.grow(room)
+        for state in states:
+            for name in ("positions", "velocities", "accelerations", "broken"):
+                if len(getattr(state, name)):
+                    setattr(state, name, grown(getattr(state, name), room))
+        clock, bound = self._work.clock, self._bound
+        self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
+        self._work.clock = clock
+        self._graphs.clear()
+        if bound is not None:
+            self._bind(bound)
+
+    # --- launches ---
 
     def _advance_cpu(self, state: State, steps: int) -> None:
         assert self._team is not None
@@ -185,7 +307,7 @@ class Solver:
         if self._bound is state:
             return
         self._bound = state
-        self._work.clock = state.clock
+        self._work.clock, self._work.broken = state.clock, state.broken
         if len(state.accelerations):
             self._work.sum_v = state.accelerations
         self._graphs.clear()
@@ -221,6 +343,8 @@ class Solver:
             rows * self.model.signal_count if features.actuated else 0, dtype=types.real, device=self.device
         )
         work.trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
+        work.breaks = wp.full(1, -1, dtype=wp.int64, device=self.device)
+        work.hits = wp.full(_MOST_CONDITIONS, -1, dtype=wp.int64, device=self.device)
         work.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
         return work
 

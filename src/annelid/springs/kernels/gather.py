@@ -6,6 +6,7 @@ their neighbours lie side by side in memory.
 """
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
@@ -16,6 +17,16 @@ wp.set_module_options({"enable_backward": False})
 
 WIDTH = 4
 """Masses that a CPU core sums at a time."""
+
+
+@dataclass(frozen=True)
+class Springs:
+    """What the springs do besides pulling: damp, follow signals, stay broken, and break in this very pass."""
+
+    damped: bool = False
+    actuated: bool = False
+    breaking: bool = False
+    detecting: bool = False
 
 
 @functools.cache
@@ -62,21 +73,38 @@ def inverse_root(real: Any) -> wp.Function:
 
 
 @functools.cache
-def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp.Function:
+def lane_union(lanes: int) -> wp.Function:
+    """Bits that are set in any of the lanes that share one mass; every lane gets them."""
+    steps = "".join(
+        f"bits |= (uint64_t)__shfl_xor_sync(0xffffffffu, (unsigned long long)bits, {hop});\n"
+        for hop in (16, 8, 4, 2, 1)
+        if hop < lanes
+    )
+
+    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{steps}#endif\nreturn bits;\n")
+    def union(bits: wp.uint64) -> wp.uint64: ...
+
+    return union
+
+
+@functools.cache
+def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
     """Spring force on mass i at x, summed by `lanes` threads of a warp (CUDA)."""
-    real, vec2, vec3, vec4, Arrays = types.real, types.vec2, types.vec3, types.vec4, types.Arrays
+    real, vec2, vec3, vec4, Arrays, Work = types.real, types.vec2, types.vec3, types.vec4, types.Arrays, types.Work
     bits = _bits(real)
     load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
-    total = lane_sum(vec3, lanes)
+    total, union = lane_sum(vec3, lanes), lane_union(lanes)
+    damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
 
     @wp.func
     def spring_force(
         i: int,
         lane: int,
+        now: wp.int64,
         x: vec3,
         v: vec3,
         model: Arrays,
-        factors: wp.array(dtype=real),
+        work: Work,
         factor_base: int,
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
@@ -85,22 +113,45 @@ def thread_gather(types: Layout, damped: bool, actuated: bool, lanes: int) -> wp
         entry = row[0] + lane * model.stride
         end = row[0] + row[1] * model.stride
         force = vec3()
+        bit = wp.uint64(1)
+        broken = wp.uint64(0)
+        before = wp.uint64(0)
+        if wp.static(breaking):
+            bit = bit << wp.uint64(lane)
+            before = work.broken[i]
+            broken = before
         while entry < end:
             j = i + model.offsets[entry]
             near = load4(positions, j)
             d = vec3(near[0], near[1], near[2]) - x
-            inverse = rsqrt(wp.max(wp.dot(d, d), real(1.0e-30)))
+            squared = wp.max(wp.dot(d, d), real(1.0e-30))
+            inverse = rsqrt(squared)
             spring = load2(model.elastic, entry)
+            stiffness = spring[0]
             pull = spring[1]
+            factor = real(1.0)
             if wp.static(actuated):
-                pull = pull * factors[factor_base + model.signals[entry]]
-            along = spring[0] - pull * inverse
+                factor = work.factors[factor_base + model.signals[entry]]
+                pull = pull * factor
+            if wp.static(detecting):
+                if squared > model.limits[entry] * factor * factor:
+                    broken = broken | bit
+            along = stiffness - pull * inverse
             if wp.static(damped):
                 along += model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
+            if wp.static(breaking):
+                along = wp.where((broken & bit) == wp.uint64(0), along, real(0.0))
+                bit = bit << wp.uint64(wp.static(lanes))
             force += d * along
             entry += wp.static(lanes) * model.stride
         if wp.static(lanes > 1):
             force = total(force)
+        if wp.static(detecting):
+            if wp.static(lanes > 1):
+                broken = union(broken)
+            if broken != before and lane == 0:
+                work.broken[i] = broken
+                work.breaks[0] = now
         return force
 
     return spring_force
@@ -111,14 +162,15 @@ def _bits(real: Any) -> int:
 
 
 @functools.cache
-def vector_gather(types: Layout, damped: bool, actuated: bool) -> wp.Function:
+def vector_gather(types: Layout, springs: Springs) -> wp.Function:
     """Spring forces on the four masses of a group, written to `forces` (CPU)."""
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
     scalar = "float" if real is wp.float32 else "double"
 
-    @wp.func_native(_vector_source(scalar, damped, actuated))
+    @wp.func_native(_vector_source(scalar, springs))
     def spring_forces(
         group: int,
+        now: wp.int64,
         count: int,
         row_of: wp.array(dtype=wp.int32),
         rows: wp.array(dtype=wp.vec2i),
@@ -126,24 +178,35 @@ def vector_gather(types: Layout, damped: bool, actuated: bool) -> wp.Function:
         elastic: wp.array(dtype=vec2),
         damping: wp.array(dtype=real),
         signals: wp.array(dtype=wp.int32),
+        limits: wp.array(dtype=real),
         factors: wp.array(dtype=real),
         factor_base: int,
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
+        broken: wp.array(dtype=wp.uint64),
+        breaks: wp.array(dtype=wp.int64),
         forces: wp.array(dtype=vec3),
     ): ...
 
     return spring_forces
 
 
-def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
+def _vector_source(scalar: str, springs: Springs) -> str:
     """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
+    limit = "limit * factor * factor" if actuated else "limit"
+    broken = f"""
+                for (int l = 0; l < 4; ++l) {{
+                    {f"if (d2[l] > ({limit})[l]) mask[l] |= 1ull << slot;" if detecting else ""}
+                    if (mask[l] >> slot & 1) along[l] = 0;
+                }}"""
     law = f"""
                 lanes d2 = dx * dx + dy * dy + dz * dz;
                 d2 = d2 > tiny ? d2 : tiny;
                 const lanes inverse = 1 / __builtin_elementwise_sqrt(d2);
                 lanes along = k - {"kl * factor" if actuated else "kl"} * inverse;
                 {"along += c * (dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse);" if damped else ""}
+                {broken if breaking else ""}
                 fx += along * dx; fy += along * dy; fz += along * dz;"""
     neighbours = f"""
                 lanes dx, dy, dz;
@@ -153,10 +216,14 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
     shared_constants = f"""
                 const lanes k = E[2 * e], kl = E[2 * e + 1];
                 {"const lanes c = damping.data[e];" if damped else ""}
-                {"const lanes factor = factors.data[factor_base + signals.data[e]];" if actuated else ""}"""
+                {"const lanes factor = factors.data[factor_base + signals.data[e]];" if actuated else ""}
+                {"const lanes limit = limits.data[e];" if detecting else ""}
+                {"const int slot = e - start[0];" if breaking else ""}"""
+    names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated + ["limit"] * detecting
     lane_constants = f"""
-                lanes k, kl{", c" if damped else ""}{", factor" if actuated else ""};
+                lanes {", ".join(names)};
                 int j[4];
+                {"const int slot = s;" if breaking else ""}
                 for (int l = 0; l < 4; ++l) {{
                     // A lane whose row has ended repeats its last neighbour with no stiffness.
                     const bool held = s < count_of[l];
@@ -165,11 +232,16 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
                     k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
                     {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
                     {"factor[l] = factors.data[factor_base + signals.data[e]];" if actuated else ""}
+                    {f"limit[l] = held ? limits.data[e] : ({scalar})1e30;" if detecting else ""}
                 }}
                 const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
     own_velocities = (
         "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
     )
+    read_masks = "unsigned long long mask[4]; for (int l = 0; l < 4; ++l) mask[l] = broken.data[at[l]];"
+    write_masks = """
+    for (int l = 0; l < 4 && 4 * group + l < count; ++l)
+        if (broken.data[at[l]] != mask[l]) { broken.data[at[l]] = mask[l]; breaks.data[0] = now; }"""
     return f"""
 #if !defined(__CUDA_ARCH__)
     typedef {scalar} lanes __attribute__((ext_vector_type(4)));
@@ -198,6 +270,7 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
     lanes x, y, z, fx = 0, fy = 0, fz = 0;
     TRANSPOSE(x, y, z, P + 4 * at[0], P + 4 * at[1], P + 4 * at[2], P + 4 * at[3])
     {own_velocities if damped else ""}
+    {read_masks if breaking else ""}
     if (shared) {{
         for (int e = start[0]; e < start[0] + longest; ++e) {{
                 const int j0 = at[0] + offsets.data[e], j1 = j0 + 1, j2 = j0 + 2, j3 = j0 + 3;
@@ -212,6 +285,7 @@ def _vector_source(scalar: str, damped: bool, actuated: bool) -> str:
         {scalar}* f = ({scalar}*)forces.data + 3 * (4 * group + l);
         f[0] = fx[l]; f[1] = fy[l]; f[2] = fz[l];
     }}
+    {write_masks if detecting else ""}
     #undef MIX
     #undef TRANSPOSE
     #undef VELOCITIES

@@ -60,6 +60,7 @@ def layout(real: Any) -> Layout:
         elastic=wp.array(dtype=vec2),  # stiffness [N/m], stiffness times rest length [N]
         damping=wp.array(dtype=real),  # [N s/m]
         signals=wp.array(dtype=wp.int32),  # signal of each entry; 0 is passive
+        limits=wp.array(dtype=real),  # squared length at which a spring breaks [m²]
         signal_kinds=wp.array(dtype=wp.int32),
         signal_parameters=wp.array(dtype=wp.vec4d),
         forces=wp.array(dtype=vec3),  # external [N]
@@ -72,6 +73,9 @@ def layout(real: Any) -> Layout:
         f"SpringWork{bits}",
         clock=wp.array(dtype=wp.int64),  # steps done before this batch
         trouble=wp.array(dtype=wp.int64),  # first step after which a velocity was not finite, -1 while all are
+        hits=wp.array(dtype=wp.int64),  # first step after which each watched condition held, -1 while it did not
+        broken=wp.array(dtype=wp.uint64),  # a bit for each entry of a mass's row that has broken
+        breaks=wp.array(dtype=wp.int64),  # last step in which a spring broke, -1 if none did since it was looked at
         factors=wp.array(dtype=real),  # on rest lengths, a row of all signals for each moment of a batch
         forces=wp.array(dtype=vec3),  # of springs (CPU)
         sum_x=wp.array(dtype=vec3),  # weighted velocities of the stages of a step

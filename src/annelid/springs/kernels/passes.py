@@ -46,7 +46,7 @@ def buffers_of(kind: str) -> tuple[str, str, str, str]:
 
 
 @functools.cache
-def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
+def mass_update(types: Layout, kind: str, acceleration: Any, conditions: tuple[wp.Function, ...] = ()) -> wp.Function:
     """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known."""
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     Parameters = types.Parameters
@@ -56,6 +56,7 @@ def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
     weight = {1: 1.0, 2: 2.0, 3: 2.0}.get(stage, 0.0)
     shift = time_shift(kind)
     final = kind in ("euler", "symplectic", "kick", "rk4")
+    look_out = _all_conditions(types, conditions)
 
     @wp.func
     def update(
@@ -121,5 +122,28 @@ def mass_update(types: Layout, kind: str, acceleration: Any) -> wp.Function:
             if not wp.isfinite(v_new[0] + v_new[1] + v_new[2]):
                 if work.trouble[0] < wp.int64(0):
                     work.trouble[0] = step + wp.int64(1)
+            if wp.static(len(conditions) > 0):
+                if here[3] > real(0.0):
+                    look_out(0, step + wp.int64(1), real(wp.float64(step + wp.int64(1)) * step_time), i, x, v_new, work)
 
     return update
+
+
+def _all_conditions(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
+    """Note the first step after which each of the user's conditions holds for some mass."""
+    real, vec3, Work = types.real, types.vec3, types.Work
+    if not functions:
+        return None
+    first, others = functions[0], _all_conditions(types, functions[1:])
+    more = others is not None
+    rest = others if more else first
+
+    @wp.func
+    def look_out(number: int, step: wp.int64, time: real, i: int, x: vec3, v: vec3, work: Work):
+        if first(time, i, x, v):
+            if work.hits[number] < wp.int64(0):
+                work.hits[number] = step
+        if wp.static(more):
+            rest(number + 1, step, time, i, x, v, work)
+
+    return look_out

@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
-from annelid.springs.kernels.gather import WIDTH, thread_gather, vector_gather, vector_load
+from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
 
@@ -26,16 +26,22 @@ class Features:
     real: Any = wp.float32
     integrator: str = "symplectic"
     damped: bool = False
+    breaking: bool = False
     pushed: bool = False
     guided: bool = False
     touching: bool = False
     signals: tuple[wp.Function, ...] = ()
+    conditions: tuple[wp.Function, ...] = ()
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
 
     @property
     def actuated(self) -> bool:
         """Whether rest lengths change with time."""
         return bool(self.signals)
+
+    def springs(self, kind: str) -> Springs:
+        """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
+        return Springs(self.damped, self.actuated, self.breaking, self.breaking and kind not in ("rk2", "rk3", "rk4"))
 
     @property
     def signal_rows_per_step(self) -> int:
@@ -92,9 +98,9 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     """One pass over all masses, `lanes` threads a mass (CUDA)."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    gather = thread_gather(types, features.damped, features.actuated, lanes)
+    gather = thread_gather(types, features.springs(kind), lanes)
     load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
-    update = mass_update(types, kind, _acceleration(features))
+    update = mass_update(types, kind, _acceleration(features), features.conditions)
     needs_forces = kind not in GATHERLESS
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
@@ -122,7 +128,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         force = vec3()
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
-            force = gather(mass, lane, x, v, model, work.factors, factor_row * model.signal_count, x_at, v_at)
+            force = gather(mass, lane, now, x, v, model, work, factor_row * model.signal_count, x_at, v_at)
         if lane == 0 and i < model.mass_count:
             update(i, now, model, parameters, work, here, v, force, x_base, v_base, x_out, v_out)
 
@@ -194,8 +200,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     """One pass of a team member over its groups of masses."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    gather = vector_gather(types, features.damped, features.actuated)
-    update = mass_update(types, kind, _acceleration(features))
+    gather = vector_gather(types, features.springs(kind))
+    update = mass_update(types, kind, _acceleration(features), features.conditions)
     needs_forces = kind not in GATHERLESS
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
 
@@ -219,8 +225,9 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         for group in range(share[0], share[1]):
             if wp.static(needs_forces):
                 gather(
-                    group, model.mass_count, model.row_of, model.rows, model.offsets, model.elastic, model.damping,
-                    model.signals, work.factors, factor_base, x_at, v_at, work.forces,
+                    group, now, model.mass_count, model.row_of, model.rows, model.offsets, model.elastic, model.damping,
+                    model.signals, model.limits, work.factors, factor_base, x_at, v_at, work.broken, work.breaks,
+                    work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):

@@ -1,0 +1,107 @@
+"""Handles to things that come and go: an index and the generation of its slot, so that a stale one is always recognised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue, StaleHandle
+
+
+@dataclass(frozen=True, eq=False)
+class Handles:
+    """Handles to any number of things of one kind.
+
+    Attributes:
+        kind: "mass" or "spring".
+        index: Slots, shape [k].
+        generation: Generation of each slot when the handle was made, shape [k].
+    """
+
+    kind: str
+    index: np.ndarray
+    generation: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, chosen: object) -> Handles:
+        index, generation = np.atleast_1d(self.index[chosen]), np.atleast_1d(self.generation[chosen])  # type: ignore[index]
+        return Handles(self.kind, index, generation)
+
+    def __add__(self, other: Handles) -> Handles:
+        if self.kind != other.kind:
+            raise InvalidValue(f"handles of a {self.kind} and of a {other.kind} cannot be joined.")
+        return Handles(
+            self.kind, np.concatenate([self.index, other.index]), np.concatenate([self.generation, other.generation])
+        )
+
+
+class HandleTable:
+    """Which slots are taken, in which generation; taking and freeing cost the same however many there are.
+
+    Args:
+        kind: "mass" or "spring".
+        count: Slots taken at the beginning.
+    """
+
+    def __init__(self, kind: str, count: int) -> None:
+        self.kind = kind
+        self.used = count
+        self.alive = np.ones(count, bool)
+        self.generation = np.zeros(count, np.int32)
+        self._free: list[int] = []
+
+    @property
+    def live_count(self) -> int:
+        """Number of taken slots."""
+        return self.used - len(self._free)
+
+    def handles(self, index: np.ndarray | None = None) -> Handles:
+        """Handles to the things now in these slots (all live ones by default)."""
+        chosen = np.flatnonzero(self.alive[: self.used]) if index is None else np.atleast_1d(np.asarray(index))
+        if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.used or not self.alive[chosen].all()):
+            raise InvalidValue(f"there is no {self.kind} in one of the slots {chosen[:5].tolist()}...")
+        return Handles(self.kind, chosen.astype(np.int64), self.generation[chosen].copy())
+
+    def take(self, count: int) -> Handles:
+        """Take slots, freed ones first."""
+        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = np.arange(self.used, self.used + count - len(reused))
+        self.used += len(fresh)
+        self._room(self.used)
+        index = np.concatenate([np.asarray(reused, np.int64), fresh])
+        self.alive[index] = True
+        return Handles(self.kind, index, self.generation[index].copy())
+
+    def free(self, index: np.ndarray) -> None:
+        """Free slots; handles to them are stale from now on."""
+        self.alive[index] = False
+        self.generation[index] += 1
+        self._free.extend(index.tolist())
+
+    def valid(self, handles: Handles) -> np.ndarray:
+        """Whether each handle still means what it meant, shape [k]."""
+        known = handles.index < self.used
+        slot = np.where(known, handles.index, 0)
+        return known & self.alive[slot] & (self.generation[slot] == handles.generation)
+
+    def require(self, handles: Handles) -> np.ndarray:
+        """The slots of handles, all of which must be valid."""
+        if handles.kind != self.kind:
+            raise InvalidValue(f"a handle of a {handles.kind} was given where a {self.kind} is meant.")
+        good = self.valid(handles)
+        if not good.all():
+            first = int(np.flatnonzero(~good)[0])
+            raise StaleHandle(
+                f"{self.kind} {int(handles.index[first])} (generation {int(handles.generation[first])}) does not exist "
+                f"any more: its handle is stale and can be read but not edited."
+            )
+        return handles.index
+
+    def _room(self, size: int) -> None:
+        if size > len(self.alive):
+            room = max(size, 2 * len(self.alive))
+            self.alive = np.concatenate([self.alive, np.zeros(room - len(self.alive), bool)])
+            self.generation = np.concatenate([self.generation, np.zeros(room - len(self.generation), np.int32)])

@@ -1,0 +1,316 @@
+"""Edits of a running network: masses and springs that are added, removed and changed between two steps.
+
+An edit collects wishes, checks them all, and is applied whole or not at all. Its cost depends on what it changes, not on the
+size of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.core.gate import Gate
+from annelid.core.handles import Handles
+
+if TYPE_CHECKING:
+    from annelid.springs.solver import Solver
+
+MassLike = Handles | np.ndarray | Sequence[int] | int
+SpringLike = Handles | np.ndarray | Sequence[int] | int
+
+
+@dataclass
+class _NewSprings:
+    handles: Handles
+    ends: np.ndarray
+    stiffness: np.ndarray
+    rest_lengths: np.ndarray | None
+    damping: np.ndarray
+    yield_strains: np.ndarray
+
+
+@dataclass
+class MassChange:
+    """New values for masses; what is None stays.
+
+    Attributes:
+        index: Slots, shape [k].
+        positions: [m], shape [k, 3].
+        velocities: [m/s], shape [k, 3].
+        masses: [kg], shape [k].
+        fixed: Whether they are held, shape [k].
+        forces: Constant external forces [N], shape [k, 3].
+    """
+
+    index: np.ndarray
+    positions: np.ndarray | None = None
+    velocities: np.ndarray | None = None
+    masses: np.ndarray | None = None
+    fixed: np.ndarray | None = None
+    forces: np.ndarray | None = None
+
+
+class Editor:
+    """Collects the changes of one edit: `with simulation.edit() as e: ...`.
+
+    Masses and springs are named by handles, or by index where they are known to exist.
+    """
+
+    def __init__(self, solver: Solver, states: Sequence[Any]) -> None:
+        self._solver, self._states = solver, states
+        self._network = solver.model.network
+        self._removed: list[Handles] = []
+        self._removed_masses: list[tuple[Handles, bool]] = []
+        self._changed: list[tuple[Handles, dict[str, np.ndarray]]] = []
+        self._added: list[_NewSprings] = []
+        self._mass_changes: list[tuple[Handles, MassChange]] = []
+        self._new_masses: list[Handles] = []
+
+    # --- wishes ---
+
+    def add_masses(
+        self, positions: np.ndarray, masses: float | np.ndarray, *, velocities: Any = 0.0, fixed: Any = False
+    ) -> Handles:
+        """Add masses [kg] at positions [m], shape [k, 3]; the handles are valid at once, also in this edit."""
+        points = np.atleast_2d(np.asarray(positions, float))
+        weights = _spread("mass", masses, len(points), low=0.0, strict=True)
+        if points.shape[1] != 3 or not np.isfinite(points).all():
+            raise InvalidValue("positions of new masses must be finite numbers of shape [k, 3].")
+        with self._network.lock:
+            handles = self._network.masses.take(len(points))
+        self._new_masses.append(handles)
+        speeds = np.broadcast_to(np.asarray(velocities, float), points.shape)
+        held = np.broadcast_to(np.asarray(fixed, bool), len(points))
+        self._mass_changes.append((handles, MassChange(handles.index, points, speeds, weights, held, np.zeros_like(points))))
+        return handles
+
+    def change_masses(self, masses: MassLike, **values: Any) -> None:
+        """Change `positions`, `velocities`, `masses`, `fixed` or `forces` of masses."""
+        handles = self._masses(masses)
+        shapes = {"positions": 3, "velocities": 3, "forces": 3, "masses": 0, "fixed": 0}
+        change = MassChange(handles.index)
+        for name, value in values.items():
+            if name not in shapes:
+                raise InvalidValue(f"a mass has no {name!r}; it has {', '.join(shapes)}.")
+            shape = (len(handles), 3) if shapes[name] else (len(handles),)
+            array = np.broadcast_to(np.asarray(value, bool if name == "fixed" else float), shape).copy()
+            if not np.isfinite(array).all() or (name == "masses" and not (array > 0.0).all()):
+                raise InvalidValue(f"{name} must be finite" + (" and positive." if name == "masses" else "."))
+            setattr(change, name, array)
+        self._mass_changes.append((handles, change))
+
+    def remove_masses(self, masses: MassLike, *, with_springs: bool = False) -> None:
+        """Remove masses; those that springs still hold are refused unless their springs go too."""
+        self._removed_masses.append((self._masses(masses), with_springs))
+
+    def add_springs(
+        self,
+        first: MassLike,
+        second: MassLike,
+        *,
+        stiffness: float | np.ndarray,
+        rest_lengths: float | np.ndarray | None = None,
+        damping: float | np.ndarray = 0.0,
+        yield_strains: float | np.ndarray = np.inf,
+    ) -> Handles:
+        """Add springs between pairs of masses; None rests at the distance that the masses have when it is applied."""
+        a, b = self._masses(first), self._masses(second)
+        count = len(a)
+        if len(b) != count:
+            raise InvalidValue(f"springs need as many first ends as second ones, not {count} and {len(b)}.")
+        if (a.index == b.index).any():
+            raise InvalidValue(f"a spring from mass {int(a.index[a.index == b.index][0])} to itself cannot be added.")
+        new = _NewSprings(
+            self._take_springs(count),
+            np.stack([a.index, b.index], axis=1),
+            _spread("stiffness", stiffness, count, low=0.0),
+            None if rest_lengths is None else _spread("rest length", rest_lengths, count, low=0.0, strict=True),
+            _spread("damping", damping, count, low=0.0),
+            _spread("yield strain", yield_strains, count, low=0.0, strict=True, finite=False),
+        )
+        self._added.append(new)
+        return new.handles
+
+    def remove_springs(self, springs: SpringLike) -> None:
+        """Remove springs."""
+        self._removed.append(self._springs(springs))
+
+    def change_springs(self, springs: SpringLike, **values: float | np.ndarray) -> None:
+        """Change `stiffness`, `rest_lengths` or `damping` of springs."""
+        handles = self._springs(springs)
+        known = ("stiffness", "rest_lengths", "damping")
+        for name in values:
+            if name not in known:
+                raise InvalidValue(f"a spring has no {name!r} to change; it has {', '.join(known)}.")
+        spread = {n: _spread(n, v, len(handles), low=0.0, strict=n == "rest_lengths") for n, v in values.items()}
+        self._changed.append((handles, spread))
+
+    # --- application ---
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Give back what was taken if the block ends with an error."""
+        try:
+            yield
+        except BaseException:
+            self._give_back()
+            raise
+
+    def apply(self, gate: Gate) -> None:
+        """Check everything, then change rows and state between two steps."""
+        network = self._network
+        # What depends on the moment is looked up while the simulation stands still; the rest is prepared while it runs.
+        momentary = self._solver.model.features.breaking or any(new.rest_lengths is None for new in self._added)
+        with network.lock, gate if momentary else nullcontext():
+            try:
+                if momentary:
+                    self._solver.harvest(self._states)
+                removed, masses_gone = self._check()
+                added = self._describe()
+            except BaseException:
+                self._give_back()
+                raise
+            gone, there = self._halves(removed), self._write(added, masses_gone)
+            network.springs.free(removed)
+            patch = network.rewire(gone, there)
+            network.masses.free(masses_gone)
+            with gate:
+                changes = [change for _, change in self._mass_changes]
+                self._solver.install(patch, changes, masses_gone, self._states)
+
+    def _check(self) -> tuple[np.ndarray, np.ndarray]:
+        """All springs to remove and all masses to remove, after every check that can fail."""
+        table, network = self._network.springs, self._network
+        removed = [table.require(handles) for handles in self._removed]
+        for handles, values in self._changed:
+            table.require(handles)
+            self._require_column("damping", "damping", "damping" in values)
+        for handles, _ in self._mass_changes:
+            network.masses.require(handles)
+        for new in self._added:
+            alive = network.masses.alive[new.ends]
+            if not alive.all():
+                raise InvalidValue("a spring cannot be added to a mass that was removed in the meantime.")
+        gone = [network.masses.require(handles) for handles, _ in self._removed_masses]
+        for (_, with_springs), masses in zip(self._removed_masses, gone, strict=True):
+            if with_springs:
+                removed += [network.springs_of(int(mass)) for mass in masses]
+        springs, masses = _joined(removed), _joined(gone)
+        self._require_free(springs, masses)
+        changed = _joined([handles.index for handles, _ in self._changed])
+        if np.intersect1d(changed, springs).size:
+            raise InvalidValue("a spring cannot be changed and removed in one edit.")
+        return springs, masses
+
+    def _require_free(self, springs: np.ndarray, masses: np.ndarray) -> None:
+        """Refuse to remove masses that would leave springs without an end."""
+        if not len(masses):
+            return
+        ends = self._network.ends[springs].ravel()
+        new_ends = _joined([new.ends.ravel() for new in self._added])
+        left = self._network.degree(masses) - np.array([(ends == m).sum() for m in masses])
+        left = left + np.isin(masses, new_ends)
+        if (left > 0).any():
+            mass, count = int(masses[left > 0][0]), int(left[left > 0][0])
+            raise InvalidValue(
+                f"mass {mass} cannot be removed: {count} spring(s) would be left without an end; "
+                "remove them too, or use with_springs=True."
+            )
+
+    def _describe(self) -> list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
+        """New springs as index, ends and constants."""
+        return [(new.handles.index, new.ends, self._constants(new)) for new in self._added]
+
+    def _constants(self, new: _NewSprings) -> dict[str, np.ndarray]:
+        lengths = new.rest_lengths
+        if lengths is None:
+            points = self._positions(new.ends.ravel()).reshape(-1, 2, 3)
+            lengths = np.linalg.norm(points[:, 1] - points[:, 0], axis=1)
+            if not (lengths > 0.0).all():
+                raise InvalidValue("a spring between two masses at one place needs a rest length.")
+        columns = self._network.constants
+        self._require_column("damping", "damping", bool((new.damping > 0.0).any()))
+        self._require_column("limit", "breaking", bool(np.isfinite(new.yield_strains).any()))
+        values = {
+            "stiffness": new.stiffness,
+            "pull": new.stiffness * lengths,
+            "damping": new.damping,
+            "signal": np.zeros(len(lengths)),
+            "limit": (lengths * (1.0 + new.yield_strains)) ** 2,
+        }
+        return {name: values[name].astype(column.dtype) for name, column in columns.items()}
+
+    def _require_column(self, column: str, feature: str, wanted: bool) -> None:
+        if wanted and column not in self._network.constants:
+            raise InvalidValue(f"this model has no spring {feature}: build it with prepare=({feature!r},) to add it later.")
+
+    def _positions(self, masses: np.ndarray) -> np.ndarray:
+        """Positions now; those of masses that this very edit adds are where it puts them."""
+        points = self._solver.positions_of(self._states[0], masses)
+        for handles, change in self._mass_changes:
+            if change.positions is not None:
+                where = {int(i): p for i, p in zip(handles.index, change.positions, strict=True)}
+                for k, mass in enumerate(masses.tolist()):
+                    points[k] = where.get(mass, points[k])
+        return points
+
+    def _halves(self, removed: np.ndarray) -> dict[str, np.ndarray]:
+        """Half-springs that leave their rows: of removed springs, and the old form of changed ones."""
+        changed = _joined([handles.index for handles, _ in self._changed])
+        self._network.bury(removed)
+        return self._network.halves(np.concatenate([removed, np.unique(changed)]))
+
+    def _write(
+        self, added: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]], masses_gone: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Write new and changed springs into their slots; returns the half-springs that enter rows."""
+        network = self._network
+        for handles in self._new_masses:
+            network.add_masses(handles.index)
+        for index, ends, constants in added:
+            network.write_springs(index, ends, constants)
+        for handles, values in self._changed:
+            network.change_springs(handles.index, values)
+        changed = np.unique(_joined([handles.index for handles, _ in self._changed]))
+        return network.halves(np.concatenate([_joined([index for index, _, _ in added]), changed]))
+
+    def _give_back(self) -> None:
+        with self._network.lock:
+            for handles in self._new_masses:
+                self._network.masses.free(handles.index)
+            for new in self._added:
+                self._network.springs.free(new.handles.index)
+        self._new_masses, self._added = [], []
+
+    def _take_springs(self, count: int) -> Handles:
+        with self._network.lock:
+            return self._network.springs.take(count)
+
+    def _masses(self, given: MassLike) -> Handles:
+        return given if isinstance(given, Handles) else self._network.masses.handles(np.asarray(given))
+
+    def _springs(self, given: SpringLike) -> Handles:
+        return given if isinstance(given, Handles) else self._network.springs.handles(np.asarray(given))
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """All indices once; an index that is named twice counts once."""
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(part, np.int64) for part in parts)]))
+
+
+def _spread(
+    what: str, values: Any, count: int, *, low: float, strict: bool = False, finite: bool = True
+) -> np.ndarray:
+    try:
+        array = np.broadcast_to(np.asarray(values, float), count).copy()
+    except ValueError:
+        raise InvalidValue(f"{what} has shape {list(np.shape(values))}, expected one value or {count}.") from None
+    good = (array > low if strict else array >= low) & (np.isfinite(array) | (not finite))
+    if not good.all():
+        raise InvalidValue(f"{what} is {array[~good][0]}: it must be {'above' if strict else 'at least'} {low:g}.")
+    return array

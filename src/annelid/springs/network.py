@@ -1,0 +1,327 @@
+"""The live network of a simulation: which masses and springs exist, and the rows that hold them.
+
+The rows of a model are shared among masses with equal surroundings. An edit gives the masses that it touches rows of
+their own, from a pool of spare rows, and describes the change as a `Patch` of a few array elements: what an edit costs
+depends on the edit, not on the size of the body.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from annelid.core.errors import AnnelidError, StaleHandle
+from annelid.core.handles import Handles, HandleTable
+from annelid.springs.rows import Rows, entry_keys
+
+_SMALLEST_ROW = 32
+_POOL_ROWS = 65_536
+
+COLUMNS = ("stiffness", "pull", "damping", "signal", "limit")
+"""Constants of an entry: stiffness [N/m], stiffness times rest length [N], dashpot [N s/m], signal, squared breaking
+length [m²]."""
+
+
+@dataclass
+class Patch:
+    """Elements of the device's arrays to overwrite: row of masses, extents of rows, entries of rows."""
+
+    masses: np.ndarray
+    mass_rows: np.ndarray
+    rows: np.ndarray
+    extents: np.ndarray
+    entries: np.ndarray
+    offsets: np.ndarray
+    constants: dict[str, np.ndarray]
+
+
+@dataclass
+class _Pool:
+    """Spare rows of one capacity: their numbers."""
+
+    free: list[int] = field(default_factory=list)
+
+
+class Network:
+    """Masses and springs that come and go.
+
+    Args:
+        rows: The rows of the model as it was built.
+        springs: The two masses of each spring, shape [s, 2].
+        constants: `COLUMNS` of each spring, each of shape [s], in the precision of the device.
+    """
+
+    def __init__(self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray]) -> None:
+        count = len(rows.row_of)
+        self.lock = threading.RLock()
+        self.masses, self.springs = HandleTable("mass", count), HandleTable("spring", len(springs))
+        self.version = 0
+        self.stride = rows.stride
+        self.ends = springs.astype(np.int32).copy()
+        self.constants = {name: values.copy() for name, values in constants.items()}
+        self.row_of = rows.row_of.copy()
+        self.starts, self.counts = rows.extents[:, 0].astype(np.int64), rows.extents[:, 1].copy()
+        self.capacities = self.counts.copy()
+        self.users = np.bincount(rows.row_of, minlength=len(self.starts))
+        self.offsets = rows.offsets.copy()
+        self.entries = {name: rows.entries(values, values.dtype) for name, values in constants.items()}
+        self.entries_used = len(self.offsets)
+        self._pools: dict[int, _Pool] = {}
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
+        self._new_pairs: dict[int, list[int]] = {}
+        self._graves: list[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
+        self.empty_row = self._new_rows(np.array([_SMALLEST_ROW]))[0]
+        spare = min(count, _POOL_ROWS)
+        self.row_room = len(self.starts) + spare
+        self.entry_room = self.entries_used + (spare + rows.stride) * _SMALLEST_ROW
+
+    # --- what there is ---
+
+    def live_springs(self) -> np.ndarray:
+        """Indices of the springs that exist, shape [k]."""
+        return np.flatnonzero(self.springs.alive[: self.springs.used])
+
+    def rest_lengths(self, index: np.ndarray) -> np.ndarray:
+        """Passive rest lengths of springs [m]."""
+        stiffness = self.constants["stiffness"][index].astype(float)
+        return self.constants["pull"][index] / np.maximum(stiffness, np.finfo(np.float32).tiny)
+
+    def springs_between(self, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
+        """The live springs between each pair of masses."""
+        keys = _pair_keys(first, second)
+        if self._pairs is None:
+            live = np.arange(self.springs.used)
+            every = _pair_keys(self.ends[live, 0], self.ends[live, 1])
+            order = np.argsort(every, kind="stable")
+            self._pairs, self._new_pairs = (every[order], live[order]), {}
+        low, high = (np.searchsorted(self._pairs[0], keys, side) for side in ("left", "right"))
+        found = []
+        for key, a, b in zip(keys.tolist(), low, high, strict=True):
+            ids = np.concatenate([self._pairs[1][a:b], np.asarray(self._new_pairs.get(key, []), np.int64)]).astype(int)
+            held = self.springs.alive[ids] & (_pair_keys(self.ends[ids, 0], self.ends[ids, 1]) == key)
+            found.append(np.unique(ids[held]))
+        return found
+
+    def springs_of(self, mass: int) -> np.ndarray:
+        """The live springs that hold a mass."""
+        row = self.row_of[mass]
+        entry = self.starts[row] + np.arange(self.counts[row]) * self.stride
+        others = np.unique(mass + self.offsets[entry])
+        ids = self.springs_between(np.full(len(others), mass), others)
+        return np.concatenate(ids) if ids else np.zeros(0, np.int64)
+
+    def degree(self, masses: np.ndarray) -> np.ndarray:
+        """Number of springs of each mass."""
+        return self.counts[self.row_of[masses]]
+
+    # --- changes ---
+
+    def add_masses(self, masses: np.ndarray) -> None:
+        """Give new mass slots an empty row."""
+        need = int(masses.max()) + 1 if len(masses) else 0
+        if need > len(self.row_of):
+            room = max(need, 2 * len(self.row_of))
+            self.row_of = np.concatenate([self.row_of, np.full(room - len(self.row_of), self.empty_row, np.int32)])
+        self.row_of[masses] = self.empty_row
+
+    def write_springs(self, index: np.ndarray, ends: np.ndarray, constants: dict[str, np.ndarray]) -> None:
+        """Describe springs in their slots (they are put into rows by `rewire`)."""
+        self._spring_room(int(index.max()) + 1 if len(index) else 0)
+        self.ends[index] = ends
+        for name, values in constants.items():
+            self.constants[name][index] = values
+        if self._pairs is not None:
+            for key, spring in zip(_pair_keys(ends[:, 0], ends[:, 1]).tolist(), index.tolist(), strict=True):
+                self._new_pairs.setdefault(key, []).append(spring)
+
+    def change_springs(self, index: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        """Change stiffness, rest length or damping of springs in their slots."""
+        columns = self.constants
+        lengths = self.rest_lengths(index)
+        stiffness = values.get("stiffness", columns["stiffness"][index])
+        rest = values.get("rest_lengths", lengths)
+        if "limit" in columns:
+            columns["limit"][index] *= (rest / lengths) ** 2
+        columns["stiffness"][index], columns["pull"][index] = stiffness, stiffness * rest
+        if "damping" in values:
+            columns["damping"][index] = values["damping"]
+
+    def bury(self, index: np.ndarray) -> None:
+        """Keep the last values of springs that are about to be removed, for handles that become stale."""
+        if len(index):
+            values = {name: column[index].copy() for name, column in self.constants.items()}
+            self._graves.append((index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values))
+
+    def spring_values(self, handles: Handles) -> dict[str, np.ndarray]:
+        """Ends, stiffness [N/m] and rest length [m] of springs; of a removed one, what they were last."""
+        alive = self.springs.valid(handles)
+        ends = self.ends[np.where(alive, handles.index, 0)].copy()
+        columns = {name: column[np.where(alive, handles.index, 0)].copy() for name, column in self.constants.items()}
+        for k in np.flatnonzero(~alive):
+            ends[k], values = self._grave(int(handles.index[k]), int(handles.generation[k]))
+            for name, value in values.items():
+                columns[name][k] = value
+        lengths = columns["pull"] / np.maximum(columns["stiffness"], np.finfo(np.float32).tiny)
+        return {"alive": alive, "ends": ends, "rest_lengths": lengths, **columns}
+
+    def _grave(self, index: int, generation: int) -> tuple[np.ndarray, dict[str, float]]:
+        for indices, generations, ends, values in reversed(self._graves):
+            found = np.flatnonzero((indices == index) & (generations == generation))
+            if len(found):
+                at = int(found[0])
+                return ends[at], {name: column[at] for name, column in values.items()}
+        raise StaleHandle(f"spring {index} of generation {generation} has never existed.")
+
+    def halves(self, index: np.ndarray) -> dict[str, np.ndarray]:
+        """Both halves of springs: mass, offset to the other mass, and constants."""
+        mine, other = self.ends[index].T.ravel(), self.ends[index][:, ::-1].T.ravel()
+        table = {"mass": mine.astype(np.int64), "offset": (other - mine).astype(np.int32)}
+        return table | {name: np.tile(values[index], 2) for name, values in self.constants.items()}
+
+    def rewire(self, removed: dict[str, np.ndarray], added: dict[str, np.ndarray]) -> Patch:
+        """Take half-springs out of rows and put others in; only the rows of the masses concerned are touched."""
+        self.version += 1
+        touched = np.unique(np.concatenate([removed["mass"], added["mass"]]))
+        old = self._entries_of(touched)
+        kept = _without(old, removed)
+        table = {name: np.concatenate([kept[name], added[name]]) for name in kept}
+        order = np.lexsort((table["offset"], table["mass"]))
+        table = {name: values[order] for name, values in table.items()}
+        owner = np.searchsorted(touched, table["mass"])
+        counts = np.bincount(owner, minlength=len(touched)).astype(np.int32)
+        rows = self._rows_for(touched, counts)
+        self.counts[rows] = counts
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        entries = self.starts[rows][owner] + within * self.stride
+        self.offsets[entries] = table["offset"]
+        for name in self.entries:
+            self.entries[name][entries] = table[name]
+        extents = np.stack([self.starts[rows], counts], axis=1).astype(np.int32)
+        constants = {name: table[name] for name in self.entries}
+        return Patch(touched, rows.astype(np.int32), rows, extents, entries, table["offset"], constants)
+
+    def verify(self) -> None:
+        """Check that each live spring stands in exactly its two masses' rows, once, and that nothing else stands there."""
+        live = self.live_springs()
+        wanted = self.halves(live)
+        masses = np.flatnonzero(self.masses.alive[: self.masses.used])
+        there = self._entries_of(masses)
+        if len(there["mass"]) != len(wanted["mass"]):
+            raise AnnelidError(f"{len(there['mass'])} half-springs are in rows, {len(wanted['mass'])} should be.")
+        if not np.array_equal(np.sort(entry_keys(_columns(there))), np.sort(entry_keys(_columns(wanted)))):
+            raise AnnelidError("the rows of the network do not match its springs.")
+        if not self.masses.alive[self.ends[live]].all():
+            raise AnnelidError("a live spring ends at a mass that does not exist.")
+
+    def _entries_of(self, masses: np.ndarray) -> dict[str, np.ndarray]:
+        """All half-springs of masses."""
+        rows = self.row_of[masses]
+        counts = self.counts[rows]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        entry = np.repeat(self.starts[rows], counts) + within * self.stride
+        table = {"mass": np.repeat(masses, counts), "offset": self.offsets[entry]}
+        return table | {name: values[entry] for name, values in self.entries.items()}
+
+    def _rows_for(self, masses: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """A row of its own with enough room for each mass; the one that it has where possible."""
+        rows = self.row_of[masses].astype(np.int64)
+        own = (self.users[rows] == 1) & (self.capacities[rows] >= counts) & (rows != self.empty_row)
+        moving = np.flatnonzero(~own)
+        if len(moving):
+            left = rows[moving]
+            np.subtract.at(self.users, left, 1)
+            spare = np.unique(left[(self.users[left] == 0) & (left != self.empty_row)])
+            for row in spare[self.capacities[spare] >= _SMALLEST_ROW].tolist():
+                self._pools.setdefault(int(self.capacities[row]), _Pool()).free.append(row)
+            rows[moving] = self._new_rows(_capacity(counts[moving]))
+            self.users[rows[moving]] = 1
+            self.row_of[masses] = rows
+        return rows
+
+    def _new_rows(self, capacities: np.ndarray) -> np.ndarray:
+        """Rows from the pools, which are filled as needed."""
+        rows = np.empty(len(capacities), np.int64)
+        for capacity in np.unique(capacities).tolist():
+            pool = self._pools.setdefault(capacity, _Pool())
+            wanted = np.flatnonzero(capacities == capacity)
+            if len(wanted) > len(pool.free):
+                self._fill(pool, capacity, len(wanted) - len(pool.free))
+            rows[wanted] = [pool.free.pop() for _ in range(len(wanted))]
+        return rows
+
+    def _fill(self, pool: _Pool, capacity: int, missing: int) -> None:
+        """Lay new rows of a capacity at the end of the entries, in blocks as wide as the stride."""
+        blocks = -(-missing // self.stride)
+        first = len(self.starts)
+        number = np.arange(blocks * self.stride)
+        starts = self.entries_used + number // self.stride * (capacity * self.stride) + number % self.stride
+        self.entries_used += blocks * capacity * self.stride
+        self.starts = np.concatenate([self.starts, starts])
+        self.counts = np.concatenate([self.counts, np.zeros(len(number), np.int32)])
+        self.capacities = np.concatenate([self.capacities, np.full(len(number), capacity, self.capacities.dtype)])
+        self.users = np.concatenate([self.users, np.zeros(len(number), self.users.dtype)])
+        self._entry_room(self.entries_used)
+        pool.free.extend(range(first + len(number) - 1, first - 1, -1))
+
+    def _entry_room(self, size: int) -> None:
+        if size > len(self.offsets):
+            extra = max(size, 2 * len(self.offsets)) - len(self.offsets)
+            self.offsets = np.concatenate([self.offsets, np.zeros(extra, np.int32)])
+            for name, values in self.entries.items():
+                self.entries[name] = np.concatenate([values, np.zeros(extra, values.dtype)])
+
+    def _spring_room(self, size: int) -> None:
+        if size > len(self.ends):
+            extra = max(size, 2 * len(self.ends)) - len(self.ends)
+            self.ends = np.concatenate([self.ends, np.zeros((extra, 2), np.int32)])
+            for name, values in self.constants.items():
+                self.constants[name] = np.concatenate([values, np.zeros(extra, values.dtype)])
+
+
+def _capacity(counts: np.ndarray) -> np.ndarray:
+    """Room of a row for that many entries: a power of two, with some to spare."""
+    return np.maximum(_SMALLEST_ROW, 2 ** np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64))
+
+
+def _pair_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
+    return (low << 32) | high
+
+
+def _columns(table: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return [np.ascontiguousarray(values) for values in table.values()]
+
+
+def _without(entries: dict[str, np.ndarray], removed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Entries less the removed ones, as multisets: of equal entries as many go as were removed."""
+    if len(removed["mass"]) == 0:
+        return entries
+    have, gone = entry_keys(_columns(entries)), entry_keys(_columns({name: removed[name] for name in entries}))
+    order, gone = np.argsort(have, kind="stable"), np.sort(gone)
+    ranked = have[order]
+    rank = np.arange(len(gone)) - np.searchsorted(gone, gone, "left")
+    place = np.searchsorted(ranked, gone, "left") + rank
+    if (place >= len(ranked)).any() or (ranked[np.minimum(place, len(ranked) - 1)] != gone).any():
+        raise AnnelidError("a spring to remove is not in its masses' rows: the network is damaged.")
+    keep = np.ones(len(have), bool)
+    keep[order[place]] = False
+    return {name: values[keep] for name, values in entries.items()}
+
+
+def broken_springs(network: Network, masks: np.ndarray) -> np.ndarray:
+    """The springs behind the broken bits of masses, which both ends of a spring have set, shape [k]."""
+    masses = np.flatnonzero(masks)
+    rows = network.row_of[masses]
+    slots = np.arange(64, dtype=np.uint64)
+    which, slot = np.nonzero((masks[masses, None] >> slots) & np.uint64(1))
+    entry = network.starts[rows[which]] + slot * network.stride
+    mass, other = masses[which], masses[which] + network.offsets[entry]
+    once = mass < other
+    found = []
+    for ids, at in zip(network.springs_between(mass[once], other[once]), np.flatnonzero(once), strict=True):
+        same = [i for i in ids if all(network.constants[n][i] == network.entries[n][entry[at]] for n in network.entries)]
+        found.append(same)
+    # Several equal springs between one pair break together; each of their bits finds all of them.
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids in found)]))

@@ -1,0 +1,97 @@
+"""A solver without physics, so that the run loop can be tested by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+
+from annelid.core.snapshot import Look, Number, Snapshot
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def grow(steps: int, fails_at: int, values: wp.array[wp.float64], clock: wp.array[wp.int64], trouble: wp.array[wp.int64]):
+    """v becomes 1.5 v + 1 in each step; at the failing step it stops being finite."""
+    for _ in range(steps):
+        clock[0] = clock[0] + wp.int64(1)
+        for i in range(values.shape[0]):
+            values[i] = values[i] * wp.float64(1.5) + wp.float64(1.0)
+            if clock[0] == wp.int64(fails_at):
+                values[i] = wp.float64(wp.inf)
+                if trouble[0] < wp.int64(0):
+                    trouble[0] = clock[0]
+
+
+@dataclass
+class GrowthState:
+    """What changes."""
+
+    values: wp.array
+    clock: wp.array
+
+
+class Growth:
+    """A solver whose state after n steps is known in closed form: v = 3 * 1.5^n - 2 for a start at 1."""
+
+    fields: tuple[str, ...] = ("size",)
+    batch: int = 8
+
+    def __init__(self, device: str = "cpu", *, size: int = 3, time_step: float = 0.1, fails_at: int = -1) -> None:
+        self.device, self.size, self.time_step, self.fails_at = wp.get_device(device), size, time_step, fails_at
+        self._trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
+        self.calls: list[int] = []
+
+    def initial_state(self) -> GrowthState:
+        return GrowthState(
+            wp.array(np.ones(self.size), dtype=wp.float64, device=self.device),
+            wp.zeros(1, dtype=wp.int64, device=self.device),
+        )
+
+    def advance(self, state: GrowthState, steps: int) -> None:
+        self.calls.append(steps)
+        inputs = [steps, self.fails_at, state.values, state.clock, self._trouble]
+        wp.launch(grow, 1, inputs, device=self.device)
+
+    def trouble(self) -> int | None:
+        step = int(self._trouble.numpy()[0])
+        return step if step >= 0 else None
+
+    def forgive(self) -> None:
+        self._trouble.fill_(-1)
+
+    def complaint(self, state: GrowthState) -> str:
+        return f"the largest value is {state.values.numpy().max():g}"
+
+    def fingerprint(self) -> str:
+        return f"growth-{self.size}"
+
+    def snapshot(self, state: GrowthState, look: Look) -> Snapshot:
+        step = int(state.clock.numpy()[0])
+        return Snapshot(step * self.time_step, step, (), {"first": Number(float(state.values.numpy()[0]))})
+
+
+@pytest.fixture
+def growth(device: str) -> Callable[..., Any]:
+    """A `Growth` solver on the device under test."""
+
+    def make(**options: Any) -> Growth:
+        return Growth(device, **options)
+
+    return make
+
+
+@pytest.fixture
+def grown() -> Callable[[int], float]:
+    """The value after n steps, step by step as the solver rounds it."""
+
+    def value(steps: int) -> float:
+        v = 1.0
+        for _ in range(steps):
+            v = v * 1.5 + 1.0
+        return v
+
+    return value

@@ -1,0 +1,210 @@
+"""The run loop: steps, times, observers, divergence; with a solver whose states are known exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import Look, Simulation
+from annelid.core.errors import InvalidValue, SimulationDiverged
+
+Make = Callable[..., Any]
+
+
+def first(simulation: Simulation[Any]) -> float:
+    return float(simulation.state.values.numpy()[0])
+
+
+class Listener:
+    """Stands for a progress display."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[float, float]] = []
+
+    def update(self, time: float, remaining: float) -> None:
+        self.heard.append((time, remaining))
+
+
+def test_steps_and_time(growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    assert (simulation.step_count, simulation.time, simulation.time_step) == (0, 0.0, 0.1)
+    simulation.step()
+    simulation.step(4)
+    simulation.step(0)
+    assert (simulation.step_count, simulation.time) == (5, pytest.approx(0.5))
+    assert first(simulation) == grown(5)
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(0.0, 0), (0.3, 3), (0.26, 3), (0.24, 2), (2.0, 20)])
+def test_a_run_is_a_whole_number_of_steps(seconds: float, steps: int, growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    simulation.run(seconds)
+    assert simulation.step_count == steps
+    assert first(simulation) == grown(steps)
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf])
+def test_a_run_needs_a_time(seconds: float, growth: Make) -> None:
+    simulation = Simulation(growth())
+    with pytest.raises(InvalidValue, match="seconds must be a time of 0 or more"):
+        simulation.run(seconds)
+    assert simulation.step_count == 0
+
+
+@pytest.mark.parametrize("count", [-1, 2.5])
+def test_steps_are_counted(count: Any, growth: Make) -> None:
+    simulation = Simulation(growth())
+    with pytest.raises(InvalidValue, match=f"number of steps.*{count}"):
+        simulation.step(count)
+    assert simulation.step_count == 0
+
+
+def test_observers_are_called_on_time(growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    seen: list[tuple[str, int, float]] = []
+    simulation.observe(lambda s: seen.append(("a", s.step_count, first(s))), every=0.3)
+    simulation.step(1)
+    simulation.observe(lambda s: seen.append(("b", s.step_count, first(s))), every=0.2)
+    simulation.run(0.8)
+    expected = [("a", 3), ("b", 3), ("b", 5), ("a", 6), ("b", 7), ("a", 9), ("b", 9)]
+    assert [(name, step) for name, step, _ in seen] == expected
+    assert all(value == grown(step) for _, step, value in seen)
+
+
+@pytest.mark.parametrize("every", [0.0, -1.0, 0.04, math.nan, math.inf])
+def test_an_interval_is_at_least_a_step(every: float, growth: Make) -> None:
+    with pytest.raises(InvalidValue, match="every must be"):
+        Simulation(growth()).observe(lambda s: None, every=every)
+
+
+def test_an_observer_that_fails_leaves_a_usable_simulation(growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    calls = []
+
+    def fragile(s: Any) -> None:
+        calls.append(s.step_count)
+        if len(calls) == 1:
+            raise RuntimeError("full disk")
+
+    simulation.observe(fragile, every=0.5)
+    with pytest.raises(RuntimeError, match="full disk"):
+        simulation.run(2.0)
+    assert (simulation.step_count, first(simulation)) == (5, grown(5))
+    simulation.run(0.5)
+    assert calls == [5, 10]
+
+
+def test_progress_reaches_the_end(growth: Make) -> None:
+    simulation, listener = Simulation(growth()), Listener()
+    simulation.step(3)
+    simulation.run(5.0, progress=listener)  # type: ignore[arg-type]
+    times, remaining = zip(*listener.heard, strict=True)
+    assert list(times) == sorted(times)
+    assert times[-1] == pytest.approx(5.3)
+    assert remaining[-1] == pytest.approx(0.0)
+
+
+def test_progress_is_told_however_often_observers_look(growth: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is watched closely must not look as if it stood still."""
+    from annelid.core import simulation as module
+
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 1e-3
+        return now[0]
+
+    monkeypatch.setattr(module.wall, "perf_counter", clock)
+    simulation, listener = Simulation(growth(time_step=1e-3)), Listener()
+    simulation.observe(lambda s: None, every=5e-3)
+    simulation.run(0.2, progress=listener)  # type: ignore[arg-type]
+    late = [time for time, _ in listener.heard if time > 0.1]
+    assert len(late) > 5
+
+
+def test_progress_of_its_own(growth: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    simulation = Simulation(growth())
+    simulation.run(1.0, progress=True)
+    simulation.run(1.0, progress=False)
+    assert simulation.step_count == 20
+    assert capsys.readouterr().out == ""
+
+
+def test_checks_grow_rare_when_steps_are_fast(growth: Make) -> None:
+    """Looking for trouble costs a wait for the device: it must not happen at every step."""
+    solver = growth(time_step=1e-3)
+    simulation = Simulation(solver)
+    simulation.step(300)
+    assert len(solver.calls) < 60
+    assert sum(solver.calls) == 300
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 17, 100])
+def test_divergence_restores_the_last_good_step(fails_at: int, growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth(fails_at=fails_at))
+    with pytest.raises(SimulationDiverged) as caught:
+        simulation.step(100)
+    last = fails_at - 1
+    assert (caught.value.step, caught.value.time) == (last, pytest.approx(0.1 * last))
+    assert (simulation.step_count, first(simulation)) == (last, grown(last))
+    assert int(simulation.state.clock.numpy()[0]) == last
+    for part in (f"step {fails_at} ", f"last good step, {last}", f"the largest value is {grown(last):g}"):
+        assert part in str(caught.value)
+
+
+def test_divergence_comes_again_until_something_changes(growth: Make, grown: Make) -> None:
+    solver = growth(fails_at=6)
+    simulation = Simulation(solver)
+    for _ in range(2):
+        with pytest.raises(SimulationDiverged):
+            simulation.step(10)
+        assert simulation.step_count == 5
+    solver.fails_at = -1
+    simulation.step(10)
+    assert (simulation.step_count, first(simulation)) == (15, grown(15))
+
+
+def test_observers_never_see_a_state_that_diverged(growth: Make) -> None:
+    simulation = Simulation(growth(fails_at=20))
+    seen: list[float] = []
+    simulation.observe(lambda s: seen.append(first(s)), every=0.5)
+    with pytest.raises(SimulationDiverged):
+        simulation.step(40)
+    assert len(seen) == 3  # at 5, 10 and 15; step 20 is the one that fails
+    assert np.isfinite(seen).all()
+
+
+def test_reset(growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    state, seen = simulation.state, []
+    simulation.step(7)
+    simulation.observe(lambda s: seen.append(s.step_count), every=0.5)
+    simulation.reset()
+    assert simulation.state is state  # viewers and kernels keep their arrays
+    assert (simulation.step_count, first(simulation)) == (0, 1.0)
+    simulation.step(6)
+    assert first(simulation) == grown(6)
+    assert seen == [5]
+
+
+def test_snapshots_come_from_the_solver(growth: Make, grown: Make) -> None:
+    simulation = Simulation(growth())
+    simulation.step(2)
+    snapshot = simulation.snapshot(Look(spheres=True))
+    assert (snapshot.step, snapshot.time) == (2, pytest.approx(0.2))
+    assert simulation.snapshot_numbers()["first"].value == grown(2)
+    assert simulation.fields == ("size",)
+    simulation.synchronize()
+
+
+def test_an_observer_may_load_and_save(growth: Make, grown: Make, tmp_path: Any) -> None:
+    simulation = Simulation(growth())
+    simulation.observe(lambda s: s.save(tmp_path / f"{s.step_count}.h5"), every=0.4)
+    simulation.run(1.0)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["4.h5", "8.h5"]
+    simulation.load(tmp_path / "4.h5")
+    assert (simulation.step_count, first(simulation)) == (4, grown(4))

@@ -1,0 +1,107 @@
+"""States: copies, hashes, and filling them from the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import warp as wp
+
+from annelid.core.errors import FileFormatError
+from annelid.core.state import clone_state, copy_state, fill_state, state_arrays, state_hash
+
+
+@dataclass
+class Two:
+    """A state of two arrays."""
+
+    points: wp.array
+    count: wp.array
+
+
+def two(device: str, seed: int = 0, size: int = 4) -> Two:
+    points = np.random.default_rng(seed).random((size, 3)).astype(np.float32)
+    return Two(
+        wp.array(points, dtype=wp.vec3, device=device), wp.array(np.array([seed]), dtype=wp.int64, device=device)
+    )
+
+
+def test_arrays_by_name(device: str) -> None:
+    state = two(device)
+    assert state_arrays(state) == {"points": state.points, "count": state.count}
+
+
+def test_equal_states_have_equal_hashes(device: str) -> None:
+    assert state_hash(two(device)) == state_hash(two(device)) == state_hash(two("cpu"))
+    assert len(state_hash(two(device))) == 32
+
+
+def test_every_bit_counts(device: str) -> None:
+    state = two(device)
+    before = state_hash(state)
+    values = state.points.numpy().copy()
+    values[2, 1] = np.nextafter(values[2, 1], np.float32(2.0))
+    state.points.assign(values)
+    assert state_hash(state) != before
+    values[2, 1], values[0, 0] = 0.0, 0.0
+    state.points.assign(values)
+    zero = state_hash(state)
+    values[0, 0] = -0.0
+    state.points.assign(values)
+    assert state_hash(state) != zero
+
+
+def test_shape_and_type_count() -> None:
+    @dataclass
+    class One:
+        values: wp.array
+
+    zeros = [
+        wp.zeros(4, dtype=wp.float32, device="cpu"),
+        wp.zeros((2, 2), dtype=wp.float32, device="cpu"),
+        wp.zeros(2, dtype=wp.float64, device="cpu"),
+        wp.zeros(4, dtype=wp.int32, device="cpu"),
+    ]
+    assert len({state_hash(One(array)) for array in zeros}) == 4
+
+
+def test_a_clone_is_independent(device: str) -> None:
+    state = two(device)
+    twin = clone_state(state)
+    assert state_hash(twin) == state_hash(state)
+    twin.points.zero_()
+    assert state_hash(state) == state_hash(two(device))
+    assert twin.points.device == state.points.device
+
+
+def test_copying_is_in_place(device: str) -> None:
+    source, target = two(device, 1), two(device, 2)
+    array = target.points
+    copy_state(source, target)
+    assert target.points is array
+    assert state_hash(target) == state_hash(source)
+
+
+def test_filling_from_the_host(device: str) -> None:
+    source, target = two(device, 1), two(device, 2)
+    fill_state(target, {name: array.numpy() for name, array in state_arrays(source).items()})
+    assert state_hash(target) == state_hash(source)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"count": None}, "no array 'count'"),
+        ({"count": np.zeros(2, np.int64)}, r"'count' of the checkpoint is int64\[2\], this simulation needs int64\[1\]"),
+        ({"count": np.zeros(1, np.float64)}, r"float64\[1\], this simulation needs int64\[1\]"),
+        ({"points": np.zeros((5, 3), np.float32)}, r"float32\[5, 3\], this simulation needs float32\[4, 3\]"),
+    ],
+)
+def test_arrays_that_do_not_fit_change_nothing(changes: dict[str, np.ndarray | None], words: str, device: str) -> None:
+    state = two(device)
+    before = state_hash(state)
+    values = {**{name: array.numpy() + 1 for name, array in state_arrays(two(device)).items()}, **changes}
+    with pytest.raises(FileFormatError, match=words):
+        fill_state(state, {name: value for name, value in values.items() if value is not None})
+    assert state_hash(state) == before

@@ -1,0 +1,83 @@
+"""The world: what can be set, what can be changed on the way, what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import springs
+from annelid.core.errors import DeviceUnavailable, InvalidValue
+
+Make = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dt": 0.0}, "time step dt must be a positive time in seconds, not 0.0"),
+        ({"dt": -1e-4}, "time step dt"),
+        ({"dt": math.nan}, "time step dt"),
+        ({"dt": math.inf}, "time step dt"),
+        ({"integrator": "leapfrog"}, "'leapfrog' must be one of euler, symplectic, verlet, rk4"),
+        ({"precision": "float16"}, "'float16' must be 'float32' or 'float64'"),
+        ({"velocity_damping": -1.0}, "velocity_damping must not be negative, not -1.0"),
+        ({"velocity_damping": math.nan}, "velocity_damping"),
+        ({"drag": -1.0}, "drag must not be negative"),
+        ({"drag": math.inf}, "drag"),
+        ({"gravity": (0.0, 0.0)}, "gravity must be three finite numbers"),
+        ({"gravity": (0.0, math.nan, 0.0)}, "gravity must be three finite numbers"),
+        ({"gravity": -9.81}, "gravity must be three finite numbers"),
+        ({"obstacles": ["ground"]}, "must be a Plane, a Ball or a Surface"),
+        ({"obstacles": springs.Plane()}, "obstacles"),
+    ],
+)
+def test_bad_worlds_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidValue, match=words):
+        springs.simulation(springs.block((2, 2, 2)), device="cpu", **options)
+
+
+def test_bad_machines_are_refused() -> None:
+    body = springs.block((2, 2, 2))
+    with pytest.raises(DeviceUnavailable, match="'gpu'"):
+        springs.simulation(body, device="gpu")
+    with pytest.raises(InvalidValue, match="threads must be at least 1, not -2"):
+        springs.simulation(body, device="cpu", threads=-2)
+
+
+def test_an_option_that_does_not_exist_is_named() -> None:
+    with pytest.raises(TypeError, match="gravty"):
+        springs.simulation(springs.block((2, 2, 2)), device="cpu", gravty=(0.0, 0.0, 0.0))
+
+
+def test_the_world_can_change_on_the_way(simulate: Make, speed: Make) -> None:
+    """Gravity, damping, drag and the constants of obstacles; the compiled kernels stay."""
+    body = springs.Body([[0.0, 0.0, 1.0]], 1.0, [], [], [])
+    plane = springs.Plane()
+    simulation = simulate(body, dt=1e-3, obstacles=[plane])
+    simulation.step(100)
+    model = simulation.solver.model
+    model.set_world(replace(model.world, gravity=(2.0, 0.0, 0.0)))
+    simulation.step(100)
+    np.testing.assert_allclose(speed(simulation)[0], [0.2, 0.0, 0.0], atol=1e-12)
+    model.set_world(replace(model.world, gravity=(0.0, 0.0, 0.0), velocity_damping=5.0))
+    simulation.step(100)
+    assert speed(simulation)[0, 0] == pytest.approx(0.2 * (1.0 - 5e-3) ** 100)
+    model.set_world(replace(model.world, velocity_damping=0.0, obstacles=[replace(plane, point=(0.0, 0.0, 1.5))]))
+    simulation.step(100)
+    assert speed(simulation)[0, 2] > 1.0  # thrown out of the plane that rose
+
+
+@pytest.mark.parametrize(
+    "changes", [{"integrator": "rk4"}, {"precision": "float32"}, {"obstacles": [springs.Plane()]}, {"dt": 2e-4}]
+)
+def test_what_the_kernels_are_made_of_cannot_change(changes: dict[str, Any], simulate: Make) -> None:
+    model = simulate(springs.block((2, 2, 2))).solver.model
+    world = model.world
+    with pytest.raises(InvalidValue, match="cannot change"):
+        model.set_world(replace(world, **changes))
+    assert model.world is world
