@@ -12,7 +12,10 @@ from annelid.core.errors import UnknownName
 from annelid.core.measurement import Measurement, Report
 from annelid.core.progress import Progress
 
-BENCHES = {"springs": "Springs per second against size"}
+BENCHES = {
+    "edits": "Cost of edits, asynchronous running, and a stress from many threads",
+    "springs": "Springs per second against size",
+}
 
 
 def command(arguments: list[str]) -> int:

@@ -224,9 +224,7 @@ class Simulation(Generic[S]):
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
-    def record(
-        self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any
-    ) -> Recorder:
+    def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
         """Write a snapshot to a recording now and each `every` seconds [s] of simulated time; close the result to end it."""
         recorder = Recorder(path, **header)
         chosen = look or Look()

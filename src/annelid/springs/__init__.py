@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import StepTooLong
+from annelid.core.handles import Handles
 from annelid.core.simulation import Simulation
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
@@ -28,6 +29,7 @@ from annelid.springs.stiffness import (
 __all__ = [
     "Ball",
     "Body",
+    "Handles",
     "Model",
     "Plane",
     "Readout",

@@ -6,6 +6,7 @@ size of the body.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -59,6 +60,9 @@ class Editor:
     """Collects the changes of one edit: `with simulation.edit() as e: ...`.
 
     Masses and springs are named by handles, or by index where they are known to exist.
+
+    Attributes:
+        pause_seconds: For how long the simulation stood still when it was applied [s].
     """
 
     def __init__(self, solver: Solver, states: Sequence[Any]) -> None:
@@ -70,6 +74,7 @@ class Editor:
         self._added: list[_NewSprings] = []
         self._mass_changes: list[tuple[Handles, MassChange]] = []
         self._new_masses: list[Handles] = []
+        self.pause_seconds = 0.0
 
     # --- wishes ---
 
@@ -86,7 +91,9 @@ class Editor:
         self._new_masses.append(handles)
         speeds = np.broadcast_to(np.asarray(velocities, float), points.shape)
         held = np.broadcast_to(np.asarray(fixed, bool), len(points))
-        self._mass_changes.append((handles, MassChange(handles.index, points, speeds, weights, held, np.zeros_like(points))))
+        self._mass_changes.append(
+            (handles, MassChange(handles.index, points, speeds, weights, held, np.zeros_like(points)))
+        )
         return handles
 
     def change_masses(self, masses: MassLike, **values: Any) -> None:
@@ -179,9 +186,13 @@ class Editor:
             network.springs.free(removed)
             patch = network.rewire(gone, there)
             network.masses.free(masses_gone)
+            if self._solver.device.is_cpu:  # on CUDA another thread may be capturing its stream
+                self._solver.prepare(patch)
             with gate:
+                begin = time.perf_counter()
                 changes = [change for _, change in self._mass_changes]
                 self._solver.install(patch, changes, masses_gone, self._states)
+                self.pause_seconds = time.perf_counter() - begin
 
     def _check(self) -> tuple[np.ndarray, np.ndarray]:
         """All springs to remove and all masses to remove, after every check that can fail."""
@@ -247,7 +258,9 @@ class Editor:
 
     def _require_column(self, column: str, feature: str, wanted: bool) -> None:
         if wanted and column not in self._network.constants:
-            raise InvalidValue(f"this model has no spring {feature}: build it with prepare=({feature!r},) to add it later.")
+            raise InvalidValue(
+                f"this model has no spring {feature}: build it with prepare=({feature!r},) to add it later."
+            )
 
     def _positions(self, masses: np.ndarray) -> np.ndarray:
         """Positions now; those of masses that this very edit adds are where it puts them."""
@@ -303,9 +316,7 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(part, np.int64) for part in parts)]))
 
 
-def _spread(
-    what: str, values: Any, count: int, *, low: float, strict: bool = False, finite: bool = True
-) -> np.ndarray:
+def _spread(what: str, values: Any, count: int, *, low: float, strict: bool = False, finite: bool = True) -> np.ndarray:
     try:
         array = np.broadcast_to(np.asarray(values, float), count).copy()
     except ValueError:

@@ -153,25 +153,35 @@ class Model:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def install(self, patch: Patch) -> bool:
-        """Overwrite the elements of a patch on the device; True if arrays had to move and captured graphs are void."""
+    def write_rows(self, patch: Patch) -> bool:
+        """Write the new rows of a patch to the device; False if there is no room and arrays must move first.
+
+        No mass uses them yet, so that this may happen while the kernels run.
+        """
         network, arrays = self.network, self.arrays
-        moved = len(network.starts) > len(arrays.rows) or network.entries_used > len(arrays.offsets)
-        if moved:
-            network.row_room = max(network.row_room, 3 * len(network.starts) // 2)
-            network.entry_room = max(network.entry_room, 3 * network.entries_used // 2)
-            arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
-            self.upload_entries(arrays)
-        else:
-            scatter(arrays.rows, patch.rows, patch.extents)
-            scatter(arrays.offsets, patch.entries, patch.offsets)
-            elastic = np.stack([patch.constants["stiffness"], patch.constants["pull"]], axis=1)
-            scatter(arrays.elastic, patch.entries, elastic)
-            for name, member in (("damping", "damping"), ("signal", "signals"), ("limit", "limits")):
-                if name in patch.constants:
-                    scatter(getattr(arrays, member), patch.entries, patch.constants[name])
-        scatter(arrays.row_of, patch.masses, patch.mass_rows)
-        return moved
+        if len(network.starts) > len(arrays.rows) or network.entries_used > len(arrays.offsets):
+            return False
+        scatter(arrays.rows, patch.rows, patch.extents)
+        scatter(arrays.offsets, patch.entries, patch.offsets)
+        elastic = np.stack([patch.constants["stiffness"], patch.constants["pull"]], axis=1)
+        scatter(arrays.elastic, patch.entries, elastic)
+        for name, member in (("damping", "damping"), ("signal", "signals"), ("limit", "limits")):
+            if name in patch.constants:
+                scatter(getattr(arrays, member), patch.entries, patch.constants[name])
+        return True
+
+    def move_rows(self) -> None:
+        """Lay all rows out anew with more room; graphs captured before are void."""
+        network = self.network
+        network.row_room = max(network.row_room, 3 * len(network.starts) // 2)
+        network.entry_room = max(network.entry_room, 3 * network.entries_used // 2)
+        extents = np.stack([network.starts, network.counts], axis=1)
+        self.arrays.rows = self._roomy(extents, wp.vec2i, network.row_room)
+        self.upload_entries(self.arrays)
+
+    def switch_rows(self, patch: Patch) -> None:
+        """Let masses use their new rows."""
+        scatter(self.arrays.row_of, patch.masses, patch.mass_rows)
 
     def grow(self, room: int) -> None:
         """Make room for that many masses; new slots hold nothing and do not move."""
@@ -269,7 +279,7 @@ class Model:
 
     def _roomy(self, values: np.ndarray, dtype: Any, room: int) -> wp.array:
         """An array with unused elements after the values."""
-        array = wp.empty(max(room, len(values)), dtype=dtype, device=self.device)
+        array = wp.zeros(max(room, len(values)), dtype=dtype, device=self.device)
         wp.copy(array, wp.array(values, dtype=dtype, device="cpu"), count=len(values))
         return array
 

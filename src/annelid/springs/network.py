@@ -26,7 +26,10 @@ length [m²]."""
 
 @dataclass
 class Patch:
-    """Elements of the device's arrays to overwrite: row of masses, extents of rows, entries of rows."""
+    """Elements of the device's arrays to overwrite: row of masses, extents of rows, entries of rows.
+
+    `replaced` are rows that nobody uses after the patch.
+    """
 
     masses: np.ndarray
     mass_rows: np.ndarray
@@ -35,6 +38,8 @@ class Patch:
     entries: np.ndarray
     offsets: np.ndarray
     constants: dict[str, np.ndarray]
+    replaced: np.ndarray
+    written: bool = False
 
 
 @dataclass
@@ -187,11 +192,12 @@ class Network:
         old = self._entries_of(touched)
         kept = _without(old, removed)
         table = {name: np.concatenate([kept[name], added[name]]) for name in kept}
-        order = np.lexsort((table["offset"], table["mass"]))
+        # Kept entries are in order already: a stable sort of nearly sorted keys costs little more than a look at them.
+        order = np.argsort((table["mass"] << 32) + table["offset"], kind="stable")
         table = {name: values[order] for name, values in table.items()}
         owner = np.searchsorted(touched, table["mass"])
         counts = np.bincount(owner, minlength=len(touched)).astype(np.int32)
-        rows = self._rows_for(touched, counts)
+        rows, replaced = self._rows_for(touched, counts)
         self.counts[rows] = counts
         within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         entries = self.starts[rows][owner] + within * self.stride
@@ -200,7 +206,7 @@ class Network:
             self.entries[name][entries] = table[name]
         extents = np.stack([self.starts[rows], counts], axis=1).astype(np.int32)
         constants = {name: table[name] for name in self.entries}
-        return Patch(touched, rows.astype(np.int32), rows, extents, entries, table["offset"], constants)
+        return Patch(touched, rows.astype(np.int32), rows, extents, entries, table["offset"], constants, replaced)
 
     def verify(self) -> None:
         """Check that each live spring stands in exactly its two masses' rows, once, and that nothing else stands there."""
@@ -224,21 +230,24 @@ class Network:
         table = {"mass": np.repeat(masses, counts), "offset": self.offsets[entry]}
         return table | {name: values[entry] for name, values in self.entries.items()}
 
-    def _rows_for(self, masses: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """A row of its own with enough room for each mass; the one that it has where possible."""
-        rows = self.row_of[masses].astype(np.int64)
-        own = (self.users[rows] == 1) & (self.capacities[rows] >= counts) & (rows != self.empty_row)
-        moving = np.flatnonzero(~own)
-        if len(moving):
-            left = rows[moving]
-            np.subtract.at(self.users, left, 1)
-            spare = np.unique(left[(self.users[left] == 0) & (left != self.empty_row)])
-            for row in spare[self.capacities[spare] >= _SMALLEST_ROW].tolist():
-                self._pools.setdefault(int(self.capacities[row]), _Pool()).free.append(row)
-            rows[moving] = self._new_rows(_capacity(counts[moving]))
-            self.users[rows[moving]] = 1
-            self.row_of[masses] = rows
-        return rows
+    def release(self, patch: Patch) -> None:
+        """Return the rows that a patch has replaced to the pools, once the device uses them no more."""
+        for row in patch.replaced[self.capacities[patch.replaced] >= _SMALLEST_ROW].tolist():
+            self._pools.setdefault(int(self.capacities[row]), _Pool()).free.append(row)
+
+    def _rows_for(self, masses: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A new row for each mass, and the rows that nobody uses any more.
+
+        Rows are never changed in place: until a mass is switched to its new row, the kernels go on with the old one.
+        """
+        left = self.row_of[masses].astype(np.int64)
+        np.subtract.at(self.users, left, 1)
+        unused = np.unique(left[(self.users[left] == 0) & (left != self.empty_row)])
+        rows = np.full(len(masses), self.empty_row, np.int64)
+        rows[counts > 0] = self._new_rows(_capacity(counts[counts > 0]))
+        self.users[rows] = 1
+        self.row_of[masses] = rows
+        return rows, unused
 
     def _new_rows(self, capacities: np.ndarray) -> np.ndarray:
         """Rows from the pools, which are filled as needed."""
@@ -299,14 +308,15 @@ def _without(entries: dict[str, np.ndarray], removed: dict[str, np.ndarray]) -> 
     if len(removed["mass"]) == 0:
         return entries
     have, gone = entry_keys(_columns(entries)), entry_keys(_columns({name: removed[name] for name in entries}))
-    order, gone = np.argsort(have, kind="stable"), np.sort(gone)
-    ranked = have[order]
-    rank = np.arange(len(gone)) - np.searchsorted(gone, gone, "left")
-    place = np.searchsorted(ranked, gone, "left") + rank
-    if (place >= len(ranked)).any() or (ranked[np.minimum(place, len(ranked) - 1)] != gone).any():
+    gone = np.sort(gone)
+    like = np.flatnonzero(gone[np.minimum(np.searchsorted(gone, have), len(gone) - 1)] == have)
+    like = like[np.argsort(have[like], kind="stable")]
+    ranked = have[like]
+    place = np.searchsorted(ranked, gone, "left") + np.arange(len(gone)) - np.searchsorted(gone, gone, "left")
+    if len(ranked) == 0 or (place >= len(ranked)).any() or (ranked[np.minimum(place, len(ranked) - 1)] != gone).any():
         raise AnnelidError("a spring to remove is not in its masses' rows: the network is damaged.")
     keep = np.ones(len(have), bool)
-    keep[order[place]] = False
+    keep[like[place]] = False
     return {name: values[keep] for name, values in entries.items()}
 
 
@@ -321,7 +331,9 @@ def broken_springs(network: Network, masks: np.ndarray) -> np.ndarray:
     once = mass < other
     found = []
     for ids, at in zip(network.springs_between(mass[once], other[once]), np.flatnonzero(once), strict=True):
-        same = [i for i in ids if all(network.constants[n][i] == network.entries[n][entry[at]] for n in network.entries)]
+        same = [
+            i for i in ids if all(network.constants[n][i] == network.entries[n][entry[at]] for n in network.entries)
+        ]
         found.append(same)
     # Several equal springs between one pair break together; each of their bits finds all of them.
     return np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids in found)]))

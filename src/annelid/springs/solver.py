@@ -65,7 +65,7 @@ class Solver:
         self._work = self._scratch()
         self._next = self._state_buffers()
         self._team = None if self.device.is_cuda else Team(self.threads)
-        self._graphs: dict[int, Any] = {}
+        self.graphs: dict[int, Any] = {}
         self._painter = Painter(model)
         self._bound: State | None = None
 
@@ -164,7 +164,7 @@ class Solver:
     def _set_conditions(self, conditions: tuple[wp.Function, ...]) -> None:
         self.model.features = replace(self.model.features, conditions=conditions)
         self._work.hits.fill_(-1)
-        self._graphs.clear()
+        self.graphs.clear()
 
     # --- edits ---
 
@@ -201,10 +201,15 @@ class Solver:
 
     def install(self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[State]) -> None:
         """Bring a change of the network and of masses to the device, between two steps."""
+        if not patch.written:
+            self.prepare(patch)
         if self.model.network.masses.used > self.model.mass_count:
             self._grow(states)
-        if self.model.install(patch):
-            self._graphs.clear()
+        if not patch.written:
+            self.model.move_rows()
+            self.graphs.clear()
+        self.model.switch_rows(patch)
+        self.model.network.release(patch)
         for state in states:
             if len(state.broken):
                 scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))
@@ -213,6 +218,10 @@ class Solver:
             if len(gone):
                 held = MassChange(gone, velocities=np.zeros((len(gone), 3)), fixed=np.ones(len(gone), bool))
                 self._change_masses(state, held)
+
+    def prepare(self, patch: Patch) -> None:
+        """Write the new rows of a change to the device, ahead of `install`, if there is room for them."""
+        patch.written = self.model.write_rows(patch)
 
     def _change_masses(self, state: State, change: MassChange) -> None:
         model, real = self.model, self.model.numpy_real
@@ -229,7 +238,7 @@ class Solver:
         if change.velocities is not None:
             scatter(state.velocities, change.index, change.velocities.astype(real))
         if change.forces is not None and model.set_forces(change.index, change.forces):
-            self._graphs.clear()
+            self.graphs.clear()
 
     def _grow(self, states: Sequence[State]) -> None:
         """Make room for more masses; happens ever more rarely as it doubles."""
@@ -242,7 +251,7 @@ class Solver:
         clock, bound = self._work.clock, self._bound
         self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
         self._work.clock = clock
-        self._graphs.clear()
+        self.graphs.clear()
         if bound is not None:
             self._bind(bound)
 
@@ -258,15 +267,15 @@ class Solver:
         state.clock.numpy()[0] += steps
 
     def _advance_cuda(self, state: State, steps: int) -> None:
-        if steps not in self._graphs:
+        if steps not in self.graphs:
             self._enqueue(state, steps, record=False)  # loads the kernels, which cannot happen during capture
             with wp.ScopedCapture(device=self.device) as capture:
                 self._enqueue(state, steps, record=True)
-            if len(self._graphs) >= 8:
-                self._graphs.pop(next(iter(self._graphs)))
-            self._graphs[steps] = capture.graph
+            if len(self.graphs) >= 8:
+                self.graphs.pop(next(iter(self.graphs)))
+            self.graphs[steps] = capture.graph
         else:
-            wp.capture_launch(self._graphs[steps])
+            wp.capture_launch(self.graphs[steps])
 
     def _enqueue(self, state: State, steps: int, *, record: bool) -> None:
         """Launch a batch of steps; recorded into a graph they are not executed."""
@@ -310,7 +319,7 @@ class Solver:
         self._work.clock, self._work.broken = state.clock, state.broken
         if len(state.accelerations):
             self._work.sum_v = state.accelerations
-        self._graphs.clear()
+        self.graphs.clear()
 
     def _first_acceleration(self, state: State) -> None:
         """Verlet begins with the acceleration at the initial state: a kick whose velocities are thrown away."""

@@ -232,7 +232,9 @@ class LineDrawer:
             self.remove()
             self._count = len(ends)
             if len(ends):
-                self._handle = self._scene.add_line_segments(self._path, ends, colors, thickness=1.6)
+                self._handle = self._scene.add_line_segments(
+                    self._path, ends, colors, thickness=1.6, thickness_units="screen"
+                )
         else:
             self._handle.points, self._handle.colors = ends, colors
 

@@ -27,15 +27,14 @@ class Drawing:
         self._root = server.scene.add_frame("/all", show_axes=False)
         self._drawers: dict[str, tuple[type, Drawer]] = {}
         self._worlds: list[Any] = []
-        self._labels: list[Any] = []
         self._start: np.ndarray | None = None
         self._provisional = False
 
     def arrange(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
         """Begin anew: lay the simulations out in a grid, with names beside them if there are several."""
-        for handle in [*self._worlds, *self._labels]:
-            handle.remove()
-        self._drawers, self._worlds, self._labels = {}, [], []
+        for world in self._worlds:
+            world.remove()  # and all that stands in it
+        self._drawers, self._worlds = {}, []
         self.scale, self._start = None, None
         places = grid_places(snapshots)
         for i, place in enumerate(places):
@@ -43,7 +42,7 @@ class Drawing:
             if len(places) > 1 and names:
                 low, high = snapshots[i].bounds()
                 above = (*(0.5 * (low + high))[:2], high[2] + 0.15 * float(np.max(high - low)))
-                self._labels.append(self._server.scene.add_label(f"/all/{i}/name", names[i], position=above))
+                self._server.scene.add_label(f"/all/{i}/name", names[i], position=above)
 
     def extent(self, snapshots: Sequence[Snapshot]) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of everything, as arranged [m]."""

@@ -234,27 +234,18 @@ class LiveViewer:
         self._show_status()
         if not self.page.watched or not self.runner.simulations:
             return 0.2
-        begin = wall.perf_counter()
-        simulation = self.runner.simulations[0]
-        if (
-            not self.runner.playing
-            and self._shown is not None
-            and simulation.step_count == self._shown.snapshots[0].step
-        ):
+        step = self.runner.simulations[0].step_count
+        if not self.runner.playing and self._shown is not None and step == self._shown.snapshots[0].step:
             return 1.0 / _MAX_RATE
-        moment = self._show()
-        # Both what the simulation waited for and what was computed here count, since cores are shared.
-        cost = wall.perf_counter() - begin
-        waited = 0.0 if moment is None else moment.seconds
-        return max(1.0 / _MAX_RATE, min(0.5, max(cost - 0.02, waited) / _SHARE))
+        self._show()
+        return max(1.0 / _MAX_RATE, min(0.5, self._cost / _SHARE))
 
-    def _show(self) -> Moment | None:
-        try:
-            moment = self.runner.look(self.page.look()).result(timeout=5.0)
-        except TimeoutError:
-            return None
+    def _show(self) -> None:
+        """Show the present; both what the simulation waits for and what is computed here is cost: cores are shared."""
+        moment = self.runner.look(self.page.look()).result()
+        begin = wall.perf_counter()
         self._present(moment)
-        return moment
+        self._cost = moment.seconds + wall.perf_counter() - begin
 
     def _present(self, moment: Moment) -> None:
         self._shown = moment

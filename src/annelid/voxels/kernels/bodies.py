@@ -48,6 +48,18 @@ def ground_points(types: Layout) -> wp.Function:
     find = segment_at(types)
 
     @wp.func
+    def goal_speed(gap: real, speed: real, rebound: real, h: real) -> real:
+        """Normal speed that a point must have at least [m/s]."""
+        wanted = -gap / h
+        if gap < real(0.0):
+            wanted = wp.min(
+                real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED)
+            )
+        if speed < -real(_REBOUND_SPEED) and gap + speed * h < real(0.0):
+            wanted = wp.max(wanted, -rebound * speed)
+        return wanted
+
+    @wp.func
     def touch(
         body: int, tables: Tables, terrain: Terrain, position: vec4, velocity: vec3, inverse: vec2, h: real
     ) -> vec4:
@@ -59,8 +71,13 @@ def ground_points(types: Layout) -> wp.Function:
         if y - radius > terrain.tops[bucket] + real(_NEAR):
             return vec4(v[0], v[1], v[2], real(0.0))
         count = int(0)
-        rx, ry, nx, ny = vec8(), vec8(), vec8(), vec8()
-        goal, normal, tangent = vec8(), vec8(), vec8()
+        rx = vec8()
+        ry = vec8()
+        nx = vec8()
+        ny = vec8()
+        goal = vec8()
+        normal = vec8()
+        tangent = vec8()
         bits = int(0)
         friction = wp.sqrt(surface[1] * terrain.friction)
         rebound = wp.max(surface[2], terrain.restitution)
@@ -74,8 +91,11 @@ def ground_points(types: Layout) -> wp.Function:
             ux, uy = -dy * length, dx * length
             gap = (x + ax - x0) * ux + (y + ay - y0) * uy
             if gap < real(_NEAR) and count < wp.static(_CAPACITY):
-                rx[count], ry[count], nx[count], ny[count] = ax, ay, ux, uy
-                goal[count] = _goal(gap, (v[0] - v[2] * ay) * ux + (v[1] + v[2] * ax) * uy, rebound, h)
+                rx[count] = ax
+                ry[count] = ay
+                nx[count] = ux
+                ny[count] = uy
+                goal[count] = goal_speed(gap, (v[0] - v[2] * ay) * ux + (v[1] + v[2] * ax) * uy, rebound, h)
                 if gap < real(_SLOP):
                     bits |= tables.point_bits[p]
                 count += 1
@@ -96,15 +116,19 @@ def ground_points(types: Layout) -> wp.Function:
                     fy = wp.where(wide < high, real(0.0), -wp.sign(by))
                     ux, uy = c * fx - s * fy, s * fx + c * fy
                     if uy > real(0.0) and count < wp.static(_CAPACITY):
-                        rx[count], ry[count], nx[count], ny[count] = ox, oy, ux, uy
-                        goal[count] = _goal(-depth, (v[0] - v[2] * oy) * ux + (v[1] + v[2] * ox) * uy, rebound, h)
+                        rx[count] = ox
+                        ry[count] = oy
+                        nx[count] = ux
+                        ny[count] = uy
+                        goal[count] = goal_speed(-depth, (v[0] - v[2] * oy) * ux + (v[1] + v[2] * ox) * uy, rebound, h)
                         if depth > -real(_SLOP):
                             bits |= 1 << corner
                         count += 1
                 peak += 1
         if count > 0:
             im, ii = inverse[0], inverse[1]
-            for _ in range(wp.static(_ROUNDS)):
+            rounds = int(_ROUNDS)
+            for _ in range(rounds):
                 for i in range(count):
                     ax, ay, ux, uy = rx[i], ry[i], nx[i], ny[i]
                     lever = ax * uy - ay * ux
@@ -122,18 +146,6 @@ def ground_points(types: Layout) -> wp.Function:
                     tangent[i] = drag
                     v += vec3(im * change * uy, -im * change * ux, ii * lever * change)
         return vec4(v[0], v[1], v[2], real(bits))
-
-    @wp.func
-    def _goal(gap: real, speed: real, rebound: real, h: real) -> real:
-        """Normal speed that a point must have at least [m/s]."""
-        wanted = -gap / h
-        if gap < real(0.0):
-            wanted = wp.min(
-                real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED)
-            )
-        if speed < -real(_REBOUND_SPEED) and gap + speed * h < real(0.0):
-            wanted = wp.max(wanted, -rebound * speed)
-        return wanted
 
     return touch
 

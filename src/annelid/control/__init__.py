@@ -1,0 +1,28 @@
+"""Controllers: time functions, phased sines, development, neural networks, and the user's own.
+
+A controller maps the time and a robot's inputs to one control value in [-1, 1] a channel (a voxel, a muscle). What it can
+learn is one flat vector, `parameters`, which any optimiser can hold.
+"""
+
+from annelid.control.bank import Bank
+from annelid.control.controller import Controller, Program, controller_from_dict
+from annelid.control.host import HostController, WarpController
+from annelid.control.networks import MLP, DistributedMLP
+from annelid.control.signals import Development, PhasedSines, Sine, TimeFunctions
+from annelid.control.windows import Window
+
+__all__ = [
+    "MLP",
+    "Bank",
+    "Controller",
+    "Development",
+    "DistributedMLP",
+    "HostController",
+    "PhasedSines",
+    "Program",
+    "Sine",
+    "TimeFunctions",
+    "WarpController",
+    "Window",
+    "controller_from_dict",
+]

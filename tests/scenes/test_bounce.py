@@ -1,0 +1,47 @@
+"""The cube falls freely, loses height at each bounce, and comes to rest on the ground."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from annelid.scenes.bounce import Bounce
+
+
+def test_it_falls_freely_until_it_touches(device: str) -> None:
+    scene = Bounce(masses=4, height=0.5, tilt=0.0)
+    simulation = scene.build(device=device)
+    start = simulation.snapshot_numbers()["center-z"].value
+    assert simulation.state.positions.numpy()[:, 2].min() == pytest.approx(0.5, abs=1e-6)
+    simulation.run(0.3)
+    assert start - simulation.snapshot_numbers()["center-z"].value == pytest.approx(0.5 * 9.81 * 0.09, rel=1e-3)
+
+
+def test_it_bounces_lower_and_comes_to_rest(device: str) -> None:
+    scene = Bounce(masses=4, height=0.3)
+    simulation = scene.build(device=device)
+    heights = [simulation.snapshot_numbers()["center-z"].value]
+    simulation.observe(lambda s: heights.append(s.snapshot_numbers()["center-z"].value), every=0.01)
+    simulation.run(4.0)
+    z = np.array(heights)
+    peaks = [z[0], *z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] > z[2:]) & (z[1:-1] > 0.2)]]
+    assert len(peaks) >= 2
+    assert peaks[1] < peaks[0]
+    results = {m.name: m.value for m in scene.measure(simulation)}
+    assert results["kinetic-share-of-fall"] < 1e-3
+    half = 0.15  # of the edge of the cube, which may lie on any face
+    assert half - 0.02 < results["center-height"] < half * math.sqrt(3.0)
+    assert simulation.state.positions.numpy()[:, 2].min() > -0.01
+
+
+def test_more_restitution_keeps_more_energy(device: str) -> None:
+    left = []
+    for restitution in (0.1, 0.9):
+        scene = Bounce(masses=4, height=0.3, restitution=restitution, damping=2.0)
+        simulation = scene.build(device=device)
+        simulation.run(0.5)
+        summary = simulation.solver.summary(simulation.state)
+        left.append(summary.kinetic + summary.gravitational)
+    assert left[0] < left[1]

@@ -1,0 +1,49 @@
+"""The worm crawls: further than its own length, as far the other way, and nowhere without friction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annelid.scenes.worm import Worm
+
+SECONDS = 10.0
+
+
+def crawl(device: str, **options: Any) -> dict[str, float]:
+    """Results after ten seconds on the level, from rest."""
+    worm = Worm(**options)
+    simulation = worm.build(device=device)
+    assert simulation.solver.summary(simulation.state).kinetic == 0.0
+    simulation.run(SECONDS)
+    return {m.name: m.value for m in worm.measure(simulation)}
+
+
+def test_the_worm_crawls_both_ways(device: str) -> None:
+    forward = crawl(device)
+    assert abs(forward["distance-in-body-lengths"]) > 1.0
+    assert forward["speed"] == pytest.approx(forward["distance"] / SECONDS)
+    assert abs(forward["sideways"]) < 0.01 * abs(forward["distance"])
+    backward = crawl(device, direction="backward")
+    assert backward["distance"] == pytest.approx(-forward["distance"], rel=0.1)
+
+
+def test_without_friction_it_stays(device: str) -> None:
+    assert abs(crawl(device, friction=0.0)["distance-in-body-lengths"]) < 1e-3
+
+
+def test_the_wave_of_the_paper_moves_it_too(device: str) -> None:
+    worm = Worm(wave="titan")
+    simulation = worm.build(device=device)
+    simulation.run(2.0)
+    assert abs({m.name: m.value for m in worm.measure(simulation)}["distance-in-body-lengths"]) > 0.1
+
+
+def test_its_body() -> None:
+    body = Worm(segments=20).body()
+    assert body.mass_count == 20 * 5 * 5
+    assert (body.signal_kinds == 1).all()
+    low, high = body.bounds()
+    assert (low == 0.0).all()
+    assert high[0] == pytest.approx(1.9)

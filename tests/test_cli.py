@@ -1,0 +1,284 @@
+"""The command line: what it prints where, what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import annelid
+from annelid import springs
+from annelid.cli import main
+from annelid.scenes.bounce import Bounce
+
+SMALL = ["bounce", "--masses", "4", "--seconds", "0.02", "--device", "cpu"]
+
+
+@dataclass
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, Any]:
+        """The one JSON object of standard output."""
+        assert self.out.endswith("\n")
+        assert self.out.count("\n") == 1
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Result]:
+    """Run a command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command line sets its own
+
+    def call(*arguments: str) -> Result:
+        capfd.readouterr()
+        try:
+            main(arguments)
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        return Result(code, *capfd.readouterr())
+
+    return call
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*"))
+
+
+# --- help ---
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_fits_one_screen(arguments: list[str], cli: Callable[..., Result]) -> None:
+    result = cli(*arguments)
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    for word in ("annelid run", "annelid bench", "annelid doctor", "--device", "--threads", "--json"):
+        assert word in result.out
+
+
+def test_version(cli: Callable[..., Result]) -> None:
+    assert cli("--version").out == f"{annelid.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_names_are_listed(command: str, cli: Callable[..., Result]) -> None:
+    for flag in ("--help", "--list"):
+        result = cli(command, flag)
+        assert result.code == 0
+        for name in {"run": ["worm", "bounce"], "bench": ["springs"]}[command]:
+            assert name in result.out
+
+
+@pytest.mark.parametrize("arguments", [["run", "worm"], ["bench", "springs"], ["doctor"]])
+def test_every_command_takes_the_machine_options(arguments: list[str], cli: Callable[..., Result]) -> None:
+    result = cli(*arguments, "--help")
+    assert result.code == 0
+    for option in ("--device", "--threads", "--json"):
+        assert option in result.out
+
+
+def test_options_of_a_scene_are_explained(cli: Callable[..., Result]) -> None:
+    shown = cli("run", "worm", "--help").out
+    for word in ("--friction", "Coulomb friction of the ground", "(default: 0.8)", "--seconds", "--out"):
+        assert word in shown
+
+
+# --- run ---
+
+
+def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> None:
+    result = cli("run", *SMALL)
+    assert result.code == 0
+    assert "center-height" in result.out
+    assert everything(tmp_path) == ["out", *(f"out/bounce{n}" for n in ("", "/final.h5", "/numbers.csv", "/results.json"))]
+    read = json.loads((tmp_path / "out/bounce/results.json").read_text())
+    assert read["name"] == "bounce"
+    rows = list(csv.DictReader((tmp_path / "out/bounce/numbers.csv").open()))
+    times = [float(row["time"]) for row in rows]
+    assert times[0] == 0.0
+    assert times[-1] == pytest.approx(0.02)
+    assert np.diff(times) == pytest.approx(1e-4)
+    heights = np.array([float(row["center-z"]) for row in rows])
+    np.testing.assert_allclose(heights[0] - heights, 0.5 * 9.81 * np.array(times) ** 2, atol=1e-4)
+
+
+def test_the_last_state_can_be_loaded(cli: Callable[..., Result], tmp_path: Path) -> None:
+    cli("run", *SMALL, "--out", "here")
+    simulation = Bounce(masses=4).build(device="cpu")
+    simulation.load(tmp_path / "here/final.h5")
+    assert simulation.time == pytest.approx(0.02)
+    again = Bounce(masses=4).build(device="cpu")
+    again.run(0.02)
+    assert simulation.state_hash() == again.state_hash()
+
+
+def test_json_is_all_that_is_printed(cli: Callable[..., Result], tmp_path: Path) -> None:
+    result = cli("run", *SMALL, "--json", "--threads", "1", "--out", "deep/er")
+    assert result.code == 0
+    read = result.json()
+    assert set(read) >= {"name", "device", "seconds", "passed", "measurements"}
+    assert (read["name"], read["passed"]) == ("bounce", None)
+    assert {m["name"] for m in read["measurements"]} == {"center-height", "kinetic-energy", "kinetic-share-of-fall"}
+    assert read == json.loads((tmp_path / "deep/er/results.json").read_text())
+    assert result.err == ""
+
+
+def test_options_reach_the_scene(cli: Callable[..., Result]) -> None:
+    low, high = (cli("run", *SMALL, "--json", "--height", h).json()["measurements"][0]["value"] for h in ("0.5", "2.5"))
+    assert high - low == pytest.approx(2.0, abs=1e-3)
+
+
+def test_a_run_that_diverges_keeps_the_last_good_state(cli: Callable[..., Result], tmp_path: Path) -> None:
+    result = cli("run", *SMALL, "--damping", "3000", "--json")
+    assert result.code == 2
+    assert result.out == ""
+    assert "warning: the time step 0.0001 s is above the stable one" in result.err
+    assert "the last good state is in out/bounce/last-good.h5" in result.err
+    assert "annelid: the simulation diverged at step" in result.err
+    assert "Traceback" not in result.err
+    assert everything(tmp_path) == ["out", "out/bounce", "out/bounce/last-good.h5"]
+    simulation = Bounce(masses=4, damping=3000.0).build(device="cpu")
+    simulation.load(tmp_path / "out/bounce/last-good.h5")
+    assert np.isfinite(simulation.state.velocities.numpy()).all()
+
+
+def test_a_second_run_replaces_the_first(cli: Callable[..., Result], tmp_path: Path) -> None:
+    cli("run", *SMALL)
+    cli("run", *SMALL, "--seconds", "0.01")
+    with h5py.File(tmp_path / "out/bounce/final.h5") as file:
+        assert file.attrs["step"] == 100
+    assert len(everything(tmp_path / "out/bounce")) == 3
+
+
+# --- bench and doctor ---
+
+
+def test_bench(cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    block = springs.block
+    monkeypatch.setattr(springs, "block", lambda shape, *a, **k: block((4, 4, 4), *a, **k))
+    result = cli("bench", "springs", "--device", "cpu", "--seconds", "0.01", "--json")
+    assert result.code == 0
+    read = result.json()
+    assert (read["name"], read["device"][:3]) == ("bench-springs", "cpu")
+    values = {m["name"]: m["value"] for m in read["measurements"]}
+    assert {"springs-30x30x30", "springs-5x5x321", "springs-50x50x50", "springs-30x30x30-bytes"} <= values.keys()
+    assert all(value > 0.0 for value in values.values())
+    assert result.err == ""
+    assert everything(tmp_path) == []
+
+
+def test_doctor(cli: Callable[..., Result], tmp_path: Path) -> None:
+    result = cli("doctor", "--device", "cpu", "--json")
+    read = result.json()
+    assert result.code == 0
+    assert read["passed"] is True
+    assert read["facts"]["annelid"] == annelid.__version__
+    assert {"python", "devices", "cuda driver", "kernel cache", "warp-lang", "numpy"} <= read["facts"].keys()
+    table = cli("doctor", "--device", "cpu")
+    assert table.code == 0
+    for word in ("kernel cache", "warp-lang", "oscillator-position", "yes"):
+        assert word in table.out
+    assert everything(tmp_path) == []
+
+
+# --- refusals ---
+
+
+REFUSED = [
+    (["rnu", "worm"], "no command named 'rnu'. Did you mean 'run'?"),
+    (["run", "wrom"], "no scene named 'wrom'. Did you mean 'worm'? Known: bounce, worm"),
+    (["bench", "sprngs"], "no bench named 'sprngs'. Did you mean 'springs'?"),
+    (["run"], "name a scene: bounce, worm"),
+    (["run", "--json"], "name a scene"),
+    (["bench"], "name a bench: springs"),
+    (["run", "bounce", "--device", "gpu"], "unknown device 'gpu'"),
+    (["run", "bounce", "--device", "cuda:99"], "device 'cuda:99' is not there"),
+    (["doctor", "--device", "tpu"], "unknown device 'tpu'"),
+    (["bench", "springs", "--device", "tpu"], "unknown device 'tpu'"),
+    (["run", *SMALL, "--threads", "0"], "threads must be at least 1, not 0"),
+    (["run", *SMALL, "--threads", "-3"], "threads must be at least 1, not -3"),
+    (["doctor", "--device", "cpu", "--threads", "0"], "threads must be at least 1"),
+    (["run", "bounce", "--seconds", "-1"], "--seconds must be a positive time, not -1"),
+    (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
+    (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
+    (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
+    (["run", "bounce", "--restitution", "2"], "restitution must be between 0 and 1, not 2.0"),
+    (["run", "worm", "--friction", "nan"], "static_friction"),
+]
+
+
+@pytest.mark.parametrize("json_flag", [[], ["--json"]], ids=["plain", "json"])
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_bad_input_gets_one_sentence(
+    arguments: list[str], words: str, json_flag: list[str], cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = cli(*arguments, *json_flag)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("annelid: ")
+    assert result.err.count("\n") == 1
+    assert words in " ".join(result.err.split())
+    assert everything(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "bounce", "--masses", "x"], ["run", "bounce", "--nonsense"], ["run", "worm", "--direction", "sideways"],
+        ["run", "worm", "--threads", "two"], ["doctor", "--nonsense"], ["bench", "springs", "--seconds"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_options_that_do_not_parse_are_explained(arguments: list[str], cli: Callable[..., Result], tmp_path: Path) -> None:
+    result = cli(*arguments, "--json") if arguments[-1] != "--seconds" else cli(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert "--help" in result.err
+    assert "Traceback" not in result.err
+    assert everything(tmp_path) == []
+
+
+def test_an_output_folder_that_is_a_file(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    result = cli("run", *SMALL, "--out", "taken")
+    assert result.code == 2
+    assert result.err.startswith("annelid: ")
+    assert "taken" in result.err
+    assert "Traceback" not in result.err
+    assert (tmp_path / "taken").read_text() == "mine"
+    assert everything(tmp_path) == ["taken"]
+
+
+def test_the_program_itself(tmp_path: Path) -> None:
+    """As a process of its own: standard output holds the JSON and nothing of Warp, and errors end with code 2."""
+    command = [sys.executable, "-m", "annelid", "run"]
+    good = subprocess.run([*command, *SMALL, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["name"] == "bounce"
+    assert good.stderr == ""
+    bad = subprocess.run([*command, "wrom"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert "Did you mean 'worm'?" in bad.stderr
