@@ -1,6 +1,7 @@
 """The Python examples of the documentation run as they are printed."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -15,4 +16,6 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(page.read_text(encoding="utf-8"))
     assert examples
-    exec(compile("\n".join(examples), str(page), "exec"), {"__name__": "example"})
+    script = tmp_path / f"{page.stem}_example.py"  # a file, because Warp reads the source of what it compiles
+    script.write_text("\n".join(examples), encoding="utf-8")
+    runpy.run_path(str(script))

@@ -14,7 +14,9 @@ from annelid.core.snapshot import Look, Number, Snapshot
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def grow(steps: int, fails_at: int, values: wp.array[wp.float64], clock: wp.array[wp.int64], trouble: wp.array[wp.int64]):
+def grow(
+    steps: int, fails_at: int, values: wp.array[wp.float64], clock: wp.array[wp.int64], trouble: wp.array[wp.int64]
+):
     """v becomes 1.5 v + 1 in each step; at the failing step it stops being finite."""
     for _ in range(steps):
         clock[0] = clock[0] + wp.int64(1)

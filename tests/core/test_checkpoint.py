@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved comes back; what is damaged, foreign or of another model is refused and changes nothing."""
+"""Checkpoints: what is saved comes back; what is damaged, foreign or of another model is refused."""
 
 from __future__ import annotations
 

@@ -58,7 +58,11 @@ def test_an_unknown_bound_is_refused() -> None:
     ("flags", "passed"), [([], None), ([None], None), ([True, None], True), ([True, False], False), ([False], False)]
 )
 def test_a_report_holds_when_all_that_is_judged_holds(flags: list[bool | None], passed: bool | None) -> None:
-    values = {None: Measurement("a", 1.0), True: Measurement("b", 1.0, "", 1.0, 0.1), False: Measurement("c", 2.0, "", 1.0, 0.1)}
+    values = {
+        None: Measurement("a", 1.0),
+        True: Measurement("b", 1.0, "", 1.0, 0.1),
+        False: Measurement("c", 2.0, "", 1.0, 0.1),
+    }
     assert Report("r", "cpu", 1.0, [values[flag] for flag in flags]).passed is passed
 
 

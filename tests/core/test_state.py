@@ -93,7 +93,10 @@ def test_filling_from_the_host(device: str) -> None:
     ("changes", "words"),
     [
         ({"count": None}, "no array 'count'"),
-        ({"count": np.zeros(2, np.int64)}, r"'count' of the checkpoint is int64\[2\], this simulation needs int64\[1\]"),
+        (
+            {"count": np.zeros(2, np.int64)},
+            r"'count' of the checkpoint is int64\[2\], this simulation needs int64\[1\]",
+        ),
         ({"count": np.zeros(1, np.float64)}, r"float64\[1\], this simulation needs int64\[1\]"),
         ({"points": np.zeros((5, 3), np.float32)}, r"float32\[5, 3\], this simulation needs float32\[4, 3\]"),
     ],

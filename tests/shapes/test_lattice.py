@@ -14,7 +14,6 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, Sphere, TriangleMesh
 from annelid.shapes.lattice import Lattice
 
-
 small_cells = hnp.arrays(bool, st.tuples(*[st.integers(1, 4)] * 3)).filter(lambda cells: cells.any())
 
 

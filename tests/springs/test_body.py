@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annelid import springs
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.materials import Material
+from annelid.shapes import Box, TriangleMesh
 
 Make = Callable[..., Any]
 
@@ -23,7 +24,9 @@ vectors = st.tuples(*[st.floats(-10.0, 10.0)] * 3)
 
 def rich() -> springs.Body:
     """A body with something in every attribute."""
-    body = springs.box((0.2, 0.1, 0.1), 0.05, "tpu", inserts=[(lambda x: x[:, 0] > 0.0, "steel")], damping_frequency=5.0)
+    body = springs.box(
+        (0.2, 0.1, 0.1), 0.05, "tpu", inserts=[(lambda x: x[:, 0] > 0.0, "steel")], damping_frequency=5.0
+    )
     body.velocities = np.random.default_rng(0).normal(size=body.positions.shape)
     body.group("left", lambda x: x[:, 0] < -0.05).group("tip", np.array([3, 4]))
     body.fix("left").guide("tip", "line", (0.0, 1.0, 1.0)).push("tip", (0.0, 0.0, 2.0))
@@ -126,7 +129,9 @@ def test_joining_keeps_each_body() -> None:
     assert whole.groups["tip"].tolist() == [3, 4, n + 1]
     assert whole.groups["left"].tolist() == first.groups["left"].tolist()
     assert [whole.materials[i] for i in whole.spring_materials[s:]] == ["default"] * second.spring_count
-    assert [whole.materials[i] for i in whole.spring_materials[:s]] == [first.materials[i] for i in first.spring_materials]
+    assert [whole.materials[i] for i in whole.spring_materials[:s]] == [
+        first.materials[i] for i in first.spring_materials
+    ]
     function_of = [None, *whole.signal_functions]
     assert function_of[whole.signal_kinds[s + 2]] is springs.titan_wave(offset=0.0).function
     assert function_of[whole.signal_kinds[0]] is springs.wave(0.1, 1.0, np.zeros(1)).function
@@ -172,7 +177,9 @@ def test_an_unknown_group_suggests_another() -> None:
         body.fix("letf")
 
 
-@pytest.mark.parametrize("where", [np.array([8]), np.array([-9]), np.array([True, False]), np.array([0.5]), lambda x: x])
+@pytest.mark.parametrize(
+    "where", [np.array([8]), np.array([-9]), np.array([True, False]), np.array([0.5]), lambda x: x]
+)
 def test_masses_that_are_not_there_are_refused(where: Any) -> None:
     with pytest.raises(InvalidValue):
         springs.block((2, 2, 2)).fix(where)
@@ -194,8 +201,17 @@ def body(**changes: Any) -> springs.Body:
 
 
 BAD = {
-    "masses": [([1.0, -2.0, 3.0], "mass 1 is -2.0"), ([1.0, 2.0, math.nan], "mass 2 is nan"), ([0.0, 1.0, 1.0], "mass 0 is 0.0"), ([1.0, math.inf, 1.0], "mass 1 is inf")],
-    "positions": [([[0.0, 0.0, math.nan]] * 3, "position 0"), ([[0.0, 0.0]] * 3, r"shape \[n, 3\]"), ([0.0, 1.0, 2.0], r"shape \[n, 3\]")],
+    "masses": [
+        ([1.0, -2.0, 3.0], "mass 1 is -2.0"),
+        ([1.0, 2.0, math.nan], "mass 2 is nan"),
+        ([0.0, 1.0, 1.0], "mass 0 is 0.0"),
+        ([1.0, math.inf, 1.0], "mass 1 is inf"),
+    ],
+    "positions": [
+        ([[0.0, 0.0, math.nan]] * 3, "position 0"),
+        ([[0.0, 0.0]] * 3, r"shape \[n, 3\]"),
+        ([0.0, 1.0, 2.0], r"shape \[n, 3\]"),
+    ],
     "springs": [
         ([[0, 1], [2, 2]], "spring 1 .*two different masses"),
         ([[0, 3], [1, 2]], "spring 0 .*two of the 3 masses"),
@@ -205,13 +221,26 @@ BAD = {
         ([[0.0, 1.5], [1.0, 2.0]], "spring"),
         ([[0.0, math.nan], [1.0, 2.0]], "spring"),
     ],
-    "rest_lengths": [([1.0, 0.0], "rest length of spring 1 is 0.0"), ([-1.0, 1.0], "rest length of spring 0 is -1.0"), ([math.nan, 1.0], "rest length of spring 0 is nan"), ([1.0, 2.0, 3.0], r"rest_lengths has shape \[3\], expected \[2\]")],
-    "stiffness": [([-1.0, 1.0], "stiffness of spring 0 is -1.0"), ([1.0, math.nan], "stiffness of spring 1 is nan"), ([1.0, math.inf], "stiffness of spring 1"), ([1.0] * 5, r"stiffness has shape \[5\]")],
+    "rest_lengths": [
+        ([1.0, 0.0], "rest length of spring 1 is 0.0"),
+        ([-1.0, 1.0], "rest length of spring 0 is -1.0"),
+        ([math.nan, 1.0], "rest length of spring 0 is nan"),
+        ([1.0, 2.0, 3.0], r"rest_lengths has shape \[3\], expected \[2\]"),
+    ],
+    "stiffness": [
+        ([-1.0, 1.0], "stiffness of spring 0 is -1.0"),
+        ([1.0, math.nan], "stiffness of spring 1 is nan"),
+        ([1.0, math.inf], "stiffness of spring 1"),
+        ([1.0] * 5, r"stiffness has shape \[5\]"),
+    ],
     "damping": [(-1.0, "damping of spring 0 is -1.0"), (math.nan, "damping of spring 0")],
     "diameters": [(-1.0, "diameter of spring 0"), (math.nan, "diameter of spring 0")],
-    "velocities": [([[math.inf, 0.0, 0.0]] * 3, "velocity 0"), ([[0.0, 0.0, 0.0]] * 2, r"velocities has shape \[2, 3\]")],
+    "velocities": [
+        ([[math.inf, 0.0, 0.0]] * 3, "velocity 0"),
+        ([[0.0, 0.0, 0.0]] * 2, r"velocities has shape \[2, 3\]"),
+    ],
     "forces": [([[math.nan, 0.0, 0.0]] * 3, "external force of mass 0")],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -290,6 +319,15 @@ def test_the_defaults_are_those_of_cronos() -> None:
     assert springs.World().dt == 1e-4
     assert springs.World().integrator == "symplectic"
     assert springs.World().precision == "float32"
+
+
+def test_a_mesh_that_is_not_closed_is_refused() -> None:
+    box = Box((0.2, 0.2, 0.2)).surface()
+    gap = TriangleMesh(box.vertices, box.triangles[1:])
+    with pytest.raises(InvalidMesh, match=r"(?s)edge.*repair"):
+        springs.lattice(gap, 0.05, "pla")
+    mended = springs.lattice(gap.repaired(), 0.05, "pla")
+    assert mended.mass_count == 125
 
 
 def test_an_unknown_material_suggests_another() -> None:

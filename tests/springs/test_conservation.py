@@ -27,7 +27,9 @@ def test_momentum_and_angular_momentum_stay(
     assert moved.max() > 0.1  # something has happened
     # Rounding: one part in 2^53 of what is exchanged in each of the steps.
     linear = float((body.masses * np.linalg.norm(body.velocities, axis=1)).sum())
-    angular = float((body.masses * np.linalg.norm(body.velocities, axis=1) * np.linalg.norm(body.positions, axis=1)).sum())
+    angular = float(
+        (body.masses * np.linalg.norm(body.velocities, axis=1) * np.linalg.norm(body.positions, axis=1)).sum()
+    )
     np.testing.assert_allclose(after.momentum, before.momentum, atol=1e-12 * linear)
     if integrator == "symplectic" or damping == 0.0:
         np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=1e-12 * angular)
@@ -35,7 +37,9 @@ def test_momentum_and_angular_momentum_stay(
 
 def test_a_lattice_keeps_its_momenta(simulate: Make) -> None:
     body = springs.block((6, 5, 4))
-    body.velocities = np.cross([0.3, -0.2, 0.5], body.positions) + np.random.default_rng(3).normal(0, 0.1, body.positions.shape)
+    body.velocities = np.cross([0.3, -0.2, 0.5], body.positions) + np.random.default_rng(3).normal(
+        0, 0.1, body.positions.shape
+    )
     simulation = simulate(body, dt=2e-4)
     before = simulation.solver.summary(simulation.state)
     simulation.step(3000)
@@ -55,7 +59,9 @@ def test_verlet_keeps_the_energy(simulate: Make, network: Make) -> None:
     swing = {dt: np.ptp(values) for dt, values in energies.items()}
     kinetic = simulate(network()).solver.summary(simulate(network()).state).kinetic
     assert swing[1e-3] < 1e-3 * kinetic
-    assert swing[2e-3] / swing[1e-3] == pytest.approx(4.0, rel=0.5)  # the error is of the second order, and it does not grow
+    assert swing[2e-3] / swing[1e-3] == pytest.approx(
+        4.0, rel=0.5
+    )  # the error is of the second order, and it does not grow
     half = len(energies[1e-3]) // 2
     assert abs(energies[1e-3][half:].mean() - energies[1e-3][:half].mean()) < 0.1 * swing[1e-3]
 

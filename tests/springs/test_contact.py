@@ -36,7 +36,9 @@ def lift(time: Any, position: Any):
     return wp.vector(zero, zero, one, position[2] - time * type(time)(0.05))
 
 
-def particle(x: float = 0.0, y: float = 0.0, z: float = 0.0, *, mass: float = 0.1, velocity: Any = (0.0, 0.0, 0.0)) -> springs.Body:
+def particle(
+    x: float = 0.0, y: float = 0.0, z: float = 0.0, *, mass: float = 0.1, velocity: Any = (0.0, 0.0, 0.0)
+) -> springs.Body:
     return springs.Body([[x, y, z]], mass, [], [], [], velocities=[velocity])
 
 
@@ -101,7 +103,9 @@ def test_a_mass_rests_as_deep_as_its_weight(simulate: Make, where: Make) -> None
 
 
 def incline(angle: float, *, static: float = STATIC, kinetic: float | None = KINETIC) -> springs.Plane:
-    return springs.Plane(normal=(-math.sin(angle), 0.0, math.cos(angle)), static_friction=static, kinetic_friction=kinetic)
+    return springs.Plane(
+        normal=(-math.sin(angle), 0.0, math.cos(angle)), static_friction=static, kinetic_friction=kinetic
+    )
 
 
 def resting(angle: float, mass: float = 0.1, velocity: float = 0.0) -> springs.Body:
@@ -271,7 +275,10 @@ def test_a_surface_may_move(simulate: Make, where: Make) -> None:
 
 
 def test_a_corner_holds_from_all_sides(simulate: Make, where: Make) -> None:
-    walls = [springs.Plane(normal=normal, static_friction=0.0) for normal in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    walls = [
+        springs.Plane(normal=normal, static_friction=0.0)
+        for normal in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    ]
     simulation = simulate(particle(0.1, 0.1, 0.1), obstacles=walls, gravity=(-5.0, -5.0, -5.0))
     simulation.run(3.0)
     np.testing.assert_allclose(where(simulation)[0], -0.1 * 5.0 / 1e4, atol=1e-6)

@@ -54,7 +54,9 @@ def test_tension_of_a_bar(simulate: Make, where: Make, speed: Make) -> None:
     assert body.mass_count == 25 * 11 * 11
     strain = 1e-4
     force = strain * matter.youngs_modulus * 0.1 * 0.1
-    slowest = math.pi * math.sqrt(matter.youngs_modulus / matter.density) / 0.24  # of the bar's own oscillations [rad/s]
+    slowest = (
+        math.pi * math.sqrt(matter.youngs_modulus / matter.density) / 0.24
+    )  # of the bar's own oscillations [rad/s]
     probe = simulate(pulled_bar(body, force), velocity_damping=2.0 * slowest)
     simulation = simulate(body, velocity_damping=2.0 * slowest, dt=0.9 * probe.solver.stable_step())
     at_rest(simulation, speed)
@@ -90,7 +92,8 @@ def test_young_modulus_in_every_direction(direction: tuple[float, float, float])
 
 
 @pytest.mark.parametrize(
-    ("normal", "direction"), [((1, 0, 0), (0, 1, 0)), ((1, 1, 0), (1, -1, 0)), ((1, 1, 1), (1, -1, 0)), ((1, 1, 0), (0, 0, 1))]
+    ("normal", "direction"),
+    [((1, 0, 0), (0, 1, 0)), ((1, 1, 0), (1, -1, 0)), ((1, 1, 1), (1, -1, 0)), ((1, 1, 0), (0, 0, 1))],
 )
 def test_shear_modulus_in_every_plane(normal: tuple[int, int, int], direction: tuple[int, int, int]) -> None:
     tensor = springs.elastic_tensor(springs.lattice_stiffness(E, PITCH), PITCH)
@@ -185,7 +188,9 @@ def test_two_materials_by_a_shape_or_by_a_function() -> None:
     x = bodies[0].positions[bodies[0].springs]
     between = (np.abs(x[:, :, 0]) < 1e-9).all(axis=1) & (np.abs(x[:, :, 1:]) < 0.045).all(axis=(1, 2))
     edges = between & (np.abs(bodies[0].rest_lengths - 0.02) < 1e-9)
-    soft, hard = (springs.lattice_stiffness(material(name).youngs_modulus, 0.02)[0] for name in ("ecoflex-00-30", "steel"))
+    soft, hard = (
+        springs.lattice_stiffness(material(name).youngs_modulus, 0.02)[0] for name in ("ecoflex-00-30", "steel")
+    )
     np.testing.assert_allclose(bodies[0].stiffness[edges], 0.5 * (soft + hard))
 
 

@@ -125,7 +125,9 @@ def test_drag_ends_at_the_terminal_velocity(simulate: Make, where: Make, speed: 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_free_fall(precision: str, simulate: Make, where: Make) -> None:
-    body = springs.Body([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [1.0, 5.0], [], [], [], velocities=[[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    body = springs.Body(
+        [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [1.0, 5.0], [], [], [], velocities=[[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]
+    )
     simulation = simulate(body, precision=precision, gravity=(0.0, -9.81, 0.0), dt=1e-4)
     simulation.run(0.5)
     fallen = 0.5 * 9.81 * 0.5**2

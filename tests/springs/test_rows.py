@@ -13,7 +13,9 @@ from annelid.springs.rows import Rows, compile_rows
 networks = st.integers(1, 40).flatmap(
     lambda count: st.tuples(
         st.just(count),
-        st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] != p[1]), max_size=120),
+        st.lists(
+            st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] != p[1]), max_size=120
+        ),
         st.integers(1, 3),
     )
 )

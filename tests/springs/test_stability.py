@@ -111,7 +111,13 @@ def test_divergence_stops_at_the_last_good_step(simulate: Make) -> None:
     assert np.isfinite(simulation.state.velocities.numpy()).all()
     assert 0 < error.step == simulation.step_count == int(simulation.state.clock.numpy()[0]) < 1000
     assert error.time == simulation.time == pytest.approx(error.step * simulation.time_step)
-    for part in (f"at step {error.step + 1} ", "mass ", "m/s", f"{simulation.solver.stable_step():.3g} s", "smaller step"):
+    for part in (
+        f"at step {error.step + 1} ",
+        "mass ",
+        "m/s",
+        f"{simulation.solver.stable_step():.3g} s",
+        "smaller step",
+    ):
         assert part in str(error)
     # The state is exactly what that many steps make, and the next step is the one that fails.
     again = exploding(simulate)

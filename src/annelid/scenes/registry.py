@@ -9,6 +9,10 @@ from annelid.scenes.scene import Scene
 
 _SCENES = {
     "worm": ("annelid.scenes.worm", "Worm"),
+    "heater": ("annelid.scenes.heater", "Heater"),
+    "swarm": ("annelid.scenes.swarm", "Swarm"),
+    "walker": ("annelid.scenes.walker", "Walker"),
+    "worms": ("annelid.scenes.worms", "Worms"),
     "bounce": ("annelid.scenes.bounce", "Bounce"),
 }
 

@@ -6,6 +6,7 @@ from annelid.shapes.query import MeshDistance
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_kernels import SdfGrid, sdf_sample
 from annelid.shapes.shape import Shape
+from annelid.shapes.union import Union
 
 __all__ = [
     "Box",
@@ -17,6 +18,7 @@ __all__ = [
     "SignedDistanceGrid",
     "Sphere",
     "TriangleMesh",
+    "Union",
     "beam",
     "sdf_sample",
 ]

@@ -13,7 +13,7 @@ from annelid.core.handles import Handles
 from annelid.core.simulation import Simulation
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
-from annelid.springs.build import beam, block, box, cylinder, lattice, sphere, truss
+from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
 from annelid.springs.model import Model, World
 from annelid.springs.obstacles import Ball, Plane, Surface
 from annelid.springs.readout import Readout, Summary
@@ -40,6 +40,7 @@ __all__ = [
     "Surface",
     "World",
     "bar_stiffness",
+    "bars",
     "beam",
     "block",
     "box",

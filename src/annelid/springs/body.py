@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import warp as wp
+from scipy import sparse
+from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue, UnknownName
@@ -90,7 +92,9 @@ class Body:
             "signal_kinds": ((links,), np.int16),
             "signal_parameters": ((links, 4), float),
         }
-        self.yield_strains = _filled("yield_strains", np.inf if self.yield_strains is None else self.yield_strains, (links,), float)
+        if self.yield_strains is None:
+            self.yield_strains = np.inf
+        self.yield_strains = _filled("yield_strains", self.yield_strains, (links,), float)
         for name, (shape, kind) in shapes.items():
             setattr(self, name, _filled(name, getattr(self, name), shape, kind))
         self.triangles = np.zeros((0, 3), np.int32) if self.triangles is None else _array(self.triangles, np.int32, 3)
@@ -184,6 +188,43 @@ class Body:
 
     def __add__(self, other: Body) -> Body:
         return join([self, other])
+
+    def linked(
+        self, pairs: np.ndarray, *, stiffness: float | np.ndarray, diameters: float | np.ndarray = 0.0
+    ) -> Body:
+        """A copy with more springs, at rest as they are, between pairs of masses, shape [k, 2].
+
+        Args:
+            pairs: Indices of the masses.
+            stiffness: Spring constants [N/m].
+            diameters: Diameters [m], for those that are round bars.
+        """
+        pairs = _array(pairs, np.int32, 2)
+        lengths = np.linalg.norm(self.positions[pairs[:, 1]] - self.positions[pairs[:, 0]], axis=1)
+        twin, more = self.copy(), len(pairs)
+        twin.springs = np.concatenate([self.springs, pairs])
+        twin.rest_lengths = np.concatenate([self.rest_lengths, lengths])
+        twin.stiffness = np.concatenate([self.stiffness, np.broadcast_to(stiffness, more)])
+        twin.diameters = np.concatenate([self.diameters, np.broadcast_to(diameters, more)])
+        twin.yield_strains = np.concatenate([self.yield_strains, np.full(more, np.inf)])
+        for name in ("damping", "spring_materials", "signal_kinds", "signal_parameters"):
+            old = getattr(self, name)
+            setattr(twin, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
+        twin.validate()
+        return twin
+
+    def near(self, radius: float, where: Where = None) -> np.ndarray:
+        """Pairs of masses within a distance [m] of each other that belong to different parts, shape [k, 2].
+
+        A part is a set of masses held together by springs.
+        """
+        chosen = self.indices(where)
+        graph = sparse.coo_array(
+            (np.ones(len(self.springs), bool), (self.springs[:, 0], self.springs[:, 1])), shape=(self.mass_count,) * 2
+        )
+        part = sparse.csgraph.connected_components(graph, directed=False)[1]
+        pairs = chosen[cKDTree(self.positions[chosen]).query_pairs(radius, output_type="ndarray").reshape(-1, 2)]
+        return pairs[part[pairs[:, 0]] != part[pairs[:, 1]]]
 
     def replicated(self, offsets: np.ndarray) -> Body:
         """One body made of copies of this one, moved by each of the offsets [m], shape [m, 3]; groups are merged."""

@@ -10,16 +10,24 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.materials import Material, material
-from annelid.shapes import Box, Cylinder, Shape, Sphere
+from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
-from annelid.shapes.lattice import Lattice
+from annelid.shapes.lattice import Lattice, Solid
 from annelid.springs.body import Body
 from annelid.springs.stiffness import lattice_stiffness, round_area
 
-Part = Shape | Callable[[np.ndarray], np.ndarray]
+Part = Solid | Callable[[np.ndarray], np.ndarray]
 """A part of a body: a shape, or a function of positions [n, 3] -> bool [n]."""
 
 MaterialLike = Material | str
+
+
+def bars(lattice: Lattice, material: MaterialLike, diameter: float, *, breaking: bool = False) -> Body:
+    """A lattice of round bars (see `truss`) with its surface for pictures."""
+    links, _ = lattice.links
+    body = truss(lattice.nodes, links, material, diameter, breaking=breaking)
+    body.triangles = lattice.surface.astype(np.int32)
+    return body
 
 
 def block(
@@ -55,13 +63,14 @@ def block(
 
 
 def lattice(
-    shape: Shape,
+    shape: Solid,
     pitch: float,
     material: MaterialLike,
     *,
     inserts: Sequence[tuple[Part, MaterialLike]] = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
+    breaking: bool = False,
 ) -> Body:
     """A solid as a cubic lattice whose bulk has the material's Young's modulus and density.
 
@@ -72,6 +81,7 @@ def lattice(
         inserts: Parts of another material; later ones win.
         mass: Total mass [kg] spread evenly over the masses; None takes density times volume.
         damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
+        breaking: Whether springs break at the material's yield strain.
     """
     grid = Lattice.fill(shape, pitch)
     kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
@@ -80,6 +90,7 @@ def lattice(
     modulus = np.array([m.youngs_modulus for m in kinds_of_matter])[which]
     stiffness = np.choose(kinds - 1, [grid.link_means(k) for k in lattice_stiffness(modulus, pitch)])
     volumes = grid.node_sums(np.full(grid.cells.shape, pitch**3))
+    spring_materials = _link_materials(grid, which, len(kinds_of_matter))
     density = np.array([m.density for m in kinds_of_matter])[which]
     masses = grid.node_sums(density * pitch**3) if mass is None else np.full(grid.node_count, mass / grid.node_count)
     return Body(
@@ -89,7 +100,8 @@ def lattice(
         rest_lengths=pitch * np.sqrt(kinds.astype(float)),
         stiffness=stiffness,
         damping=_damping(grid, kinds, which, kinds_of_matter, pitch, damping_frequency),
-        spring_materials=_link_materials(grid, which, len(kinds_of_matter)),
+        spring_materials=spring_materials,
+        yield_strains=np.array([m.yield_strain for m in kinds_of_matter])[spring_materials] if breaking else None,
         materials=tuple(m.name for m in kinds_of_matter),
         volumes=volumes,
         triangles=grid.surface,
@@ -117,7 +129,9 @@ def cylinder(radius: float, length: float, pitch: float, material: MaterialLike,
     return lattice(Cylinder(radius, length), pitch, material, **options)
 
 
-def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter: float) -> Body:
+def truss(
+    points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter: float, *, breaking: bool = False
+) -> Body:
     """Round bars between points: k = E A / L each, and half of a bar's mass at each of its ends (Titan, sec. III-E).
 
     Args:
@@ -125,6 +139,7 @@ def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter
         bars: The two joints of each bar, shape [m, 2].
         material: Material of the bars.
         diameter: Diameter of the bars [m].
+        breaking: Whether bars break at the material's yield strain, which for a bar is its yield stress over E.
     """
     if not (math.isfinite(diameter) and diameter > 0.0):
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
@@ -143,6 +158,7 @@ def truss(points: np.ndarray, bars: np.ndarray, material: MaterialLike, diameter
         rest_lengths=lengths,
         stiffness=matter.youngs_modulus * area / lengths,
         diameters=diameter,
+        yield_strains=matter.yield_strain if breaking else None,
         materials=(matter.name,),
     )
 
@@ -156,7 +172,7 @@ def _cell_materials(grid: Lattice, parts: Sequence[Part]) -> np.ndarray:
     which = np.zeros(grid.cells.shape, np.int16)
     centers = grid.cell_centers.reshape(-1, 3) if parts else np.zeros((0, 3))
     for index, part in enumerate(parts, start=1):
-        inside = part.contains(centers) if isinstance(part, Shape) else part(centers)
+        inside = part.contains(centers) if hasattr(part, "contains") else part(centers)
         which[np.asarray(inside, bool).reshape(grid.cells.shape)] = index
     return which
 

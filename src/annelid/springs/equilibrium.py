@@ -7,10 +7,12 @@ the user's forces are not seen here; a body that touches something must be simul
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from annelid.core.errors import AnnelidError, InvalidValue
-from annelid.springs.body import Body
-from annelid.springs.modes import symmetric_factors
+from annelid.springs.body import FREE, Body
+from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
 
 _SHORTEST = 2.0**-40  # of a Newton step, before the search along it is given up
@@ -40,20 +42,22 @@ def equilibrium(
     """
     potential = Potential(body, gravity)
     basis = potential.basis
+    _require_held(potential)
     if basis.shape[1] == 0:
         return body.positions.copy()
     positions = np.array(body.positions if start is None else start, float)
     if positions.shape != body.positions.shape or not np.isfinite(positions).all():
         raise InvalidValue(f"start must be finite and of shape {list(body.positions.shape)}.")
     enough = tolerance * max(float(np.linalg.norm(basis.T @ potential.load.ravel())) / basis.shape[1] ** 0.5, 1e-300)
-    residual = np.inf
+    residual, order = np.inf, None
     for _ in range(limit):
         force = basis.T @ potential.forces(positions).ravel()
         residual = float(np.abs(force).max())
         if residual <= enough:
             return positions
-        step = (basis @ _newton_step(potential, positions, force)).reshape(-1, 3)
-        moved = _descend(potential, positions, step, slope=float(force @ (basis.T @ step.ravel())))
+        freedom, order = _newton_step(potential, positions, force, order)
+        step = (basis @ freedom).reshape(-1, 3)
+        moved = _descend(potential, positions, step, slope=float(force @ freedom))
         if moved is None:
             break
         positions = moved
@@ -65,19 +69,36 @@ def equilibrium(
     )
 
 
-def _newton_step(potential: Potential, positions: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Solution of K q = force, with a convex substitute of K where the energy curves the wrong way."""
+def _require_held(potential: Potential) -> None:
+    """Refuse a part of the body on which a force acts and that nothing holds."""
+    body, load = potential.body, potential.load
+    ends = (body.springs[:, 0], body.springs[:, 1])
+    graph = sparse.coo_array((np.ones(body.spring_count), ends), shape=(body.mass_count, body.mass_count))
+    count, part = connected_components(graph, directed=False)
+    held = np.bincount(part, body.fixed | (body.guides != FREE), count) > 0
+    push = np.stack([np.bincount(part, component, count) for component in load.T], axis=1)
+    drifting = ~held & (np.abs(push).max(axis=1) > 1e-9 * np.abs(load).sum() / body.mass_count)
+    if drifting.any():
+        first = int(np.flatnonzero(drifting[part])[0])
+        raise InvalidValue(
+            f"there is no equilibrium: nothing holds the part of the body with mass {first}, on which a force of "
+            f"{np.linalg.norm(push[part[first]]):.3g} N acts; fix masses of it, or leave out gravity."
+        )
+
+
+def _newton_step(
+    potential: Potential, positions: np.ndarray, force: np.ndarray, order: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solution of K q = force, with a convex substitute of K where the energy curves the wrong way; the order used."""
     basis = potential.basis
     matrix = (basis.T @ potential.stiffness(positions) @ basis).tocsc()
+    order = narrow_order(matrix, potential.basis_points) if order is None else order
     try:
-        factors = symmetric_factors(matrix)
-        if (factors.U.diagonal() > 0.0).all():
-            return np.asarray(factors.solve(force))
-    except RuntimeError:  # exactly singular
-        pass
-    convex = (basis.T @ potential.stiffness(positions, convex=True) @ basis).tocsc()
-    convex.setdiag(convex.diagonal() + _FLOOR * convex.diagonal().max())
-    return np.asarray(symmetric_factors(convex).solve(force))
+        return Factors(matrix, order).solve(force), order
+    except NotPositiveDefinite:
+        convex = basis.T @ potential.stiffness(positions, convex=True) @ basis
+        floor = _FLOOR * convex.diagonal().max() * sparse.eye_array(convex.shape[0])
+        return Factors((convex + floor).tocsc(), order).solve(force), order
 
 
 def _descend(potential: Potential, positions: np.ndarray, step: np.ndarray, *, slope: float) -> np.ndarray | None:

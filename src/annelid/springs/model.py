@@ -19,7 +19,7 @@ from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
 from annelid.springs.obstacles import Ball, Contact, Plane, Surface
 from annelid.springs.network import Network, Patch
-from annelid.springs.rows import Rows, compile_rows
+from annelid.springs.rows import Rows, compile_rows, entry_keys
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
@@ -336,10 +336,14 @@ def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct signals: the signal of each spring, and kind and parameters of each signal; signal 0 is passive."""
     active = np.flatnonzero(body.signal_kinds > 0)
     signal_of = np.zeros(body.spring_count, np.int32)
-    table = np.column_stack([body.signal_kinds[active], body.signal_parameters[active]])
     # Rounded, because equal distances along a body differ in the last bits when they come from different masses.
-    distinct, inverse = np.unique(np.round(table, 9), axis=0, return_inverse=True)
-    signal_of[active] = 1 + inverse.ravel()
+    table = np.round(np.column_stack([body.signal_kinds[active], body.signal_parameters[active]]), 9) + 0.0
+    _, first, inverse = np.unique(
+        entry_keys([np.ascontiguousarray(column) for column in table.T]), return_index=True, return_inverse=True
+    )
+    if not np.array_equal(table[first][inverse], table):  # two signals with one hash
+        first, inverse = np.arange(len(active)), np.arange(len(active))
+    signal_of[active], distinct = 1 + inverse, table[first]
     kinds = np.concatenate([[0], distinct[:, 0]]).astype(np.int32)
     return signal_of, kinds, np.concatenate([np.zeros((1, 4)), distinct[:, 1:]])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import Body
+from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
 
 _DENSE = 300  # unknowns up to which all eigenvalues at once are cheaper than a few
@@ -47,31 +47,40 @@ def modes(body: Body, count: int = 6, *, positions: np.ndarray | None = None) ->
         raise InvalidValue(f"count = {count} modes cannot be had: the body has {len(masses)} directions of motion.")
     scale = sparse.diags_array(1.0 / np.sqrt(masses))
     matrix = (scale @ (basis.T @ potential.stiffness(state) @ basis) @ scale).tocsc()
-    values, vectors = _lowest(matrix, count)
+    values, vectors = _lowest(matrix, count, potential.basis_points)
     limit = _ZERO * float(matrix.diagonal().max(initial=0.0))
     values = np.where(np.abs(values) < limit, 0.0, values)
     shapes = (basis @ (scale @ vectors)).T.reshape(count, body.mass_count, 3)
     return Modes(np.sign(values) * np.sqrt(np.abs(values)) / (2 * np.pi), shapes)
 
 
-def symmetric_factors(matrix: sparse.csc_array) -> Any:
-    """Sparse factors of a symmetric matrix, without pivoting while its diagonal is good."""
-    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-
-
-def _lowest(matrix: sparse.csc_array, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _lowest(matrix: sparse.csc_array, count: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = matrix.shape[0]
     if size <= _DENSE or count > size // 3:
         values, vectors = np.linalg.eigh(matrix.toarray())
         return values[:count], vectors[:, :count]
-    # A shift just below zero: a body that is free to move has a singular matrix.
-    shift = -1e-9 * float(matrix.diagonal().max())
-    factors = symmetric_factors((matrix - shift * sparse.eye_array(size)).tocsc())
+    factors, shift = _shifted(matrix, narrow_order(matrix, points))
     inverse = LinearOperator((size, size), factors.solve, dtype=float)
     start = np.random.default_rng(0).normal(size=size)  # the same answer every time
     values, vectors = eigsh(matrix, count, sigma=shift, OPinv=inverse, v0=start)
     order = np.argsort(values)
     return values[order], vectors[:, order]
+
+
+def _shifted(matrix: sparse.csc_array, order: np.ndarray) -> tuple[Factors, float]:
+    """Factors of matrix - shift, with a shift below the lowest eigenvalue.
+
+    It lies just below zero, because a body that is free to move has a singular matrix, and further down where the state
+    is not stable.
+    """
+    largest = float(matrix.diagonal().max())
+    for part in 10.0 ** np.arange(-9, 2):
+        try:
+            shift = -part * largest
+            return Factors((matrix - shift * sparse.eye_array(matrix.shape[0])).tocsc(), order), shift
+        except NotPositiveDefinite:
+            continue
+    raise InvalidValue("the modes of this state cannot be found: it is far from any stable one.")
 
 
 def _checked(body: Body, positions: np.ndarray | None) -> np.ndarray:

@@ -85,7 +85,12 @@ class Potential:
     @cached_property
     def basis_masses(self) -> np.ndarray:
         """The mass [kg] that moves in each direction of `basis`, shape [d]."""
-        return (abs(self.basis).T > 0).astype(float) @ np.repeat(self.body.masses, 3) / np.diff(self.basis.indptr)
+        return np.asarray(self.body.masses[self.basis.indices[self.basis.indptr[:-1]] // 3])
+
+    @cached_property
+    def basis_points(self) -> np.ndarray:
+        """Where the mass of each direction of `basis` was built [m], shape [d, 3]."""
+        return np.asarray(self.body.positions[self.basis.indices[self.basis.indptr[:-1]] // 3])
 
     def _lengths(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, second = self.body.springs.T

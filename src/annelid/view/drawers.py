@@ -20,8 +20,10 @@ MAX_TRIANGLES = 30_000
 MAX_SPHERES = 4_000
 MAX_POINTS = 100_000
 MAX_LINES = 6_000
+MAX_SHADOW = 2_000
 _SHADES = 28
 _SMALLEST = 64
+_LIGHT = np.array([0.3, -0.2, 1.0], np.float32)
 
 
 class Drawer(Protocol):
@@ -262,14 +264,14 @@ class PlaneDrawer:
         self._handle = self._scene.add_grid(
             self._path,
             infinite_grid=True,
-            fade_distance=60.0,
+            fade_distance=50.0,
             cell_size=0.1,
             section_size=1.0,
-            cell_color=(214, 216, 219),
-            section_color=(180, 184, 190),
+            cell_color=(208, 211, 215),
+            section_color=(172, 177, 184),
             plane_color=to_bytes(part.color),
-            plane_opacity=0.35,
-            shadow_opacity=0.25,
+            plane_opacity=0.5,
+            shadow_opacity=0.0,
             position=part.point,
             wxyz=_turn_to(part.normal),
         )
@@ -279,6 +281,45 @@ class PlaneDrawer:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+
+
+class ShadowDrawer:
+    """The shadow of a surface on a plane: its triangles, fewer of them, pressed flat along the light."""
+
+    def __init__(self, scene: Any, path: str) -> None:
+        self._scene, self._path = scene, path
+        self._handle: Any = None
+        self._source: Any = None
+        self._thin: Thinned | None = None
+
+    def draw(self, part: Mesh, plane: Plane) -> None:
+        """Cast the shadow of the surface as it is now."""
+        vertices = np.asarray(host_array(part.vertices), np.float32)
+        if self._thin is None or part.triangles is not self._source:
+            self.remove()
+            self._source = part.triangles
+            self._thin = thinned(vertices, np.asarray(host_array(part.triangles)), MAX_SHADOW)
+        flat = _pressed(vertices[self._thin.vertices], plane)
+        if self._handle is not None:
+            self._handle.vertices = flat
+        elif len(flat):
+            faces = self._thin.triangles.astype(np.uint32)
+            options: dict[str, Any] = {"color": (176, 179, 184), "flat_shading": True, "side": "double"}
+            self._handle = self._scene.add_mesh_simple(self._path, flat, faces, **options)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+
+def _pressed(points: np.ndarray, plane: Plane) -> np.ndarray:
+    """Points moved along the light into a plane, or rather a little above it, so that it does not hide them."""
+    normal = np.asarray(plane.normal, np.float32)
+    height = (points - np.asarray(plane.point, np.float32)) @ normal
+    height -= 1e-3 * float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    return np.asarray(points - np.outer(height / float(_LIGHT @ normal), _LIGHT), np.float32)
 
 
 def _turn_to(normal: tuple[float, float, float]) -> np.ndarray:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.snapshot import Field, Plane, Snapshot, host_array
+from annelid.core.snapshot import Field, Mesh, Plane, Snapshot, host_array
 from annelid.view.colors import Scale, scale_for
-from annelid.view.drawers import Drawer, make_drawer
+from annelid.view.drawers import Drawer, ShadowDrawer, make_drawer
 
 
 class Drawing:
@@ -26,6 +26,7 @@ class Drawing:
         self._server = server
         self._root = server.scene.add_frame("/all", show_axes=False)
         self._drawers: dict[str, tuple[type, Drawer]] = {}
+        self._shadows: dict[str, ShadowDrawer] = {}
         self._worlds: list[Any] = []
         self._start: np.ndarray | None = None
         self._provisional = False
@@ -34,7 +35,7 @@ class Drawing:
         """Begin anew: lay the simulations out in a grid, with names beside them if there are several."""
         for world in self._worlds:
             world.remove()  # and all that stands in it
-        self._drawers, self._worlds = {}, []
+        self._drawers, self._shadows, self._worlds = {}, {}, []
         self.scale, self._start = None, None
         places = grid_places(snapshots)
         for i, place in enumerate(places):
@@ -61,9 +62,24 @@ class Drawing:
                     path = f"/all/{world}/{part.name.replace('/', '_')}"
                     drawn.add(path)
                     self._drawer(path, part).draw(part, self.scale)
+                self._cast_shadows(world, snapshot)
             for path in set(self._drawers) - drawn:
                 self._drawers.pop(path)[1].remove()
             self._keep_in_place(snapshots)
+
+    def _cast_shadows(self, world: int, snapshot: Snapshot) -> None:
+        """Shadows of the surfaces on the first plane that faces up."""
+        ground = next((p for p in snapshot.parts if isinstance(p, Plane) and p.normal[2] > 0.5), None)
+        meshes = {f"/all/{world}/shadow-{p.name.replace('/', '_')}": p for p in snapshot.parts if isinstance(p, Mesh)}
+        mine = [path for path in self._shadows if path.startswith(f"/all/{world}/")]
+        for path in [path for path in mine if ground is None or path not in meshes]:
+            self._shadows.pop(path).remove()
+        if ground is None:
+            return
+        for path, part in meshes.items():
+            if path not in self._shadows:
+                self._shadows[path] = ShadowDrawer(self._server.scene, path)
+            self._shadows[path].draw(part, ground)
 
     def _drawer(self, path: str, part: Any) -> Drawer:
         known = self._drawers.get(path)
@@ -89,7 +105,9 @@ class Drawing:
             self._start = None
             self._root.position = (0.0, 0.0, 0.0)
             return
-        middle = np.mean(snapshots[0].bounds(), axis=0)
+        parts = snapshots[0].parts
+        surfaces = tuple(part for part in parts if isinstance(part, Mesh))
+        middle = np.mean(Snapshot(0.0, parts=surfaces or parts).bounds(), axis=0)
         if self._start is None:
             self._start = middle
         self._root.position = (*(self._start - middle)[:2], 0.0)

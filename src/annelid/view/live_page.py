@@ -54,6 +54,11 @@ def start_server(host: str, port: int, title: str) -> Any:
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))
     server.scene.set_up_direction("+z")
     server.scene.world_axes.visible = False
+    # Own lights: the default ones bleach colours that mean something, and their shadows are slow without a GPU.
+    server.scene.configure_default_lights(enabled=False)
+    server.scene.configure_environment_map(hdri=None)
+    server.scene.add_light_ambient("/light/sky", intensity=1.9)
+    server.scene.add_light_directional("/light/sun", intensity=1.5, position=(0.3, -0.2, 1.0))
     return server
 
 

@@ -212,10 +212,12 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool) -> wp.F
                 )
                 if im > real(0.0):
                     v += vec3(h * tables.gravity[0], h * tables.gravity[1], real(0.0))
+                touching = int(0)
                 if wp.static(grounded):
                     result = touch(body, tables, terrain, position, v, vec2(im, ii), h)
                     v = vec3(result[0], result[1], result[2])
-                    motion.touching[world.body + b] = int(result[3])
+                    touching = int(result[3])
+                motion.touching[world.body + b] = touching
                 write(velocities, b, vec4(v[0], v[1], v[2], real(0.0)))
                 if wp.static(moving):
                     write(positions, b, moved(position, v, h))

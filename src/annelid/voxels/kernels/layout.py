@@ -63,7 +63,7 @@ def layout(real: Any) -> Layout:
         substeps=wp.int32,
         brain=wp.int32,  # first brain
         brain_count=wp.int32,
-        shift=vec2,  # where the world stands in pictures [m]
+        object=wp.int32,  # first body that is no robot's
     )
     tables = _struct(
         f"VoxelTables{bits}",

@@ -1,0 +1,76 @@
+"""Kernels that only read the sensors, for controllers that are called from the host."""
+
+import functools
+
+import warp as wp
+
+from annelid.control.kernels.brains import brain_layout
+from annelid.voxels.kernels.layout import layout
+from annelid.voxels.kernels.memory import address
+from annelid.voxels.kernels.program import Features
+from annelid.voxels.kernels.sensing import sense, sensor_layout
+
+wp.set_module_options({"enable_backward": False})
+
+
+@functools.cache
+def _sense_world(features: Features) -> wp.Function:
+    types = layout(features.real)
+    Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
+    Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
+    inputs_of, place = sense(types, features.paired), address(types.vec4)
+
+    @wp.func
+    def read(
+        number: int, lane: int, width: int, tables: Tables, terrain: Terrain, sensors: Sensors, brains: Brains,
+        motion: Motion,
+    ):  # fmt: skip
+        world = tables.worlds[number]
+        now = motion.clock[0]
+        for b in range(world.brain, world.brain + world.brain_count):
+            brain = brains.brains[b]
+            inputs_of(
+                lane, width, brain.input, brain.inputs, wp.float64(now) * tables.time_step,
+                now / wp.int64(tables.interval), world, tables, terrain, motion, sensors,
+                place(motion.positions, world.body), place(motion.velocities, world.body),
+            )  # fmt: skip
+
+    return read
+
+
+@functools.cache
+def sense_team(features: Features) -> wp.Kernel:
+    """Inputs of all controllers, on a team of CPU threads."""
+    types = layout(features.real)
+    Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
+    Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
+    read = _sense_world(features)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def team(
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), tables: Tables, terrain: Terrain, sensors: Sensors,
+        brains: Brains, motion: Motion,
+    ):  # fmt: skip
+        for number in range(rank, tables.worlds.shape[0], size):
+            read(number, 0, 1, tables, terrain, sensors, brains, motion)
+
+    return team
+
+
+@functools.cache
+def sense_blocks(features: Features) -> wp.Kernel:
+    """Inputs of all controllers on CUDA."""
+    types = layout(features.real)
+    Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
+    Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
+    read = _sense_world(features)
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    def blocks(
+        width: int, tables: Tables, terrain: Terrain, sensors: Sensors, brains: Brains, motion: Motion
+    ):  # fmt: skip
+        number = wp.tid() // width
+        if number < tables.worlds.shape[0]:
+            read(number, wp.tid() - number * width, width, tables, terrain, sensors, brains, motion)
+
+    return blocks

@@ -1,0 +1,310 @@
+"""Robots compiled for a device: tables of their shapes, their controllers and sensors, and the ground."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.control.bank import Bank
+from annelid.control.controller import HOST, Program
+from annelid.core.errors import InvalidValue
+from annelid.voxels.kernels.layout import Layout, layout
+from annelid.voxels.kernels.program import Features
+from annelid.voxels.kernels.sensing import KINDS, sensor_layout
+from annelid.voxels.objects import Box
+from annelid.voxels.placement import place
+from annelid.voxels.robot import Robot
+from annelid.voxels.shape import Shape, compile_shape
+from annelid.voxels.terrain import Terrain
+
+PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+_SHARED_BYTES = 48 * 1024
+_MODES = {"current": 0, "mean": 1, "difference": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What surrounds robots and how they are integrated.
+
+    Attributes:
+        time_step: Time step Δt [s].
+        control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²], downwards.
+        terrain: The ground; None for a world without.
+        objects: Boxes that every world holds beside its robots.
+        substeps: Substeps of a step; None takes as many as the stiffest voxel needs.
+        work: Whether the work of actuation is summed, which costs time.
+        watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
+    """
+
+    time_step: float = 1.0 / 60.0
+    control_interval: int = 1
+    precision: str = "float32"
+    gravity: float = 9.8
+    terrain: Terrain | None = None
+    objects: tuple[Box, ...] = ()
+    substeps: int | None = None
+    work: bool = False
+    watch: bool = False
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.time_step) and self.time_step > 0.0):
+            raise InvalidValue(f"the time step must be a positive time in seconds, not {self.time_step}.")
+        if self.control_interval < 0:
+            raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
+        if self.precision not in PRECISIONS:
+            raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
+        if not np.isfinite(self.gravity):
+            raise InvalidValue(f"gravity must be a finite number, not {self.gravity}.")
+        if self.substeps is not None and self.substeps < 1:
+            raise InvalidValue(f"substeps must be at least 1, not {self.substeps}.")
+
+
+class Model:
+    """A batch of worlds, ready for the kernels.
+
+    Args:
+        worlds: The robots of each world; those of one world can touch each other.
+        world: Surroundings and integration, the same for all.
+        device: Warp device.
+        positions: Lower left corner of each robot's voxels [m], shape [robots, 2]; None places them on the ground.
+        lanes: CUDA threads a world; None chooses by the size of the robots.
+        shared: Whether working data may lie in shared memory (CUDA).
+    """
+
+    def __init__(
+        self,
+        worlds: Sequence[Sequence[Robot]],
+        world: World,
+        device: wp.Device,
+        *,
+        positions: np.ndarray | None = None,
+        lanes: int | None = None,
+        shared: bool = True,
+    ) -> None:
+        if not worlds or not any(worlds):
+            raise InvalidValue("there are no robots to simulate.")
+        self.worlds, self.world, self.device = [tuple(w) for w in worlds], world, device
+        self.robots = [robot for w in self.worlds for robot in w]
+        self.real = PRECISIONS[world.precision]
+        self.types: Layout = layout(self.real)
+        self._compile()
+        programs = [_program(robot) for robot in self.robots]
+        self.bank = Bank(programs, self.real, device)
+        self.hosted = [i for i, p in enumerate(programs) if p.kind == HOST]
+        self.history_count, self.sensors = self._upload_sensors()
+        self.lanes = lanes or _lanes(max(s.voxel_count for s in self.shapes)) if device.is_cuda else 1
+        self.features = self._features(shared)
+        self.corners = place(self.worlds, world, positions)
+        self.tables = self._upload_tables()
+        self.terrain = self._upload_terrain()
+
+    @property
+    def numpy_real(self) -> type:
+        """NumPy type of the chosen precision."""
+        return np.float32 if self.real is wp.float32 else np.float64
+
+    @property
+    def body_count(self) -> int:
+        """Number of rigid bodies of all worlds."""
+        return int(self.first_body[-1])
+
+    @property
+    def voxel_count(self) -> int:
+        """Number of voxels of all worlds."""
+        return int(self.first_voxel[-1])
+
+    @property
+    def interval(self) -> int:
+        """Steps from one call of the controllers to the next."""
+        return self.world.control_interval + 1
+
+    def fingerprint(self) -> str:
+        """A hash of all that states of this model depend on."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(f"{self.world.precision} {self.world.time_step} {self.interval} {len(self.worlds)}".encode())
+        digest.update(self.shape_of.tobytes())
+        for shape in self.shapes:
+            for array in (shape.materials, shape.side_arms, shape.body_constants, shape.entries):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(self.bank.arrays.parameters.numpy().tobytes())
+        return digest.hexdigest()
+
+    def initial_motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (x, y, cos, sin) and velocities (vx, vy, spin, 0) of all bodies, shape [bodies, 4]."""
+        positions, velocities = np.zeros((self.body_count, 4)), np.zeros((self.body_count, 4))
+        positions[:, 2] = 1.0
+        owner = self.robot_of_body
+        ours = owner >= 0
+        positions[:, :2] = self.body_centers
+        positions[ours, :2] += self.corners[owner[ours]]
+        for number, item in enumerate(self.world.objects):
+            where = owner == -1 - number
+            positions[where] = [*item.position, np.cos(item.angle), np.sin(item.angle)]
+            velocities[where, 2] = item.spin
+        return positions, velocities
+
+    def _compile(self) -> None:
+        """Tables of the distinct worlds, and where each world begins in all arrays."""
+        keys: dict[Any, int] = {}
+        self.shapes: list[Shape] = []
+        shape_of = []
+        for robots in self.worlds:
+            key = tuple(robot.body_key for robot in robots)
+            if key not in keys:
+                keys[key] = len(self.shapes)
+                self.shapes.append(compile_shape(robots, self.world.objects, self.world.time_step))
+            shape_of.append(keys[key])
+        self.shape_of = np.array(shape_of)
+        self.first_body = _starts(np.array([s.body_count for s in self.shapes])[self.shape_of])
+        self.first_voxel = _starts(np.array([s.voxel_count for s in self.shapes])[self.shape_of])
+        self.first_robot = _starts(np.array([len(robots) for robots in self.worlds]))
+        self.body_centers = np.concatenate([self.shapes[s].centers for s in shape_of])
+        parts = [self.shapes[s].robot_of_body for s in shape_of]
+        self.robot_of_body = np.concatenate(
+            [np.where(part >= 0, part + first, part) for part, first in zip(parts, self.first_robot[:-1], strict=True)]
+        )
+        self.robot_of_voxel = np.concatenate(
+            [self.shapes[s].robot_of_voxel + first for s, first in zip(shape_of, self.first_robot[:-1], strict=True)]
+        )
+
+    def _features(self, shared: bool) -> Features:
+        forced = any(shape.forced for shape in self.shapes)
+        need = max(2 * s.body_count + (15 if forced else 11) * s.voxel_count for s in self.shapes)
+        quads = -(-need // 128) * 128
+        fits = quads * 4 * np.dtype(self.numpy_real).itemsize <= _SHARED_BYTES
+        return Features(
+            real=self.real,
+            grounded=self.world.terrain is not None,
+            loaded=any(robot.loads for robot in self.robots),
+            forced=forced,
+            paired=bool(self.world.objects) or any(len(robots) > 1 for robots in self.worlds),
+            sensing=int(self.bank.first_inputs[-1]) > 0,
+            worked=self.world.work,
+            watched=self.world.watch,
+            kinds=self.bank.kinds,
+            functions=self.bank.functions,
+            quads=quads if self.device.is_cuda and shared and fits else 0,
+        )
+
+    def _upload_tables(self) -> Any:
+        types, tables = self.types, self.types.Tables()
+        shapes = self.shapes
+        bodies, voxels = (_starts([getattr(s, f"{n}_count") for s in shapes]) for n in ("body", "voxel"))
+        materials = _starts([len(s.materials) for s in shapes])
+        worlds = np.zeros(len(self.worlds), dtype=types.World.numpy_dtype())
+        pick = self.shape_of
+        worlds["body"], worlds["voxel"] = self.first_body[:-1], self.first_voxel[:-1]
+        worlds["body_count"], worlds["voxel_count"] = np.diff(self.first_body), np.diff(self.first_voxel)
+        worlds["shape_body"], worlds["shape_voxel"], worlds["shape_material"] = bodies[pick], voxels[pick], materials[pick]
+        step, given = self.world.time_step, self.world.substeps
+        worlds["substeps"] = np.array([given or shape.substeps(step) for shape in shapes])[pick]
+        worlds["brain"], worlds["brain_count"] = self.first_robot[:-1], np.diff(self.first_robot)
+        worlds["object"] = worlds["body_count"] - len(self.world.objects)
+        tables.worlds = wp.array(worlds, dtype=types.World, device=self.device)
+        kinds = {
+            "materials": types.real, "corners": types.real, "side_arms": types.real, "material_of": wp.int32,
+            "side_bodies": wp.vec2i, "mass_body": wp.int32, "mass_arm": types.vec2, "body_constants": types.vec4,
+            "body_surface": types.vec4, "body_box": types.vec4, "body_quadrants": wp.int32, "entries": wp.int32,
+            "points": types.vec2, "point_bits": wp.int32,
+        }  # fmt: skip
+        for name, kind in kinds.items():
+            setattr(tables, name, self._array(np.concatenate([getattr(s, name) for s in shapes]), kind))
+        for name, what in (("entry_begin", "entries"), ("point_begin", "points")):
+            ahead = _starts([len(getattr(s, what)) for s in shapes])
+            begins = [getattr(s, name)[:-1] + start for s, start in zip(shapes, ahead[:-1], strict=True)]
+            setattr(tables, name, self._array(np.concatenate([*begins, ahead[-1:]]), wp.int32))
+        tables.loads, tables.load_end = self._loads()
+        tables.gravity = types.vec2(0.0, -self.world.gravity)
+        tables.time_step, tables.interval = self.world.time_step, self.interval
+        return tables
+
+    def _loads(self) -> tuple[wp.array, wp.array]:
+        """Force of each body and its moments, and the step at which it ends."""
+        loads, ends = np.zeros((self.body_count, 4)), np.full(self.body_count, np.iinfo(np.int64).max)
+        number = 0
+        for first, kind, robots in zip(self.first_body[:-1], self.shape_of, self.worlds, strict=True):
+            shape = self.shapes[kind]
+            for local, robot in enumerate(robots):
+                masses = np.repeat(shape.robot_of_voxel == local, 4)
+                body, arm = first + shape.mass_body[masses], shape.mass_arm[masses]
+                for load in robot.loads:
+                    f = load.forces[robot.cells[:, 0], robot.cells[:, 1]].reshape(-1, 2)
+                    turned = np.stack([arm[:, 0] * f[:, 1] - arm[:, 1] * f[:, 0], (arm * f).sum(axis=1)], axis=1)
+                    np.add.at(loads, body, np.concatenate([f, turned], axis=1))
+                    if np.isfinite(load.seconds):
+                        ends[body] = round(load.seconds / self.world.time_step + 0.5 + 1e-9)
+                number += 1
+        return self._array(loads, self.types.vec4), wp.array(ends, dtype=wp.int64, device=self.device)
+
+    def _upload_sensors(self) -> tuple[int, Any]:
+        """The inputs of all controllers, robot by robot."""
+        sensors = sensor_layout(self.real)()
+        plans = [robot.inputs for robot in self.robots]
+        first = [self._first_voxel_in_world(i) for i in range(len(self.robots))]
+        flat = [(voxel + start, sensor, robot.seed, n) for plan, start, robot in zip(plans, first, self.robots, strict=True) for n, (voxel, sensor) in enumerate(plan)]
+        lengths = np.array([0 if s.window.length == 1 else s.window.length for _, s, _, _ in flat], int)
+        starts = _starts(lengths)
+        columns = {
+            "kinds": [KINDS.index(s.kind) for _, s, _, _ in flat],
+            "voxels": [voxel for voxel, _, _, _ in flat],
+            "modes": [_MODES[s.window.mode] for _, s, _, _ in flat],
+            "lengths": lengths,
+            "histories": starts[:-1],
+            "seeds": [(seed * 1_000_003 + n * 7919) % (2**31) for _, _, seed, n in flat],
+        }
+        for name, values in columns.items():
+            setattr(sensors, name, self._array(np.array(values, np.int32), wp.int32))
+        settings = np.array([[*s.settings, s.noise] for _, s, _, _ in flat]).reshape(-1, 4)
+        sensors.settings = self._array(settings, self.types.vec4)
+        sensors.mass_mask = self._array(np.concatenate([s.mass_mask for s in self.shapes]), wp.int32)
+        return int(starts[-1]), sensors
+
+    def _first_voxel_in_world(self, robot: int) -> int:
+        world = int(np.searchsorted(self.first_robot, robot, side="right")) - 1
+        return sum(self.robots[i].voxel_count for i in range(int(self.first_robot[world]), robot))
+
+    def _upload_terrain(self) -> Any:
+        result, ground = self.types.Terrain(), self.world.terrain
+        points = np.zeros((0, 2)) if ground is None else ground.points
+        starts, tops = (np.zeros(0), np.zeros(0)) if ground is None else ground.buckets()
+        result.xs, result.ys = (self._array(points[:, i], self.real) for i in (0, 1))
+        result.starts, result.tops = self._array(starts, wp.int32), self._array(tops, self.real)
+        result.count = len(points)
+        if ground is not None:
+            result.left, result.bucket = float(points[0, 0]), ground.bucket
+            result.friction, result.restitution = ground.friction, ground.restitution
+        return result
+
+    def _array(self, values: Any, dtype: Any) -> wp.array:
+        values = np.ascontiguousarray(values)
+        if dtype is self.real:
+            values = values.reshape(-1)
+        if len(values) == 0:
+            return wp.zeros(0, dtype=dtype, device=self.device)
+        if values.dtype.kind == "f":
+            values = values.astype(self.numpy_real)
+        elif values.dtype != np.int32:
+            values = values.astype(np.int32)
+        return wp.array(values, dtype=dtype, device=self.device)
+
+
+def _program(robot: Robot) -> Program:
+    if robot.controller is None:
+        return Program(0, robot.voxel_count, len(robot.inputs))
+    return robot.controller.bind(robot.voxel_count, robot.input_counts.tolist(), robot.neighbours)
+
+
+def _starts(counts: Any) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(np.asarray(counts, int))]).astype(int)
+
+
+def _lanes(voxels: int) -> int:
+    """CUDA threads a world: about two a voxel, in whole warps."""
+    return int(np.clip(-(-2 * voxels // 32) * 32, 32, 128))

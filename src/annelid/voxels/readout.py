@@ -1,0 +1,96 @@
+"""Quantities of a state on the host: places of masses and voxels, areas, centres, momenta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annelid.voxels.model import Model
+from annelid.voxels.shape import CORNERS
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Momentum [kg m/s], angular momentum about the origin [kg m²/s] and kinetic energy [J] of a world."""
+
+    linear: np.ndarray
+    angular: float
+    kinetic: float
+
+
+class Readout:
+    """Reads states of one model.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        shapes = [model.shapes[s] for s in model.shape_of]
+        first = model.first_body[:-1]
+        self._body = np.concatenate([s.mass_body + f for s, f in zip(shapes, first, strict=True)])
+        self._arm = np.concatenate([s.mass_arm for s in shapes])
+        half = [0.5 * np.repeat(s.materials[s.material_of, 24], 4) for s in shapes]  # half sides of masses
+        outward = np.concatenate([np.tile(CORNERS, (s.voxel_count, 1)) for s in shapes])
+        self._outer = self._arm + outward * np.concatenate(half)[:, None]
+        self._rest_area = np.concatenate([s.materials[s.material_of, 23] ** 2 for s in shapes])
+        self._constants = np.concatenate([s.body_constants for s in shapes])
+        self.robot_of_voxel = model.robot_of_voxel
+
+    def masses(self, state: Any) -> np.ndarray:
+        """Centres of the masses [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
+        return self._points(state, self._arm).reshape(-1, 4, 2)
+
+    def corners(self, state: Any) -> np.ndarray:
+        """Corners of the voxels [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
+        return self._points(state, self._outer).reshape(-1, 4, 2)
+
+    def area_ratios(self, state: Any) -> np.ndarray:
+        """Areas of the voxels over their areas at rest, shape [voxels]."""
+        x, y = np.moveaxis(self.corners(state), 2, 0)
+        after = np.roll(np.arange(4), -1)
+        return -0.5 * (x * y[:, after] - y * x[:, after]).sum(axis=1) / self._rest_area
+
+    def centers(self, state: Any) -> np.ndarray:
+        """Centres of the robots, the means of the centres of their voxels [m], shape [robots, 2]."""
+        voxels = self.masses(state).mean(axis=1)
+        count = np.bincount(self.robot_of_voxel, minlength=len(self.model.robots))
+        sums = [np.bincount(self.robot_of_voxel, voxels[:, i], len(self.model.robots)) for i in (0, 1)]
+        return np.stack(sums, axis=1) / count[:, None]
+
+    def mean_heights(self, state: Any) -> np.ndarray:
+        """Mean height of the centre of each robot over all steps [m], shape [robots].
+
+        Bodies count by the masses that they hold, so that a body's turning, which moves its masses about its centre, is
+        left out; over a robot that is nothing to speak of.
+        """
+        steps = max(int(state.clock.numpy()[0]), 1)
+        heights = state.heights.numpy() / steps
+        robot = np.repeat(self.robot_of_voxel, 4)
+        return np.bincount(robot, heights[self._body], len(self.model.robots)) / np.bincount(robot)
+
+    def object_positions(self, state: Any) -> np.ndarray:
+        """Centre [m] and angle [rad] of each object, shape [worlds, objects, 3]."""
+        count = len(self.model.world.objects)
+        rows = self.model.first_body[1:, None] - count + np.arange(count)
+        p = state.positions.numpy()[rows].astype(float)
+        return np.concatenate([p[..., :2], np.arctan2(p[..., 3], p[..., 2])[..., None]], axis=2)
+
+    def momentum(self, state: Any, world: int = 0) -> Momentum:
+        """Momenta of all free bodies of a world."""
+        rows = slice(*self.model.first_body[world : world + 2])
+        p, v = state.positions.numpy()[rows].astype(float), state.velocities.numpy()[rows].astype(float)
+        inverse = self._constants[rows]
+        mass = np.divide(1.0, inverse[:, 0], out=np.zeros(len(p)), where=inverse[:, 0] > 0)
+        inertia = np.divide(1.0, inverse[:, 1], out=np.zeros(len(p)), where=inverse[:, 1] > 0)
+        spin = (mass * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]) + inertia * v[:, 2]).sum()
+        kinetic = 0.5 * (mass * (v[:, :2] ** 2).sum(axis=1) + inertia * v[:, 2] ** 2).sum()
+        return Momentum((mass[:, None] * v[:, :2]).sum(axis=0), float(spin), float(kinetic))
+
+    def _points(self, state: Any, arms: np.ndarray) -> np.ndarray:
+        p = state.positions.numpy().astype(float)[self._body]
+        x, y = arms.T
+        return np.stack([p[:, 0] + p[:, 2] * x - p[:, 3] * y, p[:, 1] + p[:, 3] * x + p[:, 2] * y], axis=1)

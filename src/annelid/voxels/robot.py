@@ -1,0 +1,248 @@
+"""A voxel robot as a user builds it: a grid of materials, sensors and a controller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from annelid.control.controller import Controller, controller_from_dict
+from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.voxels.material import Voxel
+from annelid.voxels.sensors import Sensor
+
+SensorPlan = Sequence[Sensor] | Callable[[int, int], Sequence[Sensor]]
+"""Sensors of every voxel, or a function from the cell (x, y) of a voxel to its sensors."""
+
+_FORMAT = "annelid-voxel-robot-1"
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A force on masses from outside.
+
+    Attributes:
+        forces: Force on each mass [N], shape [width, height, 4, 2]; masses in the order NW, NE, SE, SW.
+        seconds: How long it lasts from the beginning [s].
+    """
+
+    forces: np.ndarray
+    seconds: float = float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot: voxels on a grid, each rigidly joined to those beside, above and below it.
+
+    Attributes:
+        grid: Material of each cell, -1 where it is empty, shape [width, height]; x to the right, y up.
+        materials: Materials that the grid refers to.
+        controller: Its controller; None leaves it passive.
+        sensors: Sensors of every voxel, or a function from its cell to them.
+        fixed: Masses that do not move, shape [width, height, 4].
+        loads: Forces from outside.
+        seed: Seed of the noise of its sensors.
+    """
+
+    grid: np.ndarray
+    materials: tuple[Voxel, ...]
+    controller: Controller | None = None
+    sensors: SensorPlan = ()
+    fixed: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    loads: tuple[Load, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        grid = np.array(self.grid, dtype=np.int32)
+        if grid.ndim != 2 or (grid < 0).all():
+            raise InvalidValue("the grid of a robot has no voxels.")
+        if grid.max() >= len(self.materials):
+            raise InvalidValue(f"the grid refers to material {grid.max()}, but there are {len(self.materials)}.")
+        _require_connected(grid)
+        used = [self.materials[i] for i in np.unique(grid[grid >= 0])]
+        if len(sides := sorted({m.side_length for m in used})) > 1:
+            raise InvalidValue(f"all voxels of a robot must have one side length, not {sides[0]} and {sides[1]} m.")
+        grid.setflags(write=False)
+        object.__setattr__(self, "grid", grid)
+        if self.fixed.size == 0:
+            object.__setattr__(self, "fixed", np.zeros((*grid.shape, 4), bool))
+        if self.fixed.shape != (*grid.shape, 4):
+            raise InvalidValue(f"fixed masses need shape {(*grid.shape, 4)}, not {self.fixed.shape}.")
+
+    @classmethod
+    def from_text(cls, art: str, materials: Mapping[str, Voxel] | Voxel | None = None, **options: Any) -> Robot:
+        """A robot drawn in text, its top row first; blanks and dots are empty.
+
+        Args:
+            art: The drawing.
+            materials: Material of each character, or one for all; by default that of the paper.
+            options: Other attributes of the robot.
+        """
+        lines = [line.rstrip() for line in art.strip("\n").splitlines()]
+        wide = max((len(line) for line in lines), default=0)
+        letters = np.array([list(line.ljust(wide)) for line in lines] or [[]], dtype="<U1")
+        kinds = sorted(set(letters.ravel().tolist()) - {" ", "."})
+        if not isinstance(materials, Mapping):
+            materials = dict.fromkeys(kinds, materials or Voxel.paper())
+        if unknown := [kind for kind in kinds if kind not in materials]:
+            raise InvalidValue(f"the drawing has {unknown[0]!r}, which is no material: {', '.join(materials)}.")
+        grid = np.full(letters.shape, -1)
+        for number, kind in enumerate(kinds):
+            grid[letters == kind] = number
+        return cls(grid[::-1].T, tuple(materials[kind] for kind in kinds), **options)
+
+    @classmethod
+    def from_function(
+        cls, width: int, height: int, material: Callable[[int, int], Voxel | None], **options: Any
+    ) -> Robot:
+        """A robot from a function of the cell (x, y), y up, that returns a material or None."""
+        return cls.from_array([[material(x, y) for y in range(height)] for x in range(width)], **options)
+
+    @classmethod
+    def from_array(cls, cells: Any, material: Voxel | None = None, **options: Any) -> Robot:
+        """A robot from a 2-D array [width, height] of materials and None, or of truth values and one material."""
+        array = np.asarray(cells, dtype=object)
+        if array.ndim != 2:
+            raise InvalidValue(f"the cells of a robot must be a 2-D array, not one of shape {array.shape}.")
+        plain = [bool(cell) if not isinstance(cell, Voxel) else cell for cell in array.ravel()]
+        voxels = [(material or Voxel.paper()) if cell is True else cell or None for cell in plain]
+        table = tuple(dict.fromkeys(voxel for voxel in voxels if voxel is not None))
+        number = {voxel: i for i, voxel in enumerate(table)}
+        grid = np.array([-1 if voxel is None else number[voxel] for voxel in voxels], np.int32)
+        return cls(grid.reshape(array.shape), table, **options)
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Cell (x, y) of each voxel, in the order of all arrays of voxels, shape [voxels, 2]."""
+        return np.argwhere(self.grid >= 0)
+
+    @property
+    def voxel_count(self) -> int:
+        """Number of voxels."""
+        return len(self.cells)
+
+    @property
+    def side_length(self) -> float:
+        """Side of its voxels [m]."""
+        return self.materials[int(self.grid[tuple(self.cells[0])])].side_length
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height at rest [m]."""
+        extent = (self.cells.max(axis=0) - self.cells.min(axis=0) + 1) * self.side_length
+        return float(extent[0]), float(extent[1])
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[int, Sensor], ...]:
+        """All sensors, voxel by voxel, with the number of their voxel."""
+        if callable(self.sensors):
+            return tuple((i, s) for i, (x, y) in enumerate(self.cells) for s in self.sensors(int(x), int(y)))
+        return tuple((i, s) for i in range(self.voxel_count) for s in self.sensors)
+
+    @cached_property
+    def input_counts(self) -> np.ndarray:
+        """Number of sensors of each voxel, shape [voxels]."""
+        return np.bincount(np.array([i for i, _ in self.inputs], int), minlength=self.voxel_count)
+
+    @cached_property
+    def neighbours(self) -> np.ndarray:
+        """Voxel to the north, east, south and west of each, -1 where there is none, shape [voxels, 4]."""
+        number = np.full(np.array(self.grid.shape) + 2, -1)
+        number[tuple((self.cells + 1).T)] = np.arange(self.voxel_count)
+        around = self.cells[:, None, :] + 1 + np.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
+        return number[around[..., 0], around[..., 1]]
+
+    @cached_property
+    def body_key(self) -> tuple[Any, ...]:
+        """What its tables depend on: robots with equal keys share them."""
+        return (self.grid.shape, self.grid.tobytes(), self.materials, self.fixed.tobytes())
+
+    def with_controller(self, controller: Controller | None) -> Robot:
+        """The same body with another controller."""
+        other = replace(self, controller=controller)
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _CACHED})
+        return other
+
+    def with_parameters(self, parameters: np.ndarray) -> Robot:
+        """The same robot whose controller has other parameters."""
+        if self.controller is None:
+            raise InvalidValue("a robot without a controller has no parameters.")
+        return self.with_controller(self.controller.with_parameters(parameters))
+
+    def fix(self, masses: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Robot:
+        """The robot with some masses held in place.
+
+        Args:
+            masses: From the cell x, the cell y and the corner (0 to 3: NW, NE, SE, SW) of masses to truth values.
+        """
+        x, y, corner = np.indices(self.fixed.shape)
+        return replace(self, fixed=self.fixed | masses(x, y, corner))
+
+    def push(self, forces: np.ndarray, seconds: float = float("inf")) -> Robot:
+        """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""
+        forces = np.asarray(forces, float)
+        if forces.shape != (*self.grid.shape, 4, 2) or not np.isfinite(forces).all():
+            raise InvalidValue(f"forces on masses must be finite, of shape {(*self.grid.shape, 4, 2)}.")
+        return replace(self, loads=(*self.loads, Load(forces, seconds)))
+
+    def to_json(self) -> str:
+        """The robot as JSON: body, sensors and controller, but not what holds or pushes it."""
+        plan = [[sensor.to_dict() for i, sensor in self.inputs if i == n] for n in range(self.voxel_count)]
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "grid": self.grid.tolist(),
+                "materials": [material.to_dict() for material in self.materials],
+                "sensors": plan if self.inputs else [],
+                "controller": None if self.controller is None else self.controller.to_dict(),
+                "seed": self.seed,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Robot:
+        """A robot from `to_json`."""
+        try:
+            values = json.loads(text)
+            if not isinstance(values, dict) or values.get("format") != _FORMAT:
+                raise FileFormatError(f"this is no voxel robot: its format must be {_FORMAT!r}.")
+            grid = np.array(values["grid"], dtype=np.int32)
+            plan = [tuple(Sensor.from_dict(sensor) for sensor in voxel) for voxel in values["sensors"]]
+            number = np.full(grid.shape, -1)
+            number[grid >= 0] = np.arange(int((grid >= 0).sum()))
+            return cls(
+                grid,
+                tuple(Voxel.from_dict(material) for material in values["materials"]),
+                None if values["controller"] is None else controller_from_dict(values["controller"]),
+                (lambda x, y: plan[int(number[x, y])]) if plan else (),
+                seed=int(values["seed"]),
+            )
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, FileFormatError | InvalidValue):
+                raise
+            raise FileFormatError(f"this voxel robot cannot be read: {error}.") from error
+
+
+_CACHED = ("cells", "inputs", "input_counts", "neighbours", "body_key")
+
+
+def largest_connected(grid: np.ndarray) -> np.ndarray:
+    """The grid with only its largest connected part; of equal ones the first. Empty cells are -1."""
+    labels, count = ndimage.label(np.asarray(grid) >= 0)
+    if count == 0:
+        return np.array(grid)
+    largest = 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))
+    return np.where(labels == largest, grid, -1)
+
+
+def _require_connected(grid: np.ndarray) -> None:
+    _, parts = ndimage.label(grid >= 0)
+    if parts > 1:
+        raise InvalidValue(
+            f"the grid of a robot has {parts} parts that do not share a side; take the largest with largest_connected."
+        )

@@ -1,0 +1,49 @@
+"""Ready bodies: worm, biped, tripod, box, and random ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.voxels.material import Voxel
+from annelid.voxels.robot import Robot, largest_connected
+
+
+def box(width: int, height: int, material: Voxel | None = None, **options: Any) -> Robot:
+    """A full rectangle of voxels."""
+    if width < 1 or height < 1:
+        raise InvalidValue(f"a box needs at least one voxel each way, not {width} x {height}.")
+    return Robot(np.zeros((width, height), int), (material or Voxel.paper(),), **options)
+
+
+def worm(length: int = 4, material: Voxel | None = None, *, height: int = 1, **options: Any) -> Robot:
+    """A row of voxels."""
+    return box(length, height, material, **options)
+
+
+def biped(length: int = 4, material: Voxel | None = None, **options: Any) -> Robot:
+    """A trunk with a leg of one voxel at each end."""
+    return _legs(length, [0, length - 1], material, **options)
+
+
+def tripod(length: int = 5, material: Voxel | None = None, **options: Any) -> Robot:
+    """A trunk with three legs of one voxel."""
+    return _legs(length, [0, length // 2, length - 1], material, **options)
+
+
+def random_body(
+    width: int, height: int, material: Voxel | None = None, *, fill: float = 0.5, seed: int = 0, **options: Any
+) -> Robot:
+    """The largest connected part of randomly filled cells; there is always at least one voxel."""
+    filled = np.random.default_rng(seed).random((width, height)) < fill
+    filled[width // 2, height // 2] |= not filled.any()
+    return Robot(largest_connected(np.where(filled, 0, -1)), (material or Voxel.paper(),), **options)
+
+
+def _legs(length: int, legs: list[int], material: Voxel | None, **options: Any) -> Robot:
+    grid = np.full((length, 2), -1)
+    grid[:, 1] = 0
+    grid[legs, 0] = 0
+    return Robot(grid, (material or Voxel.paper(),), **options)

@@ -1,0 +1,238 @@
+"""Stepping a batch of worlds: launches on the CPU's threads or one block a world on CUDA."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.control.bank import TABLE_ROWS
+from annelid.core.device import thread_count
+from annelid.core.errors import InvalidValue
+from annelid.core.launch import Team
+from annelid.core.snapshot import Look, Snapshot
+from annelid.voxels.hosted import call_host_controllers
+from annelid.voxels.kernels.program import advance_clock, block_kernel, team_kernel
+from annelid.voxels.model import Model
+from annelid.voxels.pictures import Painter
+from annelid.voxels.readout import Readout
+
+
+@dataclass
+class State:
+    """What changes with time; arrays of one world follow those of the world before.
+
+    Attributes:
+        positions: Centre [m], cosine and sine of the angle of each body, shape [bodies, 4].
+        velocities: Velocity [m/s] and spin [rad/s] of each body, shape [bodies, 4]; the last column is 0.
+        touching: Bits of the contacts of each body: four for the ground, four for other bodies, shape [bodies].
+        ropes: Standing tension of each rope [N], -1 where it is slack, shape [4 voxels].
+        controls: Control value of each voxel, shape [voxels].
+        heights: Sum of the height of each body over all steps [m], shape [bodies].
+        efforts: Sums over calls of the squared control value, and of the work of actuation [J], shape [voxels, 2].
+        peaks: Highest centre [m], summed swing of the first object [rad], steps that the robots and the first object
+            touched the ground, shape [worlds, 4].
+        history: Readings that sensors remember.
+        signals: What voxels told each other.
+        clock: Steps done, shape [1].
+    """
+
+    positions: wp.array
+    velocities: wp.array
+    touching: wp.array
+    ropes: wp.array
+    controls: wp.array
+    heights: wp.array
+    efforts: wp.array
+    peaks: wp.array
+    history: wp.array
+    signals: wp.array
+    clock: wp.array
+
+
+class Solver:
+    """Advances the state of a model.
+
+    Args:
+        model: The model.
+        threads: CPU threads; None takes all cores.
+    """
+
+    def __init__(self, model: Model, *, threads: int | None = None) -> None:
+        self.model, self.device = model, model.device
+        self.time_step = model.world.time_step
+        self.threads = min(thread_count(threads), len(model.worlds))
+        self._team = None if self.device.is_cuda else Team(self.threads)
+        self._motion = self._scratch()
+        self._bound: State | None = None
+        self.readout = Readout(model)
+        self._painter = Painter(model, self.readout)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that snapshots can be coloured by."""
+        return self._painter.fields
+
+    def initial_state(self) -> State:
+        """Robots at rest where they were placed."""
+        model, types, device = self.model, self.model.types, self.device
+        positions, velocities = (values.astype(model.numpy_real) for values in model.initial_motion())
+
+        def zeros(count: int, dtype: Any) -> wp.array:
+            return wp.zeros(count, dtype=dtype, device=device)
+
+        return State(
+            positions=wp.array(positions, dtype=types.vec4, device=device),
+            velocities=wp.array(velocities, dtype=types.vec4, device=device),
+            touching=zeros(model.body_count, wp.int32),
+            ropes=wp.full(4 * model.voxel_count, -1.0, dtype=types.real, device=device),
+            controls=zeros(model.voxel_count, types.real),
+            heights=zeros(model.body_count, wp.float64),
+            efforts=zeros(model.voxel_count, wp.vec2d),
+            peaks=wp.full(len(model.worlds), wp.vec4d(-1.0e300, 0.0, 0.0, 0.0), dtype=wp.vec4d, device=device),
+            history=zeros(model.history_count, types.real),
+            signals=zeros(model.bank.memory_count, types.real),
+            clock=zeros(1, wp.int64),
+        )
+
+    def advance(self, state: State, steps: int) -> None:
+        """Take steps; on CUDA this returns before they are done."""
+        self._bind(state)
+        model, bank = self.model, self.model.bank
+        stops = bool(model.hosted) or bank.tabulated
+        now = int(state.clock.numpy()[0]) if stops else 0
+        while steps > 0:
+            count = steps
+            if model.hosted:
+                if now % model.interval == 0:
+                    call_host_controllers(self, state, now)
+                count = min(steps, model.interval - now % model.interval)
+            if bank.tabulated:
+                call = -(-now // model.interval)
+                if call % TABLE_ROWS == 0 or self._prepared != call - call % TABLE_ROWS:
+                    self._prepared = call - call % TABLE_ROWS
+                    bank.prepare(self._prepared, TABLE_ROWS, model.interval * self.time_step)
+                count = min(count, (self._prepared + TABLE_ROWS) * model.interval - now)
+            self._launch(count)
+            now, steps = now + count, steps - count
+
+    def trouble(self) -> int | None:
+        """First step whose result was not finite, None while all are; a control value that is no number is an error."""
+        faults = self._motion.faults.numpy()
+        if (faults[:, 0] >= 0).any():
+            self._complain(faults)
+        steps = self._motion.trouble.numpy()
+        bad = steps[steps >= 0]
+        return int(bad.min()) if len(bad) else None
+
+    def lost(self) -> np.ndarray:
+        """Worlds that are no longer finite, shape [worlds]."""
+        return np.asarray(self._motion.trouble.numpy() >= 0)
+
+    def forgive(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        self._motion.trouble.fill_(-1)
+        self._motion.faults.fill_(wp.vec2i(-1, -1))
+
+    def complaint(self, state: State) -> str:
+        """The fastest robot, in words."""
+        speeds = np.linalg.norm(state.velocities.numpy()[:, :2].astype(float), axis=1)
+        fastest = int(np.nanargmax(speeds))
+        robot = int(self.model.robot_of_body[fastest])
+        return f"robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; more substeps or a smaller step may help"
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        return f"voxels-{self.model.fingerprint()}"
+
+    def snapshot(self, state: State, look: Look) -> Snapshot:
+        """A picture of the state."""
+        return self._painter.snapshot(state, look)
+
+    def set_controls(self, state: State, controls: np.ndarray) -> None:
+        """Set the control values of all voxels by hand, shape [voxels]; they are clipped to [-1, 1]."""
+        values = np.asarray(controls, float).reshape(-1)
+        if len(values) != self.model.voxel_count:
+            raise InvalidValue(f"{self.model.voxel_count} control values are needed, one a voxel, not {len(values)}.")
+        if np.isnan(values).any():
+            voxel = int(np.flatnonzero(np.isnan(values))[0])
+            raise InvalidValue(f"the control value of {self.voxel_name(voxel)} is not a number.")
+        state.controls.assign(np.clip(values, -1.0, 1.0).astype(self.model.numpy_real))
+
+    def voxel_name(self, voxel: int) -> str:
+        """A voxel in words."""
+        robot = int(self.model.robot_of_voxel[voxel])
+        first = int(np.searchsorted(self.model.robot_of_voxel, robot))
+        x, y = self.model.robots[robot].cells[voxel - first]
+        return f"voxel ({x}, {y}) of robot {robot}"
+
+    def world_hash(self, state: State, world: int) -> str:
+        """A hash of every bit of the motion of one world: the same alone and in any batch."""
+        bodies = slice(*self.model.first_body[world : world + 2])
+        voxels = slice(*self.model.first_voxel[world : world + 2])
+        digest = hashlib.blake2b(digest_size=16)
+        for array, rows in (
+            (state.positions, bodies), (state.velocities, bodies), (state.touching, bodies), (state.heights, bodies),
+            (state.controls, voxels), (state.efforts, voxels),
+        ):  # fmt: skip
+            digest.update(np.ascontiguousarray(array.numpy()[rows]).tobytes())
+        return digest.hexdigest()
+
+    def launch(self, kernel_of: Any, *arguments: Any) -> None:
+        """Launch a kernel made for the features of this model, on all worlds."""
+        model = self.model
+        common = [*arguments, model.tables, model.terrain, model.sensors, model.bank.arrays, self._motion]
+        if self._team is not None:
+            self._team.run(kernel_of(model.features), common)
+        else:
+            size = len(model.worlds) * model.lanes
+            wp.launch(
+                kernel_of(model.features), size, [model.lanes, *common], device=self.device, block_dim=model.lanes
+            )
+
+    def inputs(self) -> np.ndarray:
+        """Inputs of all controllers at the last call."""
+        return np.asarray(self._motion.inputs.numpy())
+
+    def _launch(self, steps: int) -> None:
+        if self._team is not None:
+            self.launch(team_kernel, steps)
+            self._motion.clock.numpy()[0] += steps
+        else:
+            self.launch(block_kernel, steps)
+            wp.launch(advance_clock, 1, [steps, self._motion.clock], device=self.device)
+
+    def _complain(self, faults: np.ndarray) -> None:
+        world = int(np.flatnonzero(faults[:, 0] >= 0)[0])
+        voxel, step = faults[world]
+        name = self.voxel_name(int(self.model.first_voxel[world]) + int(voxel))
+        raise InvalidValue(f"the control value of {name} is not a number at t = {step * self.time_step:.4g} s.")
+
+    def _bind(self, state: State) -> None:
+        """Point the kernels at this state."""
+        if self._bound is state:
+            return
+        self._bound = state
+        self._prepared = -1
+        for name in (
+            "positions", "velocities", "touching", "ropes", "controls", "heights", "efforts", "peaks", "history",
+            "signals", "clock",
+        ):  # fmt: skip
+            setattr(self._motion, name, getattr(state, name))
+
+    def _scratch(self) -> Any:
+        model, types, device = self.model, self.model.types, self.device
+        motion = types.Motion()
+        in_place = model.features.quads == 0
+        sizes = {"links": 10 if model.features.forced else 6, "stiffness": 4, "lengths": 1}
+        for name, each in sizes.items():
+            count = each * model.voxel_count if in_place else 0
+            setattr(motion, name, wp.zeros(count, dtype=types.vec4, device=device))
+        motion.inputs = wp.zeros(int(model.bank.first_inputs[-1]), dtype=types.real, device=device)
+        motion.neurons = wp.zeros(model.bank.neuron_count, dtype=types.real, device=device)
+        motion.trouble = wp.full(len(model.worlds), -1, dtype=wp.int64, device=device)
+        motion.faults = wp.full(len(model.worlds), wp.vec2i(-1, -1), dtype=wp.vec2i, device=device)
+        return motion
