@@ -15,6 +15,7 @@ from annelid.core.progress import Progress
 BENCHES = {
     "edits": "Cost of edits, asynchronous running, and a stress from many threads",
     "springs": "Springs per second against size",
+    "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
 }
 
 

@@ -1,6 +1,5 @@
 """Reading and writing a few elements of device arrays at a cost that does not depend on the arrays' size."""
-
-from __future__ import annotations
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
 import functools
 from typing import Any

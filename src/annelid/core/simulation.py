@@ -291,9 +291,9 @@ class Simulation(Generic[S]):
             raise AnnelidError("the simulation runs in its own thread: pause() it first.")
 
     def _future_step(self, at: float) -> int:
-        step = round(at / self.time_step)
-        if not at >= 0.0 or step <= self._steps:
-            raise InvalidValue(f"a breakpoint at {at} s lies in the past: the simulation is at {self.time:g} s.")
+        step = round(at / self.time_step) if 0.0 <= at < float("inf") else -1
+        if step <= self._steps:
+            raise InvalidValue(f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s.")
         return step
 
     def _after_jump(self) -> None:
@@ -363,7 +363,7 @@ class Simulation(Generic[S]):
         waiting = [b for b in self._breakpoints if b.condition is not None]
         if not waiting:
             return None
-        hits = self.solver.condition_hits()  # type: ignore[attr-defined]
+        hits = self.solver.condition_hits(self.state)  # type: ignore[attr-defined]
         found = [(hits[b.condition], b) for b in waiting if hits.get(b.condition) is not None]
         return min(found, key=lambda pair: pair[0], default=None)
 

@@ -14,6 +14,8 @@ _SCENES = {
     "walker": ("annelid.scenes.walker", "Walker"),
     "worms": ("annelid.scenes.worms", "Worms"),
     "bounce": ("annelid.scenes.bounce", "Bounce"),
+    "voxel-worm": ("annelid.scenes.voxel_worm", "VoxelWorm"),
+    "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 
 

@@ -14,6 +14,7 @@ from annelid.core.simulation import Simulation
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
+from annelid.springs.conditions import Energy, faster, higher, lower
 from annelid.springs.model import Model, World
 from annelid.springs.obstacles import Ball, Plane, Surface
 from annelid.springs.readout import Readout, Summary
@@ -29,6 +30,7 @@ from annelid.springs.stiffness import (
 __all__ = [
     "Ball",
     "Body",
+    "Energy",
     "Handles",
     "Model",
     "Plane",
@@ -36,6 +38,7 @@ __all__ = [
     "Signal",
     "Solver",
     "State",
+    "StepTooLong",
     "Summary",
     "Surface",
     "World",
@@ -49,9 +52,12 @@ __all__ = [
     "directional_modulus",
     "elastic_tensor",
     "expand_contract",
+    "faster",
+    "higher",
     "join",
     "lattice",
     "lattice_stiffness",
+    "lower",
     "shear_modulus",
     "simulation",
     "sphere",

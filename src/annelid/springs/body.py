@@ -42,6 +42,7 @@ class Body:
         fixed: Whether a mass keeps its velocity whatever acts on it, shape [n].
         guides: FREE, ON_LINE or ON_PLANE for each mass, shape [n].
         guide_axes: Direction of the line or normal of the plane, unit vectors, shape [n, 3].
+        substeps: Smaller steps that a mass and its springs take inside a step, shape [n].
         volumes: Volume that each mass stands for [m³], 0 where unknown, shape [n].
         triangles: The surface, for pictures: mass indices, outward, shape [t, 3].
         groups: Named sets of masses.
@@ -65,6 +66,7 @@ class Body:
     fixed: Any = None
     guides: Any = None
     guide_axes: Any = None
+    substeps: Any = None
     volumes: Any = None
     triangles: Any = None
     groups: dict[str, np.ndarray] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class Body:
             "signal_kinds": ((links,), np.int16),
             "signal_parameters": ((links, 4), float),
         }
+        self.substeps = _filled("substeps", 1 if self.substeps is None else self.substeps, (count,), np.int32)
         if self.yield_strains is None:
             self.yield_strains = np.inf
         self.yield_strains = _filled("yield_strains", self.yield_strains, (links,), float)
@@ -289,6 +292,13 @@ class Body:
         if len(chosen) == 0:
             raise InvalidValue("no mass is where the force should act.")
         self.forces[chosen] += np.asarray(force, float) / len(chosen)
+        return self
+
+    def substep(self, where: Where, count: int) -> Body:
+        """Let masses and the springs that hold them take smaller steps inside each step, for a stiff part of a body."""
+        if count < 1:
+            raise InvalidValue(f"the number of smaller steps must be at least 1, not {count}.")
+        self.substeps[self.indices(where)] = count
         return self
 
     def actuate(self, signal: Signal, springs: np.ndarray | None = None) -> Body:

@@ -96,9 +96,9 @@ class Editor:
         )
         return handles
 
-    def change_masses(self, masses: MassLike, **values: Any) -> None:
+    def change_masses(self, which: MassLike, **values: Any) -> None:
         """Change `positions`, `velocities`, `masses`, `fixed` or `forces` of masses."""
-        handles = self._masses(masses)
+        handles = self._masses(which)
         shapes = {"positions": 3, "velocities": 3, "forces": 3, "masses": 0, "fixed": 0}
         change = MassChange(handles.index)
         for name, value in values.items():
@@ -132,14 +132,14 @@ class Editor:
             raise InvalidValue(f"springs need as many first ends as second ones, not {count} and {len(b)}.")
         if (a.index == b.index).any():
             raise InvalidValue(f"a spring from mass {int(a.index[a.index == b.index][0])} to itself cannot be added.")
-        new = _NewSprings(
-            self._take_springs(count),
+        values = (
             np.stack([a.index, b.index], axis=1),
             _spread("stiffness", stiffness, count, low=0.0),
             None if rest_lengths is None else _spread("rest length", rest_lengths, count, low=0.0, strict=True),
             _spread("damping", damping, count, low=0.0),
             _spread("yield strain", yield_strains, count, low=0.0, strict=True, finite=False),
         )
+        new = _NewSprings(self._take_springs(count), *values)
         self._added.append(new)
         return new.handles
 
@@ -197,6 +197,8 @@ class Editor:
     def _check(self) -> tuple[np.ndarray, np.ndarray]:
         """All springs to remove and all masses to remove, after every check that can fail."""
         table, network = self._network.springs, self._network
+        if self._solver.model.features.substeps > 1:
+            raise InvalidValue("a body with a group of smaller steps cannot be edited while it runs.")
         removed = [table.require(handles) for handles in self._removed]
         for handles, values in self._changed:
             table.require(handles)

@@ -6,6 +6,10 @@ LAPACK factorises several times faster than a general sparse solver does.
 
 from __future__ import annotations
 
+import functools
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
@@ -55,7 +59,8 @@ class Factors:
         if self._band is None:
             return np.asarray(self._general.solve(right))
         result = np.empty_like(right, dtype=float)
-        result[self._order] = cho_solve_banded((self._band, True), right[self._order], check_finite=False)
+        with _one_thread():
+            result[self._order] = cho_solve_banded((self._band, True), right[self._order], check_finite=False)
         return result
 
     def _cholesky(self, matrix: sparse.csc_array, size: int, width: int) -> np.ndarray:
@@ -64,9 +69,25 @@ class Factors:
         band = np.zeros((width + 1, size), order="F")
         band[row[lower] - column[lower], column[lower]] = matrix.tocoo().data[lower]
         try:
-            return np.asarray(cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False))
+            with _one_thread():
+                return np.asarray(cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False))
         except LinAlgError:
             raise NotPositiveDefinite from None
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """BLAS on one thread: the blocks of a band are so small that threads wait for each other most of the time."""
+    controller = _blas()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+
+
+@functools.cache
+def _blas() -> Any:
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:  # slower on a busy machine, no more than that
+        return None
+    return ThreadpoolController()
 
 
 def _places(matrix: sparse.csc_array, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from annelid.core.elements import grown, scatter
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import FREE, Body
 from annelid.springs.kernels.dynamics import Plugins
+from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import BALL, PLANE, Layout, layout
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
@@ -133,8 +134,12 @@ class Model:
         free = ~body.fixed
         if not free.any():
             return float("inf")
-        stiff = self._row_eigenvalues(body.stiffness)[self.rows.row_of] * 2 / body.masses
-        dash = self._row_eigenvalues(body.damping)[self.rows.row_of] * 2 / body.masses + self.world.velocity_damping
+        # Springs that take n smaller steps limit the step n times less, their frequency counts as that much lower.
+        fast = _fast_springs(body)
+        ease = 1.0 if fast is None else np.where(fast, 1.0 / self.features.substeps, 1.0)
+        stiff = self._row_eigenvalues(body.stiffness * ease**2)[self.rows.row_of] * 2 / body.masses
+        dash = self._row_eigenvalues(body.damping * ease)[self.rows.row_of] * 2 / body.masses
+        dash = dash + self.world.velocity_damping
         for contact in self.world.obstacles:
             stiff = stiff + contact.stiffness / body.masses
             dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
@@ -229,7 +234,9 @@ class Model:
     def _compile_rows(self) -> Rows:
         constants = list(self._constants().values())
         interleaved = self.device.is_cuda and self.lanes <= 2
-        return compile_rows(self.body.mass_count, self.body.springs, constants, interleaved=interleaved)
+        return compile_rows(
+            self.body.mass_count, self.body.springs, constants, interleaved=interleaved, fast=_fast_springs(self.body)
+        )
 
     def _row_eigenvalues(self, spring_values: np.ndarray) -> np.ndarray:
         """Largest eigenvalue of Σ value n⊗n over the springs of each row, taken at the row's example, shape [r]."""
@@ -257,6 +264,7 @@ class Model:
         arrays.row_of = self._array(network.row_of, wp.int32)
         arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
         self.upload_entries(arrays)
+        self._upload_fast(arrays)
         arrays.signal_kinds = self._array(signal_kinds, wp.int32)
         arrays.signal_parameters = self._array(signal_parameters, wp.vec4d)
         arrays.forces = self._array(body.forces if self.features.pushed else [], types.vec3)
@@ -276,6 +284,22 @@ class Model:
             column = network.entries.get(name)
             member = "signals" if name == "signal" else "limits" if name == "limit" else name
             setattr(arrays, member, self._array([], dtype) if column is None else self._roomy(column, dtype, room))
+
+    def _upload_fast(self, arrays: Any) -> None:
+        """Which entries take smaller steps, and the masses that have such entries."""
+        fast = _fast_springs(self.body)
+        if fast is None:
+            for name in ("fast_counts", "fast_groups", "fast_masses"):
+                setattr(arrays, name, self._array([], wp.int32))
+            return
+        first = np.repeat(np.arange(len(self.rows.examples)), self.rows.extents[:, 1])
+        within = np.arange(len(first)) - np.repeat(np.cumsum(self.rows.extents[:, 1]) - self.rows.extents[:, 1], self.rows.extents[:, 1])
+        entry = self.rows.extents[first, 0] + within * self.rows.stride
+        counts = np.bincount(first, fast[self.rows.springs[entry]], minlength=len(self.rows.examples)).astype(np.int32)
+        masses = np.flatnonzero(counts[self.rows.row_of])
+        arrays.fast_counts = self._array(np.append(counts, np.zeros(len(self.network.starts) - len(counts))), wp.int32)
+        arrays.fast_masses = self._array(masses, wp.int32)
+        arrays.fast_groups = self._array(np.unique(masses // WIDTH), wp.int32)
 
     def _roomy(self, values: np.ndarray, dtype: Any, room: int) -> wp.array:
         """An array with unused elements after the values."""
@@ -327,21 +351,36 @@ def _features(body: Body, world: World) -> Features:
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
         touching=len(world.obstacles) > len(surfaces),
+        substeps=_substeps(body, world),
         signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
     )
+
+
+def _substeps(body: Body, world: World) -> int:
+    """Smaller steps of the masses that take them, an even number; 1 where none does."""
+    most = int(body.substeps.max())
+    if most == 1:
+        return 1
+    if world.integrator != "symplectic" or np.isfinite(body.yield_strains).any():
+        raise InvalidValue("smaller steps for a group need the symplectic integrator and springs that do not break.")
+    return most + most % 2
+
+
+def _fast_springs(body: Body) -> np.ndarray | None:
+    """The springs that take smaller steps: those that hold a mass which does."""
+    return (body.substeps[body.springs] > 1).any(axis=1) if (body.substeps > 1).any() else None
 
 
 def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct signals: the signal of each spring, and kind and parameters of each signal; signal 0 is passive."""
     active = np.flatnonzero(body.signal_kinds > 0)
     signal_of = np.zeros(body.spring_count, np.int32)
-    # Rounded, because equal distances along a body differ in the last bits when they come from different masses.
-    table = np.round(np.column_stack([body.signal_kinds[active], body.signal_parameters[active]]), 9) + 0.0
-    _, first, inverse = np.unique(
-        entry_keys([np.ascontiguousarray(column) for column in table.T]), return_index=True, return_inverse=True
-    )
-    if not np.array_equal(table[first][inverse], table):  # two signals with one hash
+    table = np.column_stack([body.signal_kinds[active], body.signal_parameters[active]]) + 0.0
+    # Compared in single precision: equal distances along a body differ in the last bits from mass to mass.
+    columns = [np.ascontiguousarray(column) for column in table.T.astype(np.float32)]
+    _, first, inverse = np.unique(entry_keys(columns), return_index=True, return_inverse=True)
+    if not all(np.array_equal(column[first][inverse], column) for column in columns):  # two signals with one hash
         first, inverse = np.arange(len(active)), np.arange(len(active))
     signal_of[active], distinct = 1 + inverse, table[first]
     kinds = np.concatenate([[0], distinct[:, 0]]).astype(np.int32)

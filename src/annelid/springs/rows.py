@@ -8,6 +8,7 @@ step moves little more than the state through memory. Where no two rows are alik
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +36,7 @@ class Rows:
     offsets: np.ndarray
     springs: np.ndarray
 
-    def entries(self, spring_values: np.ndarray, dtype: type) -> np.ndarray:
+    def entries(self, spring_values: np.ndarray, dtype: Any) -> np.ndarray:
         """A value of each spring laid out by entries, 0 in the padding, shape [e, ...]."""
         values = np.asarray(spring_values, dtype)
         laid = np.zeros((len(self.springs), *values.shape[1:]), dtype)
@@ -44,7 +45,14 @@ class Rows:
         return laid
 
 
-def compile_rows(mass_count: int, springs: np.ndarray, constants: list[np.ndarray], *, interleaved: bool) -> Rows:
+def compile_rows(
+    mass_count: int,
+    springs: np.ndarray,
+    constants: list[np.ndarray],
+    *,
+    interleaved: bool,
+    fast: np.ndarray | None = None,
+) -> Rows:
     """Find the distinct rows of a network.
 
     Args:
@@ -52,8 +60,12 @@ def compile_rows(mass_count: int, springs: np.ndarray, constants: list[np.ndarra
         springs: The two masses of each spring, shape [s, 2].
         constants: Arrays over the springs that must agree for two rows to be one, each of shape [s].
         interleaved: Lay 32 rows side by side (neighbouring GPU threads then read neighbouring memory), not end to end.
+        fast: Whether each spring takes smaller steps: these lie first in their rows, shape [s].
     """
     first, other, spring = _half_springs(mass_count, springs)
+    if fast is not None:
+        order = np.lexsort((other, ~fast[spring], np.repeat(np.arange(mass_count), np.diff(first))))
+        other, spring, constants = other[order], spring[order], [*constants, fast]
     offsets = (other - np.repeat(np.arange(mass_count, dtype=np.int32), np.diff(first))).astype(np.int32)
     row_of, examples = _distinct(first, [offsets, *(np.ascontiguousarray(c)[spring] for c in constants)])
     counts = np.diff(first)[examples].astype(np.int32)

@@ -16,6 +16,7 @@ from annelid.core.events import Event
 from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
+from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
@@ -68,6 +69,7 @@ class Solver:
         self.graphs: dict[int, Any] = {}
         self._painter = Painter(model)
         self._bound: State | None = None
+        self._energies: list[Energy] = []
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -142,24 +144,36 @@ class Solver:
 
     # --- conditions that end a run ---
 
-    def watch_condition(self, condition: wp.Function) -> None:
-        """Look out for a condition: a Warp function `(time, index, position, velocity) -> bool` of any mass."""
+    def watch_condition(self, condition: Any) -> None:
+        """Look out for a condition: an `Energy`, or a Warp function `(time, index, position, velocity) -> bool`."""
+        if isinstance(condition, Energy):
+            self._energies.append(condition)
+            return
+        if not isinstance(condition, wp.Function):
+            raise InvalidValue(f"a condition must be a Warp function or an Energy, not {type(condition).__name__}.")
         conditions = (*self.model.features.conditions, condition)
         if len(conditions) > _MOST_CONDITIONS:
             raise InvalidValue(f"at most {_MOST_CONDITIONS} conditions can be watched at once.")
         self._set_conditions(conditions)
 
-    def drop_condition(self, condition: wp.Function) -> None:
+    def drop_condition(self, condition: Any) -> None:
         """Look out for it no more."""
+        if isinstance(condition, Energy):
+            self._energies.remove(condition)
+            return
         conditions = list(self.model.features.conditions)
         conditions.remove(condition)
         self._set_conditions(tuple(conditions))
 
-    def condition_hits(self) -> dict[wp.Function, int]:
+    def condition_hits(self, state: State) -> dict[Any, int]:
         """The first step after which each watched condition held, where it did."""
         steps = self._work.hits.numpy()
         watched = self.model.features.conditions
-        return {c: int(step) for c, step in zip(watched, steps, strict=False) if step >= 0}
+        hits: dict[Any, int] = {c: int(step) for c, step in zip(watched, steps, strict=False) if step >= 0}
+        if self._energies:
+            summary, now = self.summary(state), int(state.clock.numpy()[0])
+            hits |= {energy: now for energy in self._energies if energy.holds(summary)}
+        return hits
 
     def _set_conditions(self, conditions: tuple[wp.Function, ...]) -> None:
         self.model.features = replace(self.model.features, conditions=conditions)
@@ -285,21 +299,24 @@ class Solver:
         pair = ((state.positions, state.velocities), self._next)
         for step in range(steps):
             base, out = pair[step % 2], pair[1 - step % 2]
-            for kind in features.passes:
-                self._launch_pass(kind, step, per_step, base, out)
+            for number, kind in enumerate(features.passes):
+                self._launch_pass(kind, number, step, per_step, base, out)
         if steps % 2:
             for target, source in zip(*pair, strict=True):
                 wp.copy(target, source)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
-    def _launch_pass(self, kind: str, step: int, per_step: int, base: Any, out: Any) -> None:
-        work, lanes = self._work, self.model.lanes
+    def _launch_pass(self, kind: str, number: int, step: int, per_step: int, base: Any, out: Any) -> None:
+        work, lanes, masses = self._work, self.model.lanes, self.model.mass_count
         stages = {"base": base, "out": out, "p": (work.x_p, work.v_p), "q": (work.x_q, work.v_q)}
         x_from, v_from, x_to, v_to = buffers_of(kind)
+        if kind == "inner":  # smaller steps go back and forth between two buffers
+            x_from, x_to = ("out", "p") if number % 2 else ("p", "out")
+            v_from, v_to, masses = x_from, x_to, len(self.model.arrays.fast_masses)
         kernel = pass_kernel(self.model.features, kind, lanes)
         row = step * per_step + int(time_shift(kind) * per_step)
         arguments = [step, row, *base, stages[x_from][0], stages[v_from][1], stages[x_to][0], stages[v_to][1]]
-        threads = -(-self.model.mass_count * lanes // _BLOCK) * _BLOCK
+        threads = -(-masses * lanes // _BLOCK) * _BLOCK
         self._launch(kernel, threads, arguments, block=_BLOCK)
 
     def _launch(self, kernel: wp.Kernel, dim: Any, arguments: list[Any], *, block: int) -> None:
@@ -341,13 +358,13 @@ class Solver:
         types, count, features = self.model.types, self.model.mass_count, self.model.features
         work = types.Work()
         rows = self.batch * features.signal_rows_per_step + 1
-        stages = count if features.integrator in ("verlet", "rk4") else 0
+        stages = count if len(features.passes) > 1 else 0
         rk4 = count if features.integrator == "rk4" else 0
         sizes = {"forces": 0 if self.device.is_cuda else count, "sum_x": rk4, "sum_v": rk4, "v_p": stages, "v_q": rk4}
         for name, size in sizes.items():
             setattr(work, name, wp.zeros(size, dtype=types.vec3, device=self.device))
-        for name in ("x_p", "x_q"):
-            setattr(work, name, wp.zeros(rk4, dtype=types.vec4, device=self.device))
+        work.x_p = wp.zeros(stages, dtype=types.vec4, device=self.device)
+        work.x_q = wp.zeros(rk4, dtype=types.vec4, device=self.device)
         work.factors = wp.zeros(
             rows * self.model.signal_count if features.actuated else 0, dtype=types.real, device=self.device
         )

@@ -28,7 +28,7 @@ class Drawing:
         self._drawers: dict[str, tuple[type, Drawer]] = {}
         self._shadows: dict[str, ShadowDrawer] = {}
         self._worlds: list[Any] = []
-        self._start: np.ndarray | None = None
+        self._start = np.zeros(3)
         self._provisional = False
 
     def arrange(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
@@ -36,7 +36,8 @@ class Drawing:
         for world in self._worlds:
             world.remove()  # and all that stands in it
         self._drawers, self._shadows, self._worlds = {}, {}, []
-        self.scale, self._start = None, None
+        self.scale = None
+        self._start = _middle(snapshots[0])
         places = grid_places(snapshots)
         for i, place in enumerate(places):
             self._worlds.append(self._server.scene.add_frame(f"/all/{i}", show_axes=False, position=place))
@@ -101,16 +102,14 @@ class Drawing:
             self.scale = self.scale.widened(fields)
 
     def _keep_in_place(self, snapshots: Sequence[Snapshot]) -> None:
-        if not self.follow:
-            self._start = None
-            self._root.position = (0.0, 0.0, 0.0)
-            return
-        parts = snapshots[0].parts
-        surfaces = tuple(part for part in parts if isinstance(part, Mesh))
-        middle = np.mean(Snapshot(0.0, parts=surfaces or parts).bounds(), axis=0)
-        if self._start is None:
-            self._start = middle
-        self._root.position = (*(self._start - middle)[:2], 0.0)
+        away = self._start - _middle(snapshots[0]) if self.follow else np.zeros(3)
+        self._root.position = (float(away[0]), float(away[1]), 0.0)
+
+
+def _middle(snapshot: Snapshot) -> np.ndarray:
+    """Middle of the surfaces, or of everything if there are none [m]."""
+    surfaces = tuple(part for part in snapshot.parts if isinstance(part, Mesh))
+    return np.mean(Snapshot(0.0, parts=surfaces or snapshot.parts).bounds(), axis=0)
 
 
 def grid_places(snapshots: Sequence[Snapshot]) -> list[tuple[float, float, float]]:

@@ -17,6 +17,7 @@ from annelid.core.snapshot import Snapshot
 from annelid.view.live_page import Page
 from annelid.view.panel import add_controls, converted, sweep, sweepable
 from annelid.view.runner import Moment, Runner
+from annelid.view.targets import Targets
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
@@ -87,7 +88,12 @@ class LiveViewer:
 
     def close(self) -> None:
         """Stop the simulation and the server."""
+        if hasattr(self, "page"):
+            self.page.stopping.set()
         self.runner.close()
+        thread = getattr(self, "_thread", None)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5.0)
         if hasattr(self, "page"):
             self.page.close()
 
@@ -118,6 +124,7 @@ class LiveViewer:
             self._about = gui.add_markdown("")
             self._count = gui.add_slider("Side by side", 1, 16, 1, 1)
             self._vary = gui.add_dropdown("Vary", (_SAME,), initial_value=_SAME)
+        self._targets = Targets(page.server, self.runner, page.later)
         self._make_controls()
         self._connect()
 
@@ -187,6 +194,7 @@ class LiveViewer:
             raise UnknownName("scene", name, self._scenes)
         self._name, self._scene = name, self._scenes[name]()
         self._vary.value = _SAME
+        self.page.server.gui.set_panel_label(f"Annelid: {name}")
         self._make_controls()
         self._rebuild()
 
@@ -214,6 +222,8 @@ class LiveViewer:
         self.page.drawing.arrange(moment.snapshots, names)
         if first:
             self.page.aim(moment.snapshots)
+        low, high = self.page.drawing.extent(moment.snapshots)
+        self._targets.show(variants[0], float((high - low).max()))
         self._present(moment)
         if was_playing:
             self.runner.play()

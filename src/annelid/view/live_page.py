@@ -10,6 +10,7 @@ import socket
 import threading
 import time as wall
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -77,7 +78,7 @@ class Page:
         self.server = start_server(host, port, title)
         self.drawing = Drawing(self.server)
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._stop = threading.Event()
+        self.stopping = threading.Event()
         self._legend_of: Scale | None = None
         self.server.on_client_connect(lambda client: self.later(lambda: None))
 
@@ -100,14 +101,16 @@ class Page:
     def work(self, refresh: Callable[[], float]) -> None:
         """Do tasks as they come, and `refresh` again after as many seconds as it says, until `close`."""
         due = wall.perf_counter()
-        while not self._stop.is_set():
+        waits: list[float] = []
+        while not self.stopping.is_set():
             try:
                 task = self._tasks.get(timeout=max(0.0, min(due - wall.perf_counter(), 0.5)))
                 self.attempt(task)
             except queue.Empty:
                 pass
-            if wall.perf_counter() >= due and not self._stop.is_set():
-                due = wall.perf_counter() + refresh()
+            if wall.perf_counter() >= due and not self.stopping.is_set():
+                self.attempt(lambda: waits.append(refresh()))
+                due = wall.perf_counter() + (waits.pop() if waits else 0.2)
 
     def attempt(self, task: Callable[[], None]) -> None:
         """Do something; an error that a user can cause is shown on the page."""
@@ -115,6 +118,9 @@ class Page:
             task()
         except AnnelidError as error:
             self.tell(str(error))
+        except (RuntimeError, CancelledError):
+            if not self.stopping.is_set():  # a task that comes too late finds its simulation gone
+                raise
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in all browsers."""
@@ -123,7 +129,7 @@ class Page:
 
     def close(self) -> None:
         """Stop serving."""
-        self._stop.set()
+        self.stopping.set()
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,15 @@ class Plots:
         if wall.perf_counter() - self._drawn_at > _SECONDS_BETWEEN:
             self.draw(snapshots)
 
+    def fill(self, times: np.ndarray, numbers: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
+        """Show numbers that are known already, from beginning to end."""
+        keep = slice(None, None, max(1, -(-len(times) // (4 * _MAX_POINTS))))
+        self._lines = 1
+        self._add(tuple(numbers), ())
+        for name, values in numbers.items():
+            self._handles[name].data = _drawable((times[keep], values[keep]))
+            self._values[name].content = f"**{name}**" + (f" [{units[name]}]" if units.get(name) else "")
+
     def draw(self, snapshots: Sequence[Snapshot]) -> None:
         """Show what is remembered."""
         self._drawn_at = wall.perf_counter()
@@ -98,6 +107,9 @@ class Plots:
 
     def _make(self, snapshots: Sequence[Snapshot], names: Sequence[str]) -> None:
         self._lines = min(len(snapshots), _MAX_LINES)
+        self._add(tuple(snapshots[0].numbers), names)
+
+    def _add(self, numbers: Sequence[str], names: Sequence[str]) -> None:
         colors = category_colors(self._lines)
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
         for i in range(self._lines):
@@ -106,7 +118,7 @@ class Plots:
             series.append({"label": label, "stroke": stroke, "width": 2, "points": {"show": False}})
         empty = _drawable(self._history.series("", self._lines))
         with self._container:
-            for name in snapshots[0].numbers:
+            for name in numbers:
                 self._values[name] = self._server.gui.add_markdown(f"**{name}**")
                 self._handles[name] = self._server.gui.add_uplot(
                     empty,

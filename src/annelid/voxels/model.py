@@ -74,6 +74,8 @@ class Model:
         world: Surroundings and integration, the same for all.
         device: Warp device.
         positions: Lower left corner of each robot's voxels [m], shape [robots, 2]; None places them on the ground.
+        object_positions: Centre of each object in each world [m], shape [worlds, objects, 2]; None leaves them where
+            they say.
         lanes: CUDA threads a world; None chooses by the size of the robots.
         shared: Whether working data may lie in shared memory (CUDA).
     """
@@ -85,6 +87,7 @@ class Model:
         device: wp.Device,
         *,
         positions: np.ndarray | None = None,
+        object_positions: np.ndarray | None = None,
         lanes: int | None = None,
         shared: bool = True,
     ) -> None:
@@ -101,6 +104,7 @@ class Model:
         self.history_count, self.sensors = self._upload_sensors()
         self.lanes = lanes or _lanes(max(s.voxel_count for s in self.shapes)) if device.is_cuda else 1
         self.features = self._features(shared)
+        self.object_positions = object_positions
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
         self.terrain = self._upload_terrain()
@@ -148,6 +152,8 @@ class Model:
             where = owner == -1 - number
             positions[where] = [*item.position, np.cos(item.angle), np.sin(item.angle)]
             velocities[where, 2] = item.spin
+            if self.object_positions is not None:
+                positions[where, :2] = np.asarray(self.object_positions)[:, number]
         return positions, velocities
 
     def _compile(self) -> None:
@@ -228,7 +234,6 @@ class Model:
     def _loads(self) -> tuple[wp.array, wp.array]:
         """Force of each body and its moments, and the step at which it ends."""
         loads, ends = np.zeros((self.body_count, 4)), np.full(self.body_count, np.iinfo(np.int64).max)
-        number = 0
         for first, kind, robots in zip(self.first_body[:-1], self.shape_of, self.worlds, strict=True):
             shape = self.shapes[kind]
             for local, robot in enumerate(robots):
@@ -240,15 +245,18 @@ class Model:
                     np.add.at(loads, body, np.concatenate([f, turned], axis=1))
                     if np.isfinite(load.seconds):
                         ends[body] = round(load.seconds / self.world.time_step + 0.5 + 1e-9)
-                number += 1
         return self._array(loads, self.types.vec4), wp.array(ends, dtype=wp.int64, device=self.device)
 
     def _upload_sensors(self) -> tuple[int, Any]:
         """The inputs of all controllers, robot by robot."""
         sensors = sensor_layout(self.real)()
-        plans = [robot.inputs for robot in self.robots]
-        first = [self._first_voxel_in_world(i) for i in range(len(self.robots))]
-        flat = [(voxel + start, sensor, robot.seed, n) for plan, start, robot in zip(plans, first, self.robots, strict=True) for n, (voxel, sensor) in enumerate(plan)]
+        first = self.first_voxel[np.repeat(np.arange(len(self.worlds)), np.diff(self.first_robot))]
+        within = _starts([robot.voxel_count for robot in self.robots])[:-1] - first
+        flat = [
+            (voxel + start, sensor, robot.seed, n)
+            for robot, start in zip(self.robots, within.tolist(), strict=True)
+            for n, (voxel, sensor) in enumerate(robot.inputs)
+        ]
         lengths = np.array([0 if s.window.length == 1 else s.window.length for _, s, _, _ in flat], int)
         starts = _starts(lengths)
         columns = {
@@ -265,10 +273,6 @@ class Model:
         sensors.settings = self._array(settings, self.types.vec4)
         sensors.mass_mask = self._array(np.concatenate([s.mass_mask for s in self.shapes]), wp.int32)
         return int(starts[-1]), sensors
-
-    def _first_voxel_in_world(self, robot: int) -> int:
-        world = int(np.searchsorted(self.first_robot, robot, side="right")) - 1
-        return sum(self.robots[i].voxel_count for i in range(int(self.first_robot[world]), robot))
 
     def _upload_terrain(self) -> Any:
         result, ground = self.types.Terrain(), self.world.terrain

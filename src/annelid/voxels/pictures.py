@@ -99,7 +99,7 @@ class Painter:
         for world, x in enumerate(centers[:, 0]):
             inside = ground.points[np.abs(ground.points[:, 0] - x) < reach, 0]
             xs = np.concatenate([[x - reach], inside, [x + reach]])
-            ys = np.minimum(ground.height(xs), ground.height(x) + reach)
+            ys = np.minimum(ground.height(xs), ground.height(x) + 0.3 * reach)
             low = float(ys.min()) - 2.0
             quads.append(np.stack([
                 np.stack([xs[:-1], ys[:-1]], axis=1), np.stack([xs[1:], ys[1:]], axis=1),

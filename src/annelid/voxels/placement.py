@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from annelid.voxels.terrain import Terrain
 if TYPE_CHECKING:
     from annelid.voxels.model import World
 
-_GAP = 1.0  # between a robot and the ground at the beginning [m]
+GAP = 1.0
+"""Distance of a robot from the ground at the beginning, as in the original [m]."""
 
 
 def place(worlds: Sequence[Sequence[Robot]], world: World, positions: np.ndarray | None) -> np.ndarray:
@@ -26,8 +27,13 @@ def place(worlds: Sequence[Sequence[Robot]], world: World, positions: np.ndarray
             raise InvalidValue(f"positions need shape ({len(robots)}, 2) and finite numbers, not shape {given.shape}.")
         wanted = np.broadcast_to(given, (len(robots), 2))
     else:
-        wanted = np.array([spot for group in worlds for spot in _in_a_row(group, world.terrain)])
-    empty = np.array([robot.cells.min(axis=0) * robot.side_length for robot in robots])
+        spots: dict[Any, list[tuple[float, float]]] = {}  # equal worlds stand alike
+        keys = [tuple(robot.body_key for robot in group) for group in worlds]
+        for key, group in zip(keys, worlds, strict=True):
+            if key not in spots:
+                spots[key] = _in_a_row(group, world.terrain)
+        wanted = np.array([spot for key in keys for spot in spots[key]])
+    empty = np.array([robot.empty_margin for robot in robots])
     return wanted - empty
 
 
@@ -35,7 +41,7 @@ def _in_a_row(robots: Sequence[Robot], terrain: Terrain | None) -> list[tuple[fl
     """Lower left corners of robots side by side, a voxel apart, above the ground."""
     x, spots = 0.0 if terrain is None else terrain.start, []
     for robot in robots:
-        spots.append((x, 0.0 if terrain is None else _lowest(robot, terrain, x) + _GAP))
+        spots.append((x, 0.0 if terrain is None else _lowest(robot, terrain, x) + GAP))
         x += robot.size[0] + robot.side_length
     return spots
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
-from annelid.voxels.shape import CORNERS
+from annelid.voxels.shape import CORNERS, Shape
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class Readout:
         first = model.first_body[:-1]
         self._body = np.concatenate([s.mass_body + f for s, f in zip(shapes, first, strict=True)])
         self._arm = np.concatenate([s.mass_arm for s in shapes])
-        half = [0.5 * np.repeat(s.materials[s.material_of, 24], 4) for s in shapes]  # half sides of masses
-        outward = np.concatenate([np.tile(CORNERS, (s.voxel_count, 1)) for s in shapes])
-        self._outer = self._arm + outward * np.concatenate(half)[:, None]
-        self._rest_area = np.concatenate([s.materials[s.material_of, 23] ** 2 for s in shapes])
+        corners = [_voxel_corners(s) for s in model.shapes]
+        areas = [s.materials[s.material_of, M_SIDE] ** 2 for s in model.shapes]
+        self._outer = np.concatenate([corners[s] for s in model.shape_of])
+        self._rest_area = np.concatenate([areas[s] for s in model.shape_of])
         self._constants = np.concatenate([s.body_constants for s in shapes])
         self.robot_of_voxel = model.robot_of_voxel
 
@@ -94,3 +95,9 @@ class Readout:
         p = state.positions.numpy().astype(float)[self._body]
         x, y = arms.T
         return np.stack([p[:, 0] + p[:, 2] * x - p[:, 3] * y, p[:, 1] + p[:, 3] * x + p[:, 2] * y], axis=1)
+
+
+def _voxel_corners(shape: Shape) -> np.ndarray:
+    """Corner of the voxel at each mass, about the centre of its body [m]."""
+    half = 0.5 * np.repeat(shape.materials[shape.material_of, M_MASS_SIDE], 4)
+    return shape.mass_arm + np.tile(CORNERS, (shape.voxel_count, 1)) * half[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -131,7 +132,13 @@ class Robot:
         """Side of its voxels [m]."""
         return self.materials[int(self.grid[tuple(self.cells[0])])].side_length
 
-    @property
+    @cached_property
+    def empty_margin(self) -> tuple[float, float]:
+        """Width of empty columns on the left and height of empty rows below [m]."""
+        margin = self.cells.min(axis=0) * self.side_length
+        return float(margin[0]), float(margin[1])
+
+    @cached_property
     def size(self) -> tuple[float, float]:
         """Width and height at rest [m]."""
         extent = (self.cells.max(axis=0) - self.cells.min(axis=0) + 1) * self.side_length
@@ -164,14 +171,15 @@ class Robot:
 
     def with_controller(self, controller: Controller | None) -> Robot:
         """The same body with another controller."""
-        other = replace(self, controller=controller)
-        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _CACHED})
+        other = copy(self)  # with all that was worked out about the body
+        object.__setattr__(other, "controller", controller)
         return other
 
     def with_parameters(self, parameters: np.ndarray) -> Robot:
         """The same robot whose controller has other parameters."""
         if self.controller is None:
             raise InvalidValue("a robot without a controller has no parameters.")
+        _ = self.size, self.inputs, self.input_counts, self.neighbours, self.body_key, self.empty_margin  # shared
         return self.with_controller(self.controller.with_parameters(parameters))
 
     def fix(self, masses: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Robot:
@@ -226,9 +234,6 @@ class Robot:
             if isinstance(error, FileFormatError | InvalidValue):
                 raise
             raise FileFormatError(f"this voxel robot cannot be read: {error}.") from error
-
-
-_CACHED = ("cells", "inputs", "input_counts", "neighbours", "body_key")
 
 
 def largest_connected(grid: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ class Shape:
         fast = 1.78 * self.fastest.spin_rate
         ratio = 0.5 * self.fastest.damping_time(time_step) * fast
         longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
-        return max(4, int(np.ceil(1.3 * time_step * fast / longest)))
+        return max(4, int(np.ceil(1.28 * time_step * fast / longest)))
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.time_step = model.world.time_step
         self.threads = min(thread_count(threads), len(model.worlds))
+        self.batch = model.interval
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._motion = self._scratch()
         self._bound: State | None = None

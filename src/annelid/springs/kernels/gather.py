@@ -21,12 +21,16 @@ WIDTH = 4
 
 @dataclass(frozen=True)
 class Springs:
-    """What the springs do besides pulling: damp, follow signals, stay broken, and break in this very pass."""
+    """What the springs do besides pulling: damp, follow signals, stay broken, and break in this very pass.
+
+    `part` is "all" of them, or only the "fast" ones that lie first in a row, or the "slow" ones after them.
+    """
 
     damped: bool = False
     actuated: bool = False
     breaking: bool = False
     detecting: bool = False
+    part: str = "all"
 
 
 @functools.cache
@@ -95,6 +99,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
     load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
     total, union = lane_sum(vec3, lanes), lane_union(lanes)
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
+    part = springs.part
 
     @wp.func
     def spring_force(
@@ -109,9 +114,15 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
     ):
-        row = model.rows[model.row_of[i]]
-        entry = row[0] + lane * model.stride
+        number = model.row_of[i]
+        row = model.rows[number]
+        first = row[0]
         end = row[0] + row[1] * model.stride
+        if wp.static(part == "slow"):
+            first = first + model.fast_counts[number] * model.stride
+        if wp.static(part == "fast"):
+            end = first + model.fast_counts[number] * model.stride
+        entry = first + lane * model.stride
         force = vec3()
         bit = wp.uint64(1)
         broken = wp.uint64(0)
@@ -174,6 +185,7 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
         count: int,
         row_of: wp.array(dtype=wp.int32),
         rows: wp.array(dtype=wp.vec2i),
+        fast_counts: wp.array(dtype=wp.int32),
         offsets: wp.array(dtype=wp.int32),
         elastic: wp.array(dtype=vec2),
         damping: wp.array(dtype=real),
@@ -238,6 +250,11 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     own_velocities = (
         "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
     )
+    chosen_part = {
+        "all": "",
+        "fast": "count_of[l] = fast_counts.data[row];",
+        "slow": "start[l] += fast_counts.data[row]; count_of[l] -= fast_counts.data[row];",
+    }[springs.part]
     read_masks = "unsigned long long mask[4]; for (int l = 0; l < 4; ++l) mask[l] = broken.data[at[l]];"
     write_masks = """
     for (int l = 0; l < 4 && 4 * group + l < count; ++l)
@@ -264,6 +281,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
         const int row = row_of.data[at[l]];
         start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
+        {chosen_part}
         longest = count_of[l] > longest ? count_of[l] : longest;
         shared = shared && at[l] == at[0] + l && start[l] == start[0];
     }}

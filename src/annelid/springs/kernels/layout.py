@@ -55,6 +55,9 @@ def layout(real: Any) -> Layout:
         signal_count=wp.int32,
         row_of=wp.array(dtype=wp.int32),
         rows=wp.array(dtype=wp.vec2i),
+        fast_counts=wp.array(dtype=wp.int32),  # entries at the beginning of each row that take smaller steps
+        fast_groups=wp.array(dtype=wp.int32),  # groups of masses that have such entries (CPU)
+        fast_masses=wp.array(dtype=wp.int32),  # masses that have such entries (CUDA)
         stride=wp.int32,
         offsets=wp.array(dtype=wp.int32),
         elastic=wp.array(dtype=vec2),  # stiffness [N/m], stiffness times rest length [N]

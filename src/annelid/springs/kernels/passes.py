@@ -46,16 +46,21 @@ def buffers_of(kind: str) -> tuple[str, str, str, str]:
 
 
 @functools.cache
-def mass_update(types: Layout, kind: str, acceleration: Any, conditions: tuple[wp.Function, ...] = ()) -> wp.Function:
-    """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known."""
+def mass_update(
+    types: Layout, kind: str, acceleration: Any, conditions: tuple[wp.Function, ...] = (), substeps: int = 1
+) -> wp.Function:
+    """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known.
+
+    `base` and `speed` are its position and velocity at the beginning of the step.
+    """
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     Parameters = types.Parameters
-    drift, kick = kind == "drift", kind == "kick"
+    drift, kick, inner, outer = kind == "drift", kind == "kick", kind == "inner", kind == "outer"
     stage = int(kind[2]) if kind.startswith("rk") else 0
     ahead = {1: 0.5, 2: 0.5, 3: 1.0}.get(stage, 0.0)  # how far the next stage looks into the step
     weight = {1: 1.0, 2: 2.0, 3: 2.0}.get(stage, 0.0)
     shift = time_shift(kind)
-    final = kind in ("euler", "symplectic", "kick", "rk4")
+    final = kind in ("euler", "symplectic", "kick", "rk4", "outer", "inner")
     look_out = _all_conditions(types, conditions)
 
     @wp.func
@@ -68,8 +73,8 @@ def mass_update(types: Layout, kind: str, acceleration: Any, conditions: tuple[w
         here: vec4,
         v: vec3,
         spring_force: vec3,
-        x_base: wp.array(dtype=vec4),
-        v_base: wp.array(dtype=vec3),
+        base: vec4,
+        speed: vec3,
         x_out: wp.array(dtype=vec4),
         v_out: wp.array(dtype=vec3),
     ):
@@ -82,27 +87,34 @@ def mass_update(types: Layout, kind: str, acceleration: Any, conditions: tuple[w
             x = x + (v + a_old * (dt * real(0.5))) * dt
             v_new = v + a_old * dt
             x_out[i] = vec4(x[0], x[1], x[2], here[3])
+        elif wp.static(inner):  # the fast springs alone, in a fraction of the step
+            part = dt / real(wp.static(substeps))
+            v_new = v + spring_force * (here[3] * part)
+            x = x + v_new * part
+            x_out[i] = vec4(x[0], x[1], x[2], here[3])
         else:
             time = real((wp.float64(step) + wp.float64(wp.static(shift))) * step_time)
             horizon = dt
             v_eval = v
             if wp.static(kick):
                 horizon = dt * real(0.5)
-                v_eval = v_base[i] + work.sum_v[i] * horizon
+                v_eval = speed + work.sum_v[i] * horizon
             a = acceleration(i, time, horizon, model, parameters, x, v_eval, here[3], spring_force)
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt
-            if wp.static(kind == "symplectic"):
+            if wp.static(kind == "symplectic" or outer):
                 v_new = v + a * dt
-                x = x + v_new * dt
+                if wp.static(outer):
+                    if model.fast_counts[model.row_of[i]] == 0:
+                        x = x + v_new * dt
+                else:
+                    x = x + v_new * dt
             if wp.static(kick):
                 v_new = v_eval + a * horizon
                 work.sum_v[i] = a
             if wp.static(stage > 0):
-                base = x_base[i]
                 origin = vec3(base[0], base[1], base[2])
-                speed = v_base[i]
                 if wp.static(stage == 1):
                     work.sum_x[i] = v
                     work.sum_v[i] = a

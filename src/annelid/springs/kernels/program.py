@@ -31,6 +31,7 @@ class Features:
     guided: bool = False
     touching: bool = False
     signals: tuple[wp.Function, ...] = ()
+    substeps: int = 1
     conditions: tuple[wp.Function, ...] = ()
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
 
@@ -41,7 +42,9 @@ class Features:
 
     def springs(self, kind: str) -> Springs:
         """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
-        return Springs(self.damped, self.actuated, self.breaking, self.breaking and kind not in ("rk2", "rk3", "rk4"))
+        detecting = self.breaking and kind not in ("rk2", "rk3", "rk4")
+        part = {"inner": "fast", "outer": "slow"}.get(kind, "all")
+        return Springs(self.damped, self.actuated, self.breaking, detecting, part)
 
     @property
     def signal_rows_per_step(self) -> int:
@@ -50,8 +53,8 @@ class Features:
 
     @property
     def passes(self) -> tuple[str, ...]:
-        """Passes of the integrator."""
-        return PASSES[self.integrator]
+        """Passes of the integrator; with smaller steps for some springs, a slow one and then many fast ones."""
+        return ("outer",) + ("inner",) * self.substeps if self.substeps > 1 else PASSES[self.integrator]
 
 
 @functools.cache
@@ -100,7 +103,8 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     gather = thread_gather(types, features.springs(kind), lanes)
     load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
-    update = mass_update(types, kind, _acceleration(features), features.conditions)
+    staged = len(features.passes) > 1
+    update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
@@ -119,18 +123,27 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         thread = wp.tid()
         i = thread // wp.static(lanes)
         lane = thread - i * wp.static(lanes)
+        there = i < model.mass_count
+        if wp.static(kind == "inner"):
+            there = i < model.fast_masses.shape[0]
+            i = model.fast_masses[wp.min(i, model.fast_masses.shape[0] - 1)]
         mass = wp.min(i, model.mass_count - 1)  # lanes beyond the last mass still take part in the warp's sum
         # All that the update needs is asked for before the springs: small bodies wait for memory, not for arithmetic.
         here = load4(x_at, mass)
         v = v_at[mass]
+        base = here
+        speed = v
+        if wp.static(staged):
+            base = load4(x_base, mass)
+            speed = v_base[mass]
         parameters = model.parameters[0]
         now = work.clock[0] + wp.int64(step)
         force = vec3()
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
             force = gather(mass, lane, now, x, v, model, work, factor_row * model.signal_count, x_at, v_at)
-        if lane == 0 and i < model.mass_count:
-            update(i, now, model, parameters, work, here, v, force, x_base, v_base, x_out, v_out)
+        if lane == 0 and there:
+            update(i, now, model, parameters, work, here, v, force, base, speed, x_out, v_out)
 
     return pass_over_masses
 
@@ -147,7 +160,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     evaluate, per_step = signal_value(features.signals), features.signal_rows_per_step
-    one_step = _SEQUENCES[len(features.passes)](features)
+    one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
@@ -179,9 +192,9 @@ def team_kernel(features: Features) -> wp.Kernel:
             team_barrier(counter, size, ticket)
         for step in range(steps):
             if step % 2 == 0:
-                ticket = one_step(size, counter, ticket, share, begin, step, model, work, xa, va, xb, vb)
+                ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, xa, va, xb, vb)
             else:
-                ticket = one_step(size, counter, ticket, share, begin, step, model, work, xb, vb, xa, va)
+                ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, xb, vb, xa, va)
 
     return run_team
 
@@ -201,7 +214,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     gather = vector_gather(types, features.springs(kind))
-    update = mass_update(types, kind, _acceleration(features), features.conditions)
+    update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
 
@@ -222,16 +235,26 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count
         parameters = model.parameters[0]
         now = begin + wp.int64(step)
-        for group in range(share[0], share[1]):
+        for number in range(share[0], share[1]):
+            group = number
+            if wp.static(kind == "inner"):
+                group = model.fast_groups[number]
             if wp.static(needs_forces):
                 gather(
-                    group, now, model.mass_count, model.row_of, model.rows, model.offsets, model.elastic, model.damping,
-                    model.signals, model.limits, work.factors, factor_base, x_at, v_at, work.broken, work.breaks,
+                    group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets, model.elastic,
+                    model.damping, model.signals, model.limits, work.factors, factor_base, x_at, v_at, work.broken, work.breaks,
                     work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
-                update(i, now, model, parameters, work, x_at[i], v_at[i], work.forces[i], x_base, v_base, x_out, v_out)
+                mine = bool(True)
+                if wp.static(kind == "inner"):
+                    mine = model.fast_counts[model.row_of[i]] > 0
+                if mine:
+                    update(
+                        i, now, model, parameters, work,
+                        x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
+                    )  # fmt: skip
 
     return sweep
 
@@ -243,7 +266,7 @@ def _one_pass(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
         model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
@@ -261,7 +284,7 @@ def _two_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
         model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
@@ -281,7 +304,7 @@ def _four_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
         model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
@@ -294,6 +317,31 @@ def _four_passes(features: Features) -> wp.Function:
         fourth(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
         team_barrier(counter, size, ticket + 4)
         return ticket + 4
+
+    return one_step
+
+
+def _substepped(features: Features) -> wp.Function:
+    """The slow springs and all else in one step, then the fast springs in many."""
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
+
+    @wp.func
+    def one_step(
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
+        model: Arrays, work: Work,
+        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
+        team_barrier(counter, size, ticket + 1)
+        fast = team_range(rank, size, model.fast_groups.shape[0], 8)
+        for pair in range(wp.static(pairs)):
+            inner(fast, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_p)
+            team_barrier(counter, size, ticket + 2 + 2 * pair)
+            inner(fast, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
+            team_barrier(counter, size, ticket + 3 + 2 * pair)
+        return ticket + 1 + 2 * wp.static(pairs)
 
     return one_step
 

@@ -247,7 +247,7 @@ def link_sum(types: Layout) -> wp.Function:
     vec3 = types.vec3
     scalar = "float" if types.real is wp.float32 else "double"
 
-    @wp.func_native(f"""
+    source = f"""
     const {scalar}* const F = (const {scalar}*)links;
     {scalar} fx = 0, fy = 0, moment = 0;
     for (int e = begin; e < end; ++e) {{
@@ -257,7 +257,9 @@ def link_sum(types: Layout) -> wp.Function:
         else {{ fx += f[0]; fy += f[1]; moment += f[2]; }}
     }}
     return wp::vec_t<3, {scalar}>(fx, fy, moment);
-""")
+"""
+
+    @wp.func_native(source)
     def total(links: wp.uint64, entries: wp.array(dtype=wp.int32), begin: int, end: int) -> vec3: ...
 
     return total

@@ -26,14 +26,16 @@ def shared_block(bits: int, quads: int) -> wp.Function:
     """Address of a block of shared memory for `quads` vectors of four numbers (CUDA; 0 elsewhere)."""
     scalar = "float" if bits == 32 else "double"
 
-    @wp.func_native(f"""
+    source = f"""
 #if defined(__CUDA_ARCH__)
     __shared__ __align__(16) {scalar} block[4 * {max(quads, 1)}];
     return (uint64_t)block;
 #else
     return 0;
 #endif
-""")
+"""
+
+    @wp.func_native(source)
     def block() -> wp.uint64: ...
 
     return block

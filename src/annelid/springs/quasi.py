@@ -1,0 +1,136 @@
+"""Bodies from quasi-uniform lattices: evenly spread masses without the preferred directions of a cubic grid.
+
+A network of springs in all directions, of which those in a volume V hold Σ k L², has the elastic tensor
+C = Σ k L² / 15 V (δδ + δδ + δδ) as long as masses follow the mean strain: isotropic, Poisson's ratio 1/4,
+E = Σ k L² / 6 V. So each spring gets the share 6 E V / L² of the volume V around its middle.
+
+Masses do not quite follow the mean strain. How much softer that makes the network is found once for each reach, by
+solving for the relaxed positions inside a cube.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse.linalg import cg
+
+from annelid.core.errors import InvalidValue
+from annelid.materials import Material
+from annelid.materials import material as preset
+from annelid.shapes import Box, Shape
+from annelid.shapes.quasi import QuasiLattice
+from annelid.springs.body import Body
+from annelid.springs.build import MaterialLike, Part
+from annelid.springs.potential import Potential
+
+_PROBE = 0.055  # spacing in the unit cube that tells how much a network relaxes
+
+
+def quasi_lattice(
+    shape: Shape,
+    spacing: float,
+    material: MaterialLike,
+    *,
+    seed: int = 0,
+    reach: float = 2.0,
+    inserts: Sequence[tuple[Part, MaterialLike]] = (),
+    mass: float | None = None,
+    damping_frequency: float | None = None,
+) -> Body:
+    """A solid as a quasi-uniform lattice whose bulk has the material's Young's modulus and density.
+
+    Args:
+        shape: Any solid: a primitive or a closed mesh.
+        spacing: Least distance of two masses [m]; their mean distance is about 1.25 times as large.
+        material: Material, or the name of one.
+        seed: Seed of the random points.
+        reach: Masses are joined up to this many spacings, at least 1.8: below, the network loses its stiffness.
+        inserts: Parts of another material; later ones win.
+        mass: Total mass [kg], shared by volume; None takes density times volume.
+        damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
+    """
+    if not (math.isfinite(reach) and 1.8 <= reach <= 6.0):
+        raise InvalidValue(f"reach must be between 1.8 and 6 spacings, not {reach}.")
+    if damping_frequency is not None and not (math.isfinite(damping_frequency) and damping_frequency > 0.0):
+        raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency}.")
+    grid = QuasiLattice.fill(shape, spacing, reach=reach, seed=seed)
+    matter = [preset(material), *(preset(other) for _, other in inserts)]
+    parts = [part for part, _ in inserts]
+    which = _materials_at(grid.samples, parts)
+    modulus, density, loss = (_values(matter, name)[which] for name in ("youngs_modulus", "density", "damping"))
+    masses = grid.node_sums(density)
+    softness = relaxation(reach)
+    viscous = 0.0 if damping_frequency is None else loss * modulus / (math.pi * damping_frequency)
+    return Body(
+        positions=grid.nodes,
+        masses=masses if mass is None else masses * (mass / masses.sum()),
+        springs=grid.links,
+        rest_lengths=_lengths(grid),
+        stiffness=_shared(grid, modulus) / softness,
+        damping=_shared(grid, viscous) / softness,
+        spring_materials=_materials_at(grid.nodes[grid.links].mean(axis=1), parts),
+        materials=tuple(m.name for m in matter),
+        volumes=grid.node_sums(1.0),
+        triangles=grid.surface,
+    )
+
+
+@functools.cache
+def relaxation(reach: float) -> float:
+    """Young's modulus of a network of this reach, over the one it would have if masses followed the mean strain.
+
+    The inner masses of a cube relax while the outer ones are held in a state of uniform compression, then shear. The
+    energies that are left, as parts of those before, are the ratios of the bulk and the shear modulus.
+    """
+    grid = QuasiLattice.fill(Box((1.0, 1.0, 1.0)), _PROBE, reach=reach)
+    body = Body(grid.nodes, 1.0, grid.links, _lengths(grid), _shared(grid, 1.0))
+    shears = np.array([[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[1, 0, 0], [0, -1, 0], [0, 0, 0]]], float)
+    bulk = _energy_left(body, grid.radius, np.eye(3))
+    shear = float(np.mean([_energy_left(body, grid.radius, strain) for strain in shears]))
+    return 6.0 / (5.0 / shear + 1.0 / bulk)  # 1/E = 1/3G + 1/9K with K = 5/3 G
+
+
+def _energy_left(body: Body, margin: float, strain: np.ndarray) -> float:
+    """Elastic energy of the core of a unit cube after its masses have relaxed, over that before."""
+    depth = 0.5 - np.abs(body.positions).max(axis=1)
+    free = np.repeat(depth > margin, 3)
+    stiffness = Potential(body).stiffness(body.positions).tocsr()
+    before = (body.positions @ strain).ravel()
+    after = before.copy()
+    after[free] += cg(stiffness[free][:, free], -(stiffness[free] @ before), rtol=1e-4)[0]
+    first, second = body.springs.T
+    core = depth[body.springs].min(axis=1) > 1.5 * margin
+    unit = (body.positions[second] - body.positions[first]) / body.rest_lengths[:, None]
+
+    def energy(displacement: np.ndarray) -> float:
+        moved = displacement.reshape(-1, 3)
+        stretch = np.einsum("ij,ij->i", moved[second] - moved[first], unit)
+        return float((body.stiffness * stretch**2)[core].sum())
+
+    return energy(after) / energy(before)
+
+
+def _shared(grid: QuasiLattice, modulus: float | np.ndarray) -> np.ndarray:
+    """Spring constants 6 E V / L² [N/m] from a modulus [Pa] at each of the lattice's samples, shape [m]."""
+    return np.asarray(6.0 * grid.link_sums(modulus) / _lengths(grid) ** 2)
+
+
+def _lengths(grid: QuasiLattice) -> np.ndarray:
+    first, second = grid.links.T
+    return np.linalg.norm(grid.nodes[second] - grid.nodes[first], axis=1)
+
+
+def _materials_at(points: np.ndarray, parts: Sequence[Part]) -> np.ndarray:
+    """Index of the material at each point, shape [n]."""
+    which = np.zeros(len(points), np.int16)
+    for index, part in enumerate(parts, start=1):
+        inside = part.contains(points) if isinstance(part, Shape) else part(points)
+        which[np.asarray(inside, bool)] = index
+    return which
+
+
+def _values(matter: Sequence[Material], name: str) -> np.ndarray:
+    return np.array([getattr(m, name) for m in matter])

@@ -1,0 +1,106 @@
+"""A real browser for the tests in this folder: Debian's Chromium without a screen, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--ignore-gpu-blocklist",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser; tests are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=path,
+            headless=True,
+            args=_ARGUMENTS,
+            viewport={"width": 900, "height": 600},
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens an address; the test fails if the page has an error, or asks for anything outside this machine."""
+    page = browser.new_page()
+    page.set_default_timeout(90_000)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: errors.append(request.url) if not _local(request.url) else None)
+
+    def visit(address: str) -> Any:
+        page.goto(address)
+        return page
+
+    yield visit
+    page.close()
+    assert errors == []
+
+
+def _local(address: str) -> bool:
+    return address.startswith(("file:", "data:", "blob:", "http://127.0.0.1:", "ws://127.0.0.1:"))
+
+
+@pytest.fixture
+def keep_picture(request: pytest.FixtureRequest) -> Callable[[Any, str], None]:
+    """Saves a screenshot to out/browser/, to be looked at."""
+    folder = Path(request.config.rootpath) / "out" / "browser"
+
+    def keep(page: Any, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=folder / f"{name}.png")
+
+    return keep
+
+
+def view_of(page: Any, *, width: int = 560) -> np.ndarray:
+    """The left part of the page, which controls do not cover, shape [height, width, 3]."""
+    import io
+
+    from PIL import Image
+
+    data = page.screenshot(clip={"x": 0, "y": 150, "width": width, "height": 400})
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16)
+
+
+def wait_until(page: Any, condition: Callable[[], bool], what: str, *, seconds: float = 60.0) -> None:
+    """Wait until something holds, looking again and again."""
+    for _ in range(int(seconds / 0.5)):
+        if condition():
+            return
+        page.wait_for_timeout(500)
+    pytest.fail(f"waited {seconds} s in vain: {what}")
+
+
+def differs(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two pictures differ visibly."""
+    return bool((np.abs(a - b).max(axis=2) > 24).sum() > 40)
+
+
+def not_blank(picture: np.ndarray) -> bool:
+    """Whether something is to be seen: many colours, and none of them everywhere."""
+    return len(np.unique(picture.reshape(-1, 3), axis=0)) > 50

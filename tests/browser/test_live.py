@@ -1,0 +1,159 @@
+"""The live viewer in a real browser: it shows the scene, it obeys, and it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annelid.core.recording import Recorder
+from annelid.core.snapshot import Look
+from annelid.scenes.registry import scene_class, scenes
+
+from .conftest import differs, not_blank, view_of, wait_until
+
+pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
+
+from annelid.view.live import LiveViewer
+from annelid.view.replay import ReplayViewer
+
+
+@pytest.fixture
+def worm() -> Iterator[LiveViewer]:
+    with LiveViewer(scenes(), scene_class("worm")(), build=lambda s: s.build(device="cpu"), port=18100) as viewer:
+        yield viewer
+
+
+def arrived(page: Any) -> None:
+    """Wait until the scene is drawn; the first time takes a while without a GPU."""
+    page.get_by_role("button", name="Play").wait_for()
+    wait_until(page, lambda: not_blank(view_of(page)), "something to be seen", seconds=120)
+    settled(page)
+
+
+def settled(page: Any) -> None:
+    """Wait until the picture stands still."""
+    last = [view_of(page)]
+
+    def same() -> bool:
+        page.wait_for_timeout(800)
+        before, last[0] = last[0], view_of(page)
+        return not differs(before, last[0])
+
+    wait_until(page, same, "the picture to stand still", seconds=90)
+
+
+def set_number(page: Any, label: str, value: str) -> None:
+    """Type a value into the box beside a slider."""
+    box = page.get_by_text(label, exact=True).locator("xpath=following::input[@type='text' or @type='number'][1]")
+    box.fill(value)
+    box.press("Enter")
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Choose from a drop-down list."""
+    page.get_by_text(label, exact=True).locator("xpath=following::input[1]").click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_the_worm_plays_pauses_and_obeys(
+    worm: LiveViewer, open_page: Callable[[str], Any], keep_picture: Callable[[Any, str], None]
+) -> None:
+    page = open_page(worm.url)
+    arrived(page)
+    rest = view_of(page)
+    page.get_by_role("button", name="Play").click()
+    wait_until(page, lambda: differs(rest, view_of(page)), "it moves after play")
+    moving = view_of(page)
+    wait_until(page, lambda: differs(moving, view_of(page)), "it goes on moving")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play").wait_for()
+    settled(page)
+    stopped = worm.runner.simulations[0].step_count
+    plain = view_of(page)
+    page.wait_for_timeout(1000)
+    assert worm.runner.simulations[0].step_count == stopped
+    assert not differs(plain, view_of(page))
+    choose(page, "Colour", "speed")
+    wait_until(page, lambda: differs(plain, view_of(page)), "other colours")
+    page.get_by_text("m/s", exact=True).wait_for()
+    keep_picture(page, "worm-speed")
+
+
+def test_a_slider_changes_the_motion(worm: LiveViewer, open_page: Callable[[str], Any]) -> None:
+    """Without gravity nothing holds the worm down: it pushes itself off the ground."""
+    page = open_page(worm.url)
+    arrived(page)
+
+    def height() -> float:
+        return float(worm.runner.call(worm.runner.simulations[0].snapshot_numbers).result()["center-z"].value)
+
+    page.get_by_role("button", name="Play").click()
+    wait_until(page, lambda: worm.runner.simulations[0].time > 0.5, "it crawls")
+    low = height()
+    set_number(page, "gravity [m/s²]", "0")
+    wait_until(page, lambda: worm._scene.gravity == 0.0, "the slider reaches the scene")
+    wait_until(page, lambda: height() > 1.15 * low, "it leaves the ground")
+
+
+def test_scenes_and_grids(
+    worm: LiveViewer, open_page: Callable[[str], Any], keep_picture: Callable[[Any, str], None]
+) -> None:
+    page = open_page(worm.url)
+    arrived(page)
+    alone = view_of(page)
+    page.get_by_role("tab", name="Scenes").click()
+    choose(page, "Vary", "amplitude")
+    set_number(page, "Side by side", "4")
+    wait_until(page, lambda: len(worm.runner.simulations) == 4, "four worms")
+    wait_until(page, lambda: differs(alone, view_of(page)), "four worms to be seen")
+    settled(page)
+    keep_picture(page, "worm-grid")
+    choose(page, "Scene", "bounce")
+    wait_until(page, lambda: worm._name == "bounce" and len(worm._variants) == 4, "another scene")
+
+
+def test_numbers_are_plotted(worm: LiveViewer, open_page: Callable[[str], Any]) -> None:
+    page = open_page(worm.url)
+    arrived(page)
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("tab", name="Numbers").click()
+    page.get_by_text("kinetic-energy", exact=True).wait_for()
+    page.locator(".uplot canvas").first.wait_for()
+    wait_until(page, lambda: len(worm._plots._history.times) > 5, "numbers over time")
+
+
+def test_several_can_watch(worm: LiveViewer, browser: Any, open_page: Callable[[str], Any]) -> None:
+    first = open_page(worm.url)
+    arrived(first)
+    second = browser.new_page()
+    try:
+        second.goto(worm.url)
+        second.get_by_role("button", name="Play").click(timeout=90_000)
+        first.get_by_role("button", name="Pause").wait_for()
+        wait_until(first, lambda: len(worm.page.server.get_clients()) == 2, "two viewers")
+    finally:
+        second.close()
+    wait_until(first, lambda: len(worm.page.server.get_clients()) == 1, "one viewer less")
+    before = worm.runner.simulations[0].step_count
+    wait_until(first, lambda: worm.runner.simulations[0].step_count > before, "the simulation does not mind")
+
+
+def test_a_recording_is_replayed(tmp_path: Path, open_page: Callable[[str], Any]) -> None:
+    simulation = scene_class("bounce")(masses=4).build(device="cpu")
+    with Recorder(tmp_path / "r.h5", scene="bounce") as recorder:
+        for _ in range(30):
+            recorder.write(simulation.snapshot(Look(field="speed")))
+            simulation.run(1 / 30)
+    with ReplayViewer(tmp_path / "r.h5", port=18100) as viewer:
+        page = open_page(viewer.url)
+        arrived(page)
+        first = view_of(page)
+        page.get_by_role("button", name="Play").click()
+        wait_until(page, lambda: differs(first, view_of(page)), "it plays")
+        wait_until(page, lambda: not viewer.playing, "it ends")
+        assert viewer.time == pytest.approx(viewer.recording.times[-1])
+        set_number(page, "Time [s]", "0")
+        wait_until(page, lambda: viewer._shown == 0, "the slider moves time")

@@ -1,0 +1,194 @@
+"""Edits of a running network."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annelid import springs
+from annelid.benches.edits import stress
+from annelid.core.errors import InvalidValue, StaleHandle
+
+SPRING_ARRAYS = (
+    "springs", "rest_lengths", "stiffness", "damping", "diameters", "yield_strains", "spring_materials",
+    "signal_kinds", "signal_parameters",
+)  # fmt: skip
+
+
+def shaken_block(nodes=(5, 5, 5)):
+    body = springs.block(nodes)
+    body.velocities = np.random.default_rng(0).normal(size=body.velocities.shape)
+    return body
+
+
+def without(body, removed):
+    keep = np.ones(body.spring_count, bool)
+    keep[removed] = False
+    return dataclasses.replace(body.copy(), **{name: getattr(body, name)[keep] for name in SPRING_ARRAYS})
+
+
+def test_removed_springs_act_as_if_they_had_never_been(device):
+    body, removed = shaken_block(), np.arange(0, 1000, 7)
+    edited = springs.simulation(body, device=device)
+    with edited.edit() as edit:
+        edit.remove_springs(removed)
+    rebuilt = springs.simulation(without(body, removed), device=device)
+    edited.step(300)
+    rebuilt.step(300)
+    assert edited.state_hash() == rebuilt.state_hash()
+    edited.solver.model.network.verify()
+
+
+def test_springs_taken_out_and_put_back_leave_no_trace(device):
+    body, chosen = shaken_block(), np.arange(3, 1000, 11)
+    plain, edited = (springs.simulation(body, device=device) for _ in range(2))
+    with edited.edit() as edit:
+        edit.remove_springs(chosen)
+    with edited.edit() as edit:
+        ends = body.springs[chosen]
+        edit.add_springs(
+            ends[:, 0], ends[:, 1], stiffness=body.stiffness[chosen], rest_lengths=body.rest_lengths[chosen]
+        )
+    plain.step(200)
+    edited.step(200)
+    assert plain.state_hash() == edited.state_hash()
+
+
+def test_a_changed_spring_pulls_with_its_new_constants(device):
+    pair = springs.Body(
+        positions=[[0, 0, 0], [1, 0, 0]], masses=[1, 1], springs=[[0, 1]], rest_lengths=[1.0], stiffness=[100.0]
+    ).fix(np.array([0]))
+    simulation = springs.simulation(pair, device=device, gravity=(0, 0, 0), velocity_damping=20.0)
+    with simulation.edit() as edit:
+        edit.change_springs(np.array([0]), rest_lengths=0.5, stiffness=200.0)
+    simulation.run(1.5)
+    assert simulation.state.positions.numpy()[1, 0] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_added_masses_hang_from_added_springs(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)).fix(), device=device, velocity_damping=10.0)
+    with simulation.edit() as edit:
+        mass = edit.add_masses([[0.1, 0.1, -0.5]], 0.2)
+        spring = edit.add_springs(mass, np.array([13]), stiffness=50.0)
+    simulation.run(3.0)
+    stretch = -0.5 - simulation.state.positions.numpy()[mass.index[0], 2]
+    assert stretch == pytest.approx(0.2 * 9.81 / 50.0, rel=0.01)
+    assert simulation.solver.model.network.spring_values(spring)["rest_lengths"] == pytest.approx([0.6])
+
+
+def test_capacity_grows_with_many_masses(device):
+    simulation = springs.simulation(springs.block((2, 2, 2)), device=device, gravity=(0, 0, 0))
+    chain = None
+    for number in range(40):
+        with simulation.edit() as edit:
+            new = edit.add_masses([[0.1 * number, 5.0, 0.0]], 0.1)
+            if chain is not None:
+                edit.add_springs(chain, new, stiffness=10.0)
+        chain = new
+        simulation.step(2)
+    simulation.solver.model.network.verify()
+    assert simulation.solver.model.network.masses.live_count == 48
+    assert np.isfinite(simulation.state.positions.numpy()).all()
+
+
+def test_momentum_is_conserved_through_edits(device):
+    body = shaken_block()
+    simulation = springs.simulation(body, device=device, gravity=(0, 0, 0), precision="float64")
+    before = simulation.solver.summary(simulation.state).momentum
+    for start in range(5):
+        with simulation.edit() as edit:
+            edit.remove_springs(np.arange(start, 1000, 50))
+        simulation.step(50)
+    assert np.allclose(simulation.solver.summary(simulation.state).momentum, before, atol=1e-12)
+
+
+def test_stale_handles_are_refused_but_still_answer(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network = simulation.solver.model.network
+    handle = network.springs.handles(np.array([5]))
+    values = network.spring_values(handle)
+    with simulation.edit() as edit:
+        edit.remove_springs(handle)
+    with pytest.raises(StaleHandle, match="spring 5"), simulation.edit() as edit:
+        edit.remove_springs(handle)
+    with simulation.edit() as edit:  # the slot is taken again
+        edit.add_springs(np.array([0]), np.array([26]), stiffness=1.0)
+    again = network.spring_values(handle)
+    assert not again["alive"][0]
+    assert np.array_equal(again["ends"], values["ends"])
+    assert np.array_equal(again["stiffness"], values["stiffness"])
+    simulation.step(5)
+    network.verify()
+
+
+def test_an_edit_that_fails_changes_nothing(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network, before = simulation.solver.model.network, simulation.state_hash()
+    count = network.springs.live_count
+    with pytest.raises(InvalidValue, match="without an end"), simulation.edit() as edit:
+        edit.remove_springs(np.array([0, 1]))
+        edit.add_masses([[1, 1, 1]], 1.0)
+        edit.remove_masses(np.array([4]))
+    with pytest.raises(ZeroDivisionError), simulation.edit() as edit:
+        edit.add_springs(np.array([0]), np.array([26]), stiffness=1.0)
+        _ = 1 / 0
+    assert (network.springs.live_count, simulation.state_hash()) == (count, before)
+    network.verify()
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (lambda e: e.add_springs(np.array([0]), np.array([0]), stiffness=1.0), "itself"),
+        (lambda e: e.add_springs(np.array([0]), np.array([1]), stiffness=-1.0), "stiffness is -1"),
+        (lambda e: e.add_springs(np.array([0]), np.array([1]), stiffness=1.0, rest_lengths=0.0), "rest length is 0"),
+        (lambda e: e.add_springs(np.array([0]), np.array([99]), stiffness=1.0), "no mass"),
+        (lambda e: e.add_springs(np.array([0]), np.array([1]), stiffness=1.0, damping=1.0), "prepare"),
+        (lambda e: e.add_masses([[0, 0, np.nan]], 1.0), "finite"),
+        (lambda e: e.add_masses([[0, 0, 0]], 0.0), "mass is 0"),
+        (lambda e: e.remove_springs(np.array([10_000])), "no spring"),
+        (lambda e: e.change_springs(np.array([0]), colour=1.0), "colour"),
+        (lambda e: e.change_masses(np.array([0]), masses=-1.0), "positive"),
+    ],
+)
+def test_bad_wishes_get_a_sentence(wish, message):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
+    with pytest.raises(InvalidValue, match=message), simulation.edit() as edit:
+        wish(edit)
+    simulation.solver.model.network.verify()
+    simulation.step(2)
+
+
+def test_removing_a_mass_takes_its_springs_along(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network = simulation.solver.model.network
+    with simulation.edit() as edit:
+        edit.remove_masses(np.array([13]), with_springs=True)
+    network.verify()
+    simulation.step(10)
+    assert network.springs.live_count == 158 - 26
+    assert len(simulation.snapshot().parts[-1].vertices) == 26
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_any_sequence_of_edits_keeps_the_invariants(seed):
+    random = np.random.default_rng(seed)
+    simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu", gravity=(0, 0, 0))
+    network = simulation.solver.model.network
+    for _ in range(6):
+        live = network.live_springs()
+        with simulation.edit() as edit:
+            edit.remove_springs(random.choice(live, min(len(live), 10), replace=False))
+            first = random.integers(0, 27, 12)
+            edit.add_springs(first, (first + random.integers(1, 27, 12)) % 27, stiffness=1.0, rest_lengths=0.3)
+        network.verify()
+        simulation.step(1)
+    assert np.isfinite(simulation.state.positions.numpy()).all()
+
+
+def test_edits_from_eight_threads_are_all_kept():
+    edits, _ = stress("cpu", editors=8, seconds=5.0)
+    assert edits > 8

@@ -1,0 +1,119 @@
+"""The live viewer without a browser: its controls act on the simulations."""
+
+from __future__ import annotations
+
+import socket
+import time as wall
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annelid.core.errors import InvalidValue
+from annelid.core.recording import Recorder
+from annelid.core.snapshot import Look
+
+from .fakes import Hop
+
+pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
+
+from annelid.view.live import LiveViewer
+from annelid.view.replay import ReplayViewer
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = wall.monotonic() + seconds
+    while not condition():
+        assert wall.monotonic() < end, "waited in vain"
+        wall.sleep(0.01)
+
+
+@pytest.fixture
+def viewer() -> Iterator[LiveViewer]:
+    with LiveViewer({"hop": Hop}, Hop(), port=18080) as made:
+        yield made
+
+
+def test_a_taken_port_is_passed_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with LiveViewer({"hop": Hop}, Hop(), port=port) as viewer:
+            assert viewer.url.startswith("http://127.0.0.1:")
+            assert int(viewer.url.rsplit(":", 1)[1]) > port
+
+
+def test_nobody_watching_costs_nothing(viewer: LiveViewer) -> None:
+    asked: list[Look] = []
+    simulation = viewer.runner.simulations[0]
+    real = simulation.snapshot
+    simulation.snapshot = lambda look: asked.append(look) or real(look)
+    viewer.runner.play()
+    eventually(lambda: simulation.step_count > 1000)
+    assert asked == []
+
+
+def test_a_live_parameter_acts_at_once_and_others_after_a_reset(viewer: LiveViewer) -> None:
+    simulation = viewer.runner.simulations[0]
+    viewer.runner.play()
+    viewer._controls["height"].value = 1.5
+    eventually(lambda: simulation.scene.height == 1.5)
+    viewer._controls["legs"].value = 4
+    eventually(lambda: viewer._scene.legs == 4)
+    assert simulation.scene.legs == 2
+    viewer.page.later(viewer._rebuild)
+    eventually(lambda: viewer.runner.simulations[0].scene.legs == 4)
+    rebuilt = viewer.runner.simulations[0]
+    assert rebuilt.scene.height == 1.5
+    eventually(lambda: viewer.runner.playing)
+
+
+def test_a_parameter_that_is_refused_changes_nothing(viewer: LiveViewer) -> None:
+    told: list[str] = []
+    viewer.page.tell = told.append  # type: ignore[method-assign]
+    viewer._controls["legs"].value = 5
+    eventually(lambda: told == ["nothing has 5 legs."])
+    assert viewer._scene.legs == 2
+
+
+def test_many_side_by_side_vary_a_parameter(viewer: LiveViewer) -> None:
+    viewer._vary.value = "height"
+    viewer._count.value = 5
+    eventually(lambda: len(viewer.runner.simulations) == 5)
+    eventually(lambda: [s.scene.height for s in viewer.runner.simulations] == [0.0, 0.5, 1.0, 1.5, 2.0])
+    viewer.runner.play()
+    eventually(lambda: viewer.runner.simulations[4].step_count > 10)
+
+
+def test_an_error_pauses_and_is_shown() -> None:
+    with LiveViewer({"hop": Hop}, Hop(fails=True), port=18080) as viewer:
+        viewer.runner.play()
+        eventually(lambda: "stopped: it broke." in viewer._status.content)
+        assert viewer._play.label == "Play"
+
+
+def test_a_target_can_be_dragged(viewer: LiveViewer) -> None:
+    handle = viewer._targets._handles[0]
+    np.testing.assert_allclose(handle.position, (1.0, 0.0, 0.0))
+    viewer._targets._dragged(viewer._scene, "goal", np.array([0.0, 2.0, 3.0]))
+    eventually(lambda: viewer.runner.simulations[0].target == (0.0, 2.0, 3.0))
+
+
+def test_a_recording_is_sought_through(tmp_path: Path) -> None:
+    simulation = Hop().build()
+    with Recorder(tmp_path / "r.h5", scene="hop") as recorder:
+        for _ in range(11):
+            recorder.write(simulation.snapshot(Look(field="height")))
+            simulation.step(100)
+    with ReplayViewer(tmp_path / "r.h5", port=18080) as viewer:
+        viewer.page.later(lambda: viewer.seek(0.55))
+        eventually(lambda: viewer._shown == 5)
+        assert viewer.page.color.options == ("none", "height")
+
+
+def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
+    Recorder(tmp_path / "r.h5").close()
+    with pytest.raises(InvalidValue, match="no frames"):
+        ReplayViewer(tmp_path / "r.h5")

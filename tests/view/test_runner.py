@@ -1,0 +1,88 @@
+"""The thread that advances simulations while others look."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from annelid.core.errors import InvalidValue
+from annelid.core.snapshot import Look
+from annelid.view.runner import Runner
+
+from .fakes import Hop
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = wall.monotonic() + seconds
+    while not condition():
+        assert wall.monotonic() < end, "waited in vain"
+        wall.sleep(0.005)
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    made = Runner([Hop().build()])
+    yield made
+    made.close()
+
+
+def test_it_begins_paused_plays_and_pauses(runner: Runner) -> None:
+    simulation = runner.simulations[0]
+    assert runner.look(Look()).result().snapshots[0].step == 0
+    runner.play()
+    eventually(lambda: simulation.step_count > 100)
+    runner.pause()
+    stopped = runner.look(Look()).result().snapshots[0].step
+    wall.sleep(0.1)
+    assert simulation.step_count == stopped
+
+
+def test_steps_are_exact(runner: Runner) -> None:
+    runner.play()
+    runner.step(0).result()
+    before = runner.simulations[0].step_count
+    runner.step(123).result()
+    assert runner.simulations[0].step_count == before + 123
+    assert not runner.playing
+
+
+def test_a_chosen_speed_is_kept(runner: Runner) -> None:
+    runner.speed = 0.5
+    runner.play()
+    begin = wall.perf_counter()
+    eventually(lambda: wall.perf_counter() - begin > 0.6)
+    elapsed, simulated = wall.perf_counter() - begin, runner.simulations[0].time
+    assert 0.0 < simulated <= 0.5 * elapsed + 0.01
+
+
+def test_nobody_who_looks_waits_for_ever(runner: Runner) -> None:
+    runner.play()
+    looks = [runner.look(Look()) for _ in range(50)]
+    assert [look.result(timeout=20).snapshots[0].step for look in looks] == sorted(
+        look.result().snapshots[0].step for look in looks
+    )
+
+
+def test_an_error_stops_it_and_is_kept() -> None:
+    runner = Runner([Hop(fails=True).build()])
+    runner.play()
+    eventually(lambda: runner.error is not None)
+    assert not runner.playing
+    assert str(runner.error) == "it broke."
+    with pytest.raises(InvalidValue, match="it broke"):
+        runner.step(100).result()
+    runner.replace([Hop().build()])
+    assert runner.error is None
+    runner.play()
+    eventually(lambda: runner.simulations[0].step_count > 100)
+    runner.close()
+
+
+def test_closing_ends_the_thread_and_refuses_more(runner: Runner) -> None:
+    runner.play()
+    runner.close()
+    assert not runner._thread.is_alive()
+    with pytest.raises(RuntimeError, match="closed"):
+        runner.look(Look()).result()
