@@ -14,8 +14,10 @@ from annelid.core.errors import AnnelidError, UnknownName
 
 COMMANDS = {
     "run": "Simulate a scene and write its results to out/NAME/",
+    "view": "Watch a scene live in the browser, or a recording",
     "picture": "Make a picture (PNG) of a scene at a moment",
     "video": "Make a video (MP4 or GIF) of a scene, or of several side by side",
+    "export": "Turn a recording into a page, a video, a table or a geometry",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }

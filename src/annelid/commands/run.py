@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
+from annelid.core.recording import Recorder
 from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Look
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class Run:
     """Simulated time [s]; each scene has its own default."""
     out: Path | None = None
     """Folder for results; out/NAME by default."""
+    record: bool = False
+    """Write a recording of the run to recording.h5 in that folder."""
+    record_every: float = 0.02
+    """Simulated time between two frames of the recording [s]."""
+    field: str | None = None
+    """Scalar to record for colours: strain, speed..."""
 
 
 def command(arguments: list[str]) -> int:
@@ -55,6 +63,7 @@ def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
     simulation = scene.build(device=chosen, threads=machine.threads)
     rows: list[dict[str, float]] = [_numbers(simulation)]
     simulation.observe(lambda s: rows.append(_numbers(s)), every=max(seconds / 200, simulation.time_step))
+    recorder = _recorder(scene, simulation, folder, options) if options.record else None
     try:
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
@@ -62,10 +71,27 @@ def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
         simulation.save(folder / "last-good.h5")
         print(f"annelid: the last good state is in {folder / 'last-good.h5'}", file=sys.stderr)
         raise
+    finally:
+        if recorder is not None:
+            recorder.close()
     wall = time.perf_counter() - begin
     report = Report(scene.name, device_title(chosen), wall, scene.measure(simulation))
     _write(folder, simulation, rows, report)
+    if hasattr(scene, "outputs"):
+        scene.outputs(simulation, folder)
     return report
+
+
+def _recorder(scene: Any, simulation: Simulation[Any], folder: Path, options: Run) -> Recorder:
+    """Record the surface, coloured by the field asked for or by the first one that there is."""
+    field = options.field or next(iter(simulation.fields), None)
+    return simulation.record(
+        folder / "recording.h5",
+        every=max(options.record_every, simulation.time_step),
+        look=Look(field=field),
+        scene=scene.name,
+        parameters=asdict(scene),
+    )
 
 
 def _numbers(simulation: Simulation[Any]) -> dict[str, float]:

@@ -14,6 +14,7 @@ def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
     """target[index] = values, on any device."""
     if len(index) == 0:
         return
+    assert target.device is not None
     if target.device.is_cpu:
         target.numpy()[index] = values
         return
@@ -24,6 +25,7 @@ def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
 
 def gather_elements(source: wp.array, index: np.ndarray) -> np.ndarray:
     """source[index] as a NumPy array, on any device."""
+    assert source.device is not None
     if source.device.is_cpu or len(index) == 0:
         return source.numpy()[index] if len(index) else source.numpy()[:0].copy()
     where = wp.array(np.asarray(index, np.int32), dtype=wp.int32, device=source.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class Handles:
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, chosen: object) -> Handles:
-        index, generation = np.atleast_1d(self.index[chosen]), np.atleast_1d(self.generation[chosen])  # type: ignore[index]
+    def __getitem__(self, chosen: Any) -> Handles:
+        index, generation = np.atleast_1d(self.index[chosen]), np.atleast_1d(self.generation[chosen])
         return Handles(self.kind, index, generation)
 
     def __add__(self, other: Handles) -> Handles:

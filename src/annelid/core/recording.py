@@ -106,6 +106,11 @@ class Recorder:
             self._append_text("events", row, json.dumps({"name": name, "text": text}))
             self._flush("events")
 
+    @property
+    def closed(self) -> bool:
+        """Whether the recording is finished."""
+        return self._closed
+
     def close(self) -> None:
         """Finish the recording; further frames are refused."""
         with self._lock:

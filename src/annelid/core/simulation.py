@@ -85,12 +85,17 @@ class Simulation(Generic[S]):
 
     Args:
         solver: The solver; its initial state is where the simulation begins.
+
+    Attributes:
+        events: What has happened in it: springs that broke...
+        attachments: Things that belong to it: optimisers, controllers; by name.
     """
 
     def __init__(self, solver: S) -> None:
         self.solver = solver
         self.state = solver.initial_state()
         self.events: list[Event] = []
+        self.attachments: dict[str, Any] = {}
         self.gate = Gate()
         self._steps = 0
         self._good = clone_state(self.state)

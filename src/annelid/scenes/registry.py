@@ -13,6 +13,7 @@ _SCENES = {
     "swarm": ("annelid.scenes.swarm", "Swarm"),
     "walker": ("annelid.scenes.walker", "Walker"),
     "worms": ("annelid.scenes.worms", "Worms"),
+    "cantilever-topology": ("annelid.scenes.cantilever_topology", "CantileverTopology"),
     "bounce": ("annelid.scenes.bounce", "Bounce"),
     "voxel-worm": ("annelid.scenes.voxel_worm", "VoxelWorm"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),

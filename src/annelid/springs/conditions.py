@@ -19,7 +19,7 @@ def higher(height: float, axis: Literal["x", "y", "z"] = "z") -> Any:
     c, limit = "xyz".index(axis), float(height)
 
     @wp.func
-    def condition(time: Any, index: int, position: Any, velocity: Any):
+    def condition(time: Any, index: int, position: Any, velocity: Any) -> Any:
         return position[wp.static(c)] > type(time)(wp.static(limit))
 
     return condition
@@ -30,7 +30,7 @@ def lower(height: float, axis: Literal["x", "y", "z"] = "z") -> Any:
     c, limit = "xyz".index(axis), float(height)
 
     @wp.func
-    def condition(time: Any, index: int, position: Any, velocity: Any):
+    def condition(time: Any, index: int, position: Any, velocity: Any) -> Any:
         return position[wp.static(c)] < type(time)(wp.static(limit))
 
     return condition
@@ -41,7 +41,7 @@ def faster(speed: float) -> Any:
     squared = float(speed) ** 2
 
     @wp.func
-    def condition(time: Any, index: int, position: Any, velocity: Any):
+    def condition(time: Any, index: int, position: Any, velocity: Any) -> Any:
         return wp.dot(velocity, velocity) > type(time)(wp.static(squared))
 
     return condition

@@ -28,7 +28,7 @@ _SPEEDS: dict[str, float | None] = {
     "0.01 ×": 0.01,
 }
 _MAX_RATE = 30.0
-_SHARE = 0.05  # of the time that looking may cost the simulation
+_SHARE = 0.06  # of the time that looking may cost the simulation
 _SAME = "(all alike)"
 
 Build = Callable[[Any], Any]
@@ -248,7 +248,7 @@ class LiveViewer:
         if not self.runner.playing and self._shown is not None and step == self._shown.snapshots[0].step:
             return 1.0 / _MAX_RATE
         self._show()
-        return max(1.0 / _MAX_RATE, min(0.5, self._cost / _SHARE))
+        return max(1.0 / _MAX_RATE, min(1.0, self._cost / _SHARE))
 
     def _show(self) -> None:
         """Show the present; both what the simulation waits for and what is computed here is cost: cores are shared."""

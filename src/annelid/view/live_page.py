@@ -143,7 +143,7 @@ class Page:
         self.surface = gui.add_checkbox("Surface", True, visible=parts)
         self.springs = gui.add_checkbox("Springs", False, visible=parts)
         self.masses = gui.add_checkbox("Masses", False, visible=parts)
-        self.follow = gui.add_checkbox("Follow", False)
+        self.follow = gui.add_checkbox("Follow", True, hint="Keep the middle of the scene in place")
 
     def look(self) -> Look:
         """What the controls ask to see."""
@@ -171,8 +171,10 @@ class Page:
     def aim(self, snapshots: Sequence[Snapshot]) -> None:
         """Point all cameras at the scene."""
         low, high = self.drawing.extent(snapshots)
-        target = 0.5 * (low + high)
-        position = target + 1.35 * max(float(np.linalg.norm(high - low)), 1e-3) * np.array([0.45, -0.78, 0.42])
+        distance = 1.35 * max(float(np.linalg.norm(high - low)), 1e-3)
+        # A little to the left of the middle, because the panel covers the right.
+        target = 0.5 * (low + high) + 0.12 * distance * np.array([0.866, 0.5, 0.0])
+        position = target + distance * np.array([0.45, -0.78, 0.42])
         camera = self.server.initial_camera
         camera.position, camera.look_at = tuple(position), tuple(target)
         for client in self.server.get_clients().values():

@@ -1,0 +1,63 @@
+"""`annelid export RECORDING FILE`: a recording as a page, a video, a table or a geometry."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from annelid.commands.options import parse
+from annelid.core.errors import AnnelidError
+from annelid.core.progress import Progress
+from annelid.view.export import ExportOptions, export
+
+
+@dataclass(frozen=True)
+class Export:
+    """Export a recording; the suffix of the file chooses: .html, .mp4, .gif, .csv, .vtu or .ply."""
+
+    frame: int | None = None
+    """Number of the frame (.vtu, .ply), negative from the end; the last one by default."""
+    at: float | None = None
+    """Time of the frame [s] instead of its number (.vtu, .ply)."""
+    field: str | None = None
+    """Scalar to colour by (.html, .mp4, .gif)."""
+    fps: float = 30.0
+    """Images a second (.mp4, .gif), or frames kept a second (.html)."""
+    speed: float = 1.0
+    """Seconds of the recording in a second of video (.mp4, .gif)."""
+    pixels: tuple[int, int] = (960, 640)
+    """Width and height of a video."""
+    follow: bool = False
+    """Move a video's camera along with the scene."""
+    device: str = "auto"
+    """Where a video is rendered: auto, cpu, cuda or cuda:N."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else."""
+
+
+def command(arguments: list[str]) -> int:
+    """Write the file."""
+    names = [a for a in arguments[:2] if not a.startswith("-")]
+    if len(names) < 2 and not {"-h", "--help"} & set(arguments):
+        raise AnnelidError("name the recording and the file to write: annelid export out/NAME/recording.h5 FILE.")
+    options: Export = parse(Export, arguments[len(names) :], "annelid export RECORDING FILE", Export.__doc__)
+    source, target = Path(names[0]), Path(names[1])
+    chosen = ExportOptions(
+        options.frame,
+        options.at,
+        options.field,
+        options.fps,
+        options.speed,
+        options.pixels,
+        options.follow,
+        options.device,
+    )
+    with Progress(f"export {target.name}", 1.0, quiet=options.json) as progress:
+
+        def told(done: float, total: float) -> None:
+            progress.update(done, 1.0 - done / max(total, 1e-12))
+
+        path = export(source, target, chosen, told=told)
+    print(json.dumps({"file": str(path)}) if options.json else path)
+    return 0

@@ -1,0 +1,64 @@
+"""`annelid view NAME` or `annelid view RECORDING`: a simulation or a recording in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annelid.commands.options import Machine, parse
+from annelid.commands.scene_options import scene_command
+from annelid.core.device import device
+from annelid.scenes.registry import scene_names, scenes
+from annelid.view.live import LiveViewer
+from annelid.view.replay import ReplayViewer
+
+
+@dataclass(frozen=True)
+class View:
+    """Where the page is served."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 lets other machines in."""
+    port: int = 8080
+    """Port to listen on; the next free one if it is taken."""
+    open: bool = True
+    """Open a browser, where there is one."""
+
+
+def command(arguments: list[str]) -> int:
+    """Serve the page until it is interrupted."""
+    given = arguments[0] if arguments else ""
+    if _is_file(given):
+        replay: View = parse(View, arguments[1:], f"annelid view {given}")
+        return _serve(ReplayViewer(given, host=replay.host, port=replay.port), replay.open)
+    parsed = scene_command(arguments, "view", View)
+    if parsed is None:
+        return 0
+    scene, options, machine = parsed
+    viewer = LiveViewer(scenes(), scene, build=_builder(machine), host=options.host, port=options.port)
+    return _serve(viewer, options.open)
+
+
+def _is_file(given: str) -> bool:
+    """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
+    return given not in scene_names() and (Path(given).suffix != "" or "/" in given)
+
+
+def _builder(machine: Machine) -> Any:
+    chosen = device(machine.device)
+    return lambda scene: scene.build(device=chosen, threads=machine.threads)
+
+
+def _serve(viewer: Any, open_browser: bool) -> int:
+    print(f"Open {viewer.url} in a browser; Ctrl+C ends it.", flush=True)
+    if open_browser:
+        webbrowser.open(viewer.url)
+    try:
+        viewer.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        viewer.close()
+    return 0

@@ -1,0 +1,37 @@
+"""The list of studies. Studies are imported only when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from annelid.core.errors import UnknownName
+from annelid.studies.study import Study
+
+_STUDIES = {
+    "beam-frequency": ("annelid.studies.beam_frequency", "BeamFrequency"),
+    "natural-frequency": ("annelid.studies.natural_frequency", "NaturalFrequency"),
+    "energy": ("annelid.studies.energy", "Energy"),
+    "cylinder": ("annelid.studies.cylinder", "Cylinder"),
+    "throughput": ("annelid.studies.throughput", "Throughput"),
+    "lattices": ("annelid.studies.lattices", "Lattices"),
+    "materials": ("annelid.studies.materials", "Materials"),
+}
+
+
+def study_names() -> list[str]:
+    """Names of all studies."""
+    return sorted(_STUDIES)
+
+
+def study_class(name: str) -> type[Study]:
+    """The class of a study by its name."""
+    if name not in _STUDIES:
+        raise UnknownName("study", name, _STUDIES)
+    module, attribute = _STUDIES[name]
+    found: type[Study] = getattr(import_module(module), attribute)
+    return found
+
+
+def studies() -> dict[str, type[Study]]:
+    """All studies by name."""
+    return {name: study_class(name) for name in study_names()}

@@ -1,0 +1,81 @@
+"""One robot moves to the bit alone, in any batch, on any number of threads, in any number of launches."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import Simulation, control, voxels
+from annelid.core.errors import FileFormatError
+from annelid.voxels import Voxel
+
+
+def crowd(count: int, seed: int = 0) -> list[voxels.Robot]:
+    """Robots of different shapes, materials, sensors and controllers."""
+    rng = np.random.default_rng(seed)
+    robots = []
+    for number in range(count):
+        material = Voxel.v1(frequency=float(rng.uniform(5.0, 20.0)))
+        body = voxels.random_body(4, 3, material, seed=number, sensors=voxels.talamini_sensors(), fill=0.7)
+        if number % 2:
+            body = body.with_controller(control.PhasedSines(rng.uniform(-3, 3, body.voxel_count)))
+        else:
+            n = body.voxel_count
+            body = body.with_controller(control.MLP(rng.uniform(-1, 1, (6 * n + 2) * n)))
+        robots.append(body)
+    return robots
+
+
+def hashes(simulation: Simulation[voxels.Solver]) -> list[str]:
+    return [simulation.solver.world_hash(simulation.state, w) for w in range(len(simulation.solver.model.worlds))]
+
+
+def test_alone_and_in_a_batch_of_a_thousand(device: str) -> None:
+    robots = crowd(1000)
+    together = voxels.simulation(robots, terrain="hilly-1-5-0", device=device)
+    together.solver.advance(together.state, 60)
+    for number in (0, 1, 499, 998):
+        alone = voxels.simulation(robots[number], terrain="hilly-1-5-0", device=device)
+        alone.solver.advance(alone.state, 60)
+        assert alone.solver.world_hash(alone.state, 0) == together.solver.world_hash(together.state, number)
+
+
+def test_one_and_two_threads() -> None:
+    results = []
+    for threads in (1, 2):
+        simulation = voxels.simulation(crowd(7), terrain="flat", device="cpu", threads=threads)
+        simulation.step(90)
+        results.append(simulation.state_hash())
+    assert results[0] == results[1]
+
+
+def test_any_division_into_launches(device: str) -> None:
+    whole, pieces = (voxels.simulation(crowd(4), terrain="flat", device=device) for _ in range(2))
+    whole.solver.advance(whole.state, 61)
+    for count in (1, 2, 3, 5, 20, 30):
+        pieces.solver.advance(pieces.state, count)
+    assert whole.state_hash() == pieces.state_hash()
+
+
+def test_save_and_load(device: str, tmp_path: Any) -> None:
+    first = voxels.simulation(crowd(3), terrain="flat", device=device)
+    first.step(33)
+    first.save(tmp_path / "state.h5")
+    first.step(40)
+    second = voxels.simulation(crowd(3), terrain="flat", device=device)
+    second.load(tmp_path / "state.h5")
+    second.step(40)
+    assert first.state_hash() == second.state_hash()
+    other = voxels.simulation(crowd(3, seed=1), terrain="flat", device=device)
+    with pytest.raises(FileFormatError):
+        other.load(tmp_path / "state.h5")
+
+
+def test_reset_and_run_again(simulate: Callable[..., Any]) -> None:
+    simulation = simulate(crowd(3), terrain="flat", gravity=9.8)
+    simulation.step(50)
+    first = hashes(simulation)
+    simulation.reset()
+    simulation.step(50)
+    assert hashes(simulation) == first
