@@ -134,3 +134,12 @@ def test_observers_and_breakpoints_agree_on_the_step(device):
     simulation.start()
     simulation.wait(60.0)
     assert seen == [10, 20, 30, 40, 50]
+
+
+def test_a_synchronous_run_stops_at_a_breakpoint_too(device):
+    simulation = small_block(device)
+    simulation.breakpoint(at=0.005)
+    event = simulation.run(0.02)
+    assert (event.kind, simulation.step_count) == ("breakpoint", 50)
+    assert simulation.run(0.001) is None
+    assert simulation.step_count == 60

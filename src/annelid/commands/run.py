@@ -14,7 +14,7 @@ from annelid.commands.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.core.files import replaced
+from annelid.core.files import replaced, require_folder
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
@@ -58,6 +58,7 @@ def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
     if not 0.0 < seconds < float("inf"):
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
     folder = options.out or Path("out") / scene.name
+    require_folder(folder)
     chosen = choose_device(machine.device)
     begin = time.perf_counter()
     simulation = scene.build(device=chosen, threads=machine.threads)

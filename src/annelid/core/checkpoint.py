@@ -12,7 +12,7 @@ import numpy as np
 
 from annelid.core.errors import FileFormatError
 from annelid.core.files import replaced
-from annelid.core.state import State, state_arrays
+from annelid.core.state import State, arrays_hash, state_arrays, state_hash
 
 FORMAT, VERSION = "annelid-checkpoint", 1
 
@@ -21,10 +21,9 @@ def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str
     """Write a state, whole or not at all."""
     with replaced(Path(path)) as temporary, h5py.File(temporary, "w") as file:
         file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, time_step=time_step, step=step)
+        file.attrs["state"] = state_hash(state)
         for name, array in state_arrays(state).items():
-            file.create_dataset(
-                f"state/{name}", data=array.numpy(), fletcher32=array.size > 0, chunks=array.size > 0 or None
-            )
+            file[f"state/{name}"] = array.numpy()
 
 
 def load_checkpoint(
@@ -37,13 +36,27 @@ def load_checkpoint(
     try:
         with h5py.File(path, "r") as file:
             step = _checked_step(path, file, fingerprint, time_step)
-            arrays = {name: np.asarray(data) for name, data in file["state"].items()}
-    except (OSError, KeyError, TypeError, ValueError) as error:
+            arrays = {name: _read(path, data) for name, data in file["state"].items()}
+            if file.attrs["state"] != arrays_hash(arrays):
+                raise FileFormatError(f"{path} is damaged: its state is not the one that was saved.")
+            if "clock" in arrays and (arrays["clock"] != step).any():
+                raise FileFormatError(f"{path} is damaged: its steps and its clock disagree.")
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         if isinstance(error, FileFormatError):
             raise
         raise FileFormatError(f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}).") from error
     fill(arrays)
     return step
+
+
+def _read(path: Path, data: h5py.Dataset) -> np.ndarray:
+    """One array, refused before it is allocated if the file cannot hold it."""
+    if data.nbytes > path.stat().st_size:
+        raise FileFormatError(f"{path} is damaged: array {data.name} is larger than the file.")
+    array = np.asarray(data)
+    if not np.isfinite(array).all():
+        raise FileFormatError(f"{path} is damaged: array {data.name} is not finite.")
+    return array
 
 
 def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: float) -> int:

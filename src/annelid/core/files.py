@@ -7,6 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from annelid.core.errors import InvalidValue
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a folder that could not be made or written, before a long run and not after it."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise InvalidValue(f"results cannot be written to {folder}: {place} is not a folder that can be written.")
+
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:

@@ -58,7 +58,8 @@ class Team:
     def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         """Launch `kernel(rank, size, counter, *arguments)` once a member and wait for all of them."""
         self._arrivals[:] = 0
-        kernel.module.load("cpu")  # once, here: members must not compile side by side
+        # Once, here: members must not compile side by side. Another block size would compile another variant.
+        kernel.module.load("cpu", block_dim=1)
         others = (
             [self._pool.submit(self._member, kernel, rank, arguments) for rank in range(1, self.size)]
             if self._pool
@@ -86,7 +87,7 @@ def split_launch(kernel: wp.Kernel, count: int, arguments: Sequence[Any], device
     if device.is_cuda or threads == 1 or count < 2 * threads:
         wp.launch(kernel, count, [0, *arguments], device=device)
         return
-    kernel.module.load(device)
+    kernel.module.load(device, block_dim=1)
     edges = np.linspace(0, count, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
         jobs = [

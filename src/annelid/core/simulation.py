@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import threading
 import time as wall
 import weakref
@@ -138,16 +139,16 @@ class Simulation(Generic[S]):
 
     # --- advancing it from here ---
 
-    def step(self, count: int = 1) -> None:
-        """Take a number of steps."""
-        if count < 0:
-            raise InvalidValue(f"the number of steps must not be negative, not {count}.")
+    def step(self, count: int = 1) -> Event | None:
+        """Take a number of steps; a breakpoint on the way ends them early and is returned as an event."""
+        if count < 0 or count != int(count):
+            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count}.")
         self._require_idle()
         with self.gate:
-            self._advance(self._steps + count, None)
+            return self._advance(self._steps + count, None)
 
-    def run(self, seconds: float, *, progress: Progress | bool | None = None) -> None:
-        """Simulate for some time, rounded to whole steps.
+    def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
+        """Simulate for some time, rounded to whole steps; a breakpoint on the way ends it early and is returned.
 
         Args:
             seconds: Simulated time to add [s].
@@ -160,9 +161,8 @@ class Simulation(Generic[S]):
         with self.gate:
             if progress is True:
                 with Progress("simulating", seconds) as display:
-                    self._advance(goal, display)
-            else:
-                self._advance(goal, progress or None)
+                    return self._advance(goal, display)
+            return self._advance(goal, progress or None)
 
     # --- advancing it in its own thread ---
 
@@ -223,7 +223,7 @@ class Simulation(Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
-        steps = round(every / self.time_step)
+        steps = round(every / self.time_step) if math.isfinite(every) else 0
         if steps < 1:
             raise InvalidValue(f"every must be at least one time step of {self.time_step:g} s, not {every}.")
         with self.gate:
@@ -307,15 +307,23 @@ class Simulation(Generic[S]):
         for watch in self._watches:
             watch.due = self._steps + watch.every
 
-    def _advance(self, goal: int, progress: Progress | None) -> None:
-        """Advance to a step, holding the gate."""
-        begin = self._steps
+    def _advance(self, goal: int, progress: Progress | None) -> Event | None:
+        """Advance to a step, or to a breakpoint before it, holding the gate."""
         while self._steps < goal:
-            self._chunk(goal)
+            reached = self._chunk(goal)
+            if reached is not None:
+                return self._reach(reached)
             if progress is not None:
                 progress.update(self.time, self.time_step * (goal - self._steps))
-        if goal > begin:
-            self._check()
+        reached = self._check()
+        return None if reached is None else self._reach(reached)
+
+    def _reach(self, point: Breakpoint) -> Event:
+        """Use a breakpoint up."""
+        self._breakpoints.remove(point)
+        if point.condition is not None:
+            self.solver.drop_condition(point.condition)  # type: ignore[attr-defined]
+        return Event("breakpoint", self.time, self._steps, point)
 
     def _chunk(self, limit: int | None) -> Breakpoint | None:
         """Advance until something is due; returns the breakpoint that was reached, if any."""
@@ -420,12 +428,7 @@ class Simulation(Generic[S]):
                 self._check()
                 return Event(self._wish, self.time, self._steps)
             reached = self._chunk(None)
-            if reached is not None:
-                self._breakpoints.remove(reached)
-                if reached.condition is not None:
-                    self.solver.drop_condition(reached.condition)  # type: ignore[attr-defined]
-                return Event("breakpoint", self.time, self._steps, reached)
-        return None
+            return None if reached is None else self._reach(reached)
 
 
 _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()

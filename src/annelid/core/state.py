@@ -23,9 +23,13 @@ def state_arrays(state: State) -> dict[str, wp.array]:
 
 def state_hash(state: State) -> str:
     """A hash of every bit of a state; equal states have equal hashes on any number of threads."""
+    return arrays_hash({name: array.numpy() for name, array in state_arrays(state).items()})
+
+
+def arrays_hash(arrays: Mapping[str, np.ndarray]) -> str:
+    """A hash of names, types, shapes and every bit of some arrays."""
     digest = hashlib.blake2b(digest_size=16)
-    for name, array in sorted(state_arrays(state).items()):
-        values = array.numpy()
+    for name, values in sorted(arrays.items()):
         digest.update(f"{name}:{values.dtype}:{values.shape}".encode())
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()

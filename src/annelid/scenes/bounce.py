@@ -39,7 +39,8 @@ class Bounce:
     def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
         """Change the ground while it falls."""
         model = simulation.solver.model
-        model.set_world(replace(model.world, obstacles=[replace(self, **{name: value}).ground()]))
+        member = "static_friction" if name == "friction" else name
+        model.set_world(replace(model.world, obstacles=[replace(model.world.obstacles[0], **{member: value})]))
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Where it is, and what is left of its energy."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from annelid import springs
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.scenes.scene import parameter
@@ -35,6 +36,8 @@ class Worm:
         if self.wave == "titan":
             return body.actuate(springs.titan_wave(self.amplitude, offset=distance))
         speed = self.wavelength * length * self.frequency
+        if not speed > 0.0:
+            raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
         return body.actuate(springs.wave(self.amplitude, self.frequency, distance / speed))
 
     def ground(self) -> springs.Plane:
@@ -50,9 +53,11 @@ class Worm:
 
     def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
         """Change friction or gravity while it crawls."""
-        changed = replace(self, **{name: value})
-        model = simulation.solver.model
-        model.set_world(replace(model.world, obstacles=[changed.ground()], gravity=(0.0, 0.0, -changed.gravity)))
+        model, changed = simulation.solver.model, replace(self, **{name: value})
+        if name == "friction":
+            model.set_world(replace(model.world, obstacles=[changed.ground()]))
+        else:
+            model.set_world(replace(model.world, gravity=(0.0, 0.0, -changed.gravity)))
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """How far it came."""

@@ -55,6 +55,8 @@ class Lattice:
     @classmethod
     def block(cls, nodes: tuple[int, int, int], pitch: float) -> Lattice:
         """A full block with that many nodes (masses) along x, y, z, one corner at the origin."""
+        if len(nodes) != 3 or any(n != int(n) for n in nodes):
+            raise InvalidValue(f"a block needs three whole numbers of masses, not {tuple(nodes)}.")
         if min(nodes) < 2:
             raise InvalidValue(f"a block needs at least 2 masses along each axis, not {tuple(nodes)}.")
         return cls(np.ones([n - 1 for n in nodes], bool), float(pitch), np.zeros(3))
@@ -67,7 +69,7 @@ class Lattice:
         if not (np.isfinite(pitch) and pitch > 0.0):
             raise InvalidValue(f"pitch must be a positive length in metres, not {pitch}.")
         counts = np.round(extent / pitch).astype(int)
-        if (counts < 1).any():
+        if (extent < pitch * (1.0 - 1e-9)).any():
             size = " x ".join(f"{e:.4g}" for e in extent)
             raise InvalidValue(
                 f"pitch {pitch:g} m is larger than the body ({size} m): use at most {extent.min():.4g} m."

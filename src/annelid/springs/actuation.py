@@ -36,6 +36,12 @@ def titan_signal(time: Any, parameters: Any) -> Any:
     return type(time)(1.0) + parameters[0] * wp.sin(parameters[1] * local)
 
 
+def require_function(function: object) -> None:
+    """Refuse what Warp cannot compile."""
+    if not isinstance(function, wp.Function):
+        raise InvalidValue(f"{function!r} is not a Warp function: decorate it with @wp.func.")
+
+
 @dataclass(frozen=True, eq=False)
 class Signal:
     """A function with its parameters.
@@ -48,12 +54,17 @@ class Signal:
     function: Any
     parameters: tuple[float | np.ndarray, ...]
 
+    def __post_init__(self) -> None:
+        require_function(self.function)
+
     def table(self, count: int) -> np.ndarray:
         """The parameters of `count` springs, shape [count, 4]."""
         if len(self.parameters) > 4:
             raise InvalidValue(f"a signal has at most 4 parameters, not {len(self.parameters)}.")
         table = np.zeros((count, 4))
         for column, values in enumerate(self.parameters):
+            if np.size(values) not in (1, count):
+                raise InvalidValue(f"a parameter of a signal has {np.size(values)} values for {count} springs.")
             table[:, column] = values
         if not np.isfinite(table).all():
             raise InvalidValue("a signal's parameters must be finite numbers.")

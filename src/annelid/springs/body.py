@@ -163,10 +163,7 @@ class Body:
 
     def rotated(self, axis: Sequence[float], angle: float, *, about: Sequence[float] | None = None) -> Body:
         """A copy turned around an axis by an angle [rad], about a point (the centre of mass by default)."""
-        unit = np.asarray(axis, float)
-        if not np.linalg.norm(unit) > 0.0:
-            raise InvalidValue(f"the axis of a rotation must not be {tuple(axis)}.")
-        turn = Rotation.from_rotvec(angle * unit / np.linalg.norm(unit))
+        turn = Rotation.from_rotvec(angle * _unit("the axis of a rotation", axis))
         center = self.center_of_mass if about is None else np.asarray(about, float)
         twin = self.copy()
         twin.positions = turn.apply(self.positions - center) + center
@@ -255,8 +252,7 @@ class Body:
             if where not in self.groups:
                 raise UnknownName("group", where, self.groups)
             return self.groups[where]
-        chosen = np.asarray(where(self.positions) if callable(where) else where)
-        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        return _chosen("mass", where(self.positions) if callable(where) else where, self.mass_count)
 
     def springs_of(self, where: Where) -> np.ndarray:
         """Indices of the springs both of whose masses are meant, shape [k]."""
@@ -278,12 +274,9 @@ class Body:
         """Let masses move only along a line (direction `axis`) or in a plane (normal `axis`) through where they are."""
         if kind not in ("line", "plane"):
             raise InvalidValue(f"a guide is a 'line' or a 'plane', not {kind!r}.")
-        unit = np.asarray(axis, float)
-        if not np.linalg.norm(unit) > 0.0:
-            raise InvalidValue(f"the axis of a guide must not be {tuple(axis)}.")
-        chosen = self.indices(where)
+        unit, chosen = _unit("the axis of a guide", axis), self.indices(where)
         self.guides[chosen] = ON_LINE if kind == "line" else ON_PLANE
-        self.guide_axes[chosen] = unit / np.linalg.norm(unit)
+        self.guide_axes[chosen] = unit
         return self
 
     def push(self, where: Where, force: Sequence[float]) -> Body:
@@ -291,6 +284,8 @@ class Body:
         chosen = self.indices(where)
         if len(chosen) == 0:
             raise InvalidValue("no mass is where the force should act.")
+        if np.shape(force) != (3,):
+            raise InvalidValue(f"a force must be three numbers [N], not {force}.")
         self.forces[chosen] += np.asarray(force, float) / len(chosen)
         return self
 
@@ -302,8 +297,8 @@ class Body:
         return self
 
     def actuate(self, signal: Signal, springs: np.ndarray | None = None) -> Body:
-        """Let a signal set the rest length of springs (all by default, or those given by index)."""
-        chosen = np.arange(self.spring_count) if springs is None else np.asarray(springs)
+        """Let a signal set the rest length of springs (all by default, or those given by a mask or by index)."""
+        chosen = np.arange(self.spring_count) if springs is None else _chosen("spring", springs, self.spring_count)
         if signal.function not in self.signal_functions:
             self.signal_functions = (*self.signal_functions, signal.function)
         self.signal_kinds[chosen] = 1 + self.signal_functions.index(signal.function)
@@ -312,8 +307,7 @@ class Body:
 
     def distance_along(self, axis: Sequence[float]) -> np.ndarray:
         """For each spring, the distance [m] of its nearer mass from the body's end, along an axis (Titan, eq. 5)."""
-        unit = np.asarray(axis, float) / np.linalg.norm(axis)
-        along = self.positions @ unit
+        along = self.positions @ _unit("the axis of a distance", axis)
         return along[self.springs].min(axis=1) - along.min()
 
 
@@ -341,6 +335,30 @@ def join(bodies: Iterable[Body]) -> Body:
 _ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions"}
 
 
+def _unit(what: str, axis: Sequence[float]) -> np.ndarray:
+    """The direction of a vector, which must have one."""
+    vector = np.asarray(axis, float)
+    length = np.linalg.norm(vector)
+    if vector.shape != (3,) or not (np.isfinite(length) and length > 0.0):
+        raise InvalidValue(f"{what} must be three finite numbers, not all zero, not {tuple(axis)}.")
+    return vector / length
+
+
+def _chosen(what: str, where: object, count: int) -> np.ndarray:
+    """Indices from a mask or from indices, checked."""
+    values = np.asarray(where)
+    if values.dtype == bool:
+        if values.shape != (count,):
+            raise InvalidValue(f"a mask must have one value a {what}, shape [{count}], not {list(values.shape)}.")
+        return np.flatnonzero(values)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise InvalidValue(f"choose by a mask or by whole numbers, not by {values.dtype}{list(values.shape)}.")
+    outside = (values < -count) | (values >= count)
+    if outside.any():
+        raise InvalidValue(f"there is no {what} {values[outside][0]}: there are {count}.")
+    return values.astype(np.int64)
+
+
 def _renumbered(old: Sequence[object], new: Sequence[object]) -> np.ndarray:
     return np.array([new.index(item) for item in old], np.int16)
 
@@ -351,7 +369,12 @@ def _array(values: object, kind: type, width: int) -> np.ndarray:
         return np.zeros((0, width), kind)
     if array.ndim != 2 or array.shape[1] != width:
         raise InvalidValue(f"expected an array of shape [n, {width}], not {list(array.shape)}.")
-    return array.astype(kind)
+    with np.errstate(invalid="ignore"):
+        converted = array.astype(kind)
+    if kind is np.int32 and not np.array_equal(converted, array):  # fractions, and indices that do not fit
+        bad = int(np.flatnonzero((converted != array).any(axis=1))[0])
+        raise InvalidValue(f"ends of spring {bad} are {array[bad].tolist()}: they must be indices of masses.")
+    return converted
 
 
 def _filled(name: str, values: object, shape: tuple[int, ...], kind: type) -> np.ndarray:

@@ -144,11 +144,13 @@ def truss(
     if not (math.isfinite(diameter) and diameter > 0.0):
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
     points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), _material(material)
-    if bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InvalidValue(f"points must have shape [n, 3], not {list(points.shape)}.")
+    if bars.ndim != 2 or bars.shape[1] != 2 or bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):
         raise InvalidValue(f"bars must join two of the {len(points)} points.")
     lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
     if not (lengths > 0.0).all():
-        raise InvalidValue(f"bar {int(np.flatnonzero(lengths <= 0.0)[0])} has no length: its two joints must differ.")
+        raise InvalidValue(f"bar {int(np.flatnonzero(~(lengths > 0.0))[0])} has no length: its two joints must differ.")
     area = round_area(diameter)
     half = matter.density * area * lengths / 2
     return Body(

@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.elements import grown, scatter
 from annelid.core.errors import InvalidValue
+from annelid.springs.actuation import require_function
 from annelid.springs.body import FREE, Body
 from annelid.springs.kernels.dynamics import Plugins
 from annelid.springs.kernels.gather import WIDTH
@@ -64,8 +65,13 @@ class World:
         for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value}.")
-        if len(self.gravity) != 3 or not np.isfinite(self.gravity).all():
+        if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
             raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
+        for name in ("obstacles", "forces", "constraints"):
+            if not isinstance(getattr(self, name), Sequence):
+                raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")
+        for function in (*self.forces, *self.constraints):
+            require_function(function)
 
 
 class Model:
@@ -146,6 +152,8 @@ class Model:
         squared, decay = float(stiff[free].max()), float(dash[free].max())
         if squared == 0.0:
             return 2.0 / decay if decay > 0.0 else float("inf")
+        if self.world.integrator == "euler":  # |1 + λ dt|² = 1 - decay dt + (ω dt)²: no step is stable without damping
+            return decay / squared
         limit = 8.0 if self.world.integrator == "rk4" else 4.0  # (ω dt)² at the edge of stability
         return (-decay + np.sqrt(decay**2 + limit * squared)) / squared
 
@@ -211,8 +219,14 @@ class Model:
 
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
-        if _features(self.body, world) != self.features or len(world.obstacles) != len(self.world.obstacles):
-            raise InvalidValue("integrator, precision and number of obstacles cannot change while a simulation runs.")
+        if (
+            _features(self.body, world) != self.features
+            or len(world.obstacles) != len(self.world.obstacles)
+            or world.dt != self.world.dt
+        ):
+            raise InvalidValue(
+                "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
+            )
         self.world = world
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
@@ -239,23 +253,26 @@ class Model:
         )
 
     def _row_eigenvalues(self, spring_values: np.ndarray) -> np.ndarray:
-        """Largest eigenvalue of Σ value n⊗n over the springs of each row, taken at the row's example, shape [r]."""
+        """Largest eigenvalue of Σ value n⊗n over the springs of each row, at up to 64 of its masses, shape [r]."""
         rows = self.rows
-        which = np.repeat(np.arange(len(rows.examples)), rows.extents[:, 1])
-        within = np.arange(len(which)) - np.repeat(
-            np.cumsum(rows.extents[:, 1]) - rows.extents[:, 1], rows.extents[:, 1]
-        )
-        entry = rows.extents[which, 0] + within * rows.stride
-        mass = rows.examples[which]
+        samples = _samples(rows.row_of, 64)
+        of = rows.row_of[samples]
+        counts = rows.extents[of, 1]
+        which = np.repeat(np.arange(len(samples)), counts)
+        within = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        entry = rows.extents[of[which], 0] + within * rows.stride
+        mass = samples[which]
         direction = self.body.positions[mass + rows.offsets[entry]] - self.body.positions[mass]
         direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-300)
         weight = spring_values[rows.springs[entry]]
-        sums = np.zeros((len(rows.examples), 3, 3))
+        sums = np.zeros((len(samples), 3, 3))
         for i in range(3):
             for j in range(3):
                 products = weight * direction[:, i] * direction[:, j]
                 sums[:, i, j] = np.bincount(which, products, minlength=len(sums))
-        return np.linalg.eigvalsh(sums)[:, -1]
+        largest = np.zeros(len(rows.examples))
+        np.maximum.at(largest, of, np.linalg.eigvalsh(sums)[:, -1])
+        return largest
 
     def _upload(self, signal_kinds: np.ndarray, signal_parameters: np.ndarray) -> Any:
         body, types, network = self.body, self.types, self.network
@@ -385,6 +402,17 @@ def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     signal_of[active], distinct = 1 + inverse, table[first]
     kinds = np.concatenate([[0], distinct[:, 0]]).astype(np.int32)
     return signal_of, kinds, np.concatenate([np.zeros((1, 4)), distinct[:, 1:]])
+
+
+def _samples(row_of: np.ndarray, most: int) -> np.ndarray:
+    """Up to `most` masses of each row: rows tell springs apart, not the directions in which they lie."""
+    order = np.argsort(row_of, kind="stable")
+    counts = np.bincount(row_of)
+    first = np.cumsum(counts) - counts
+    picks = np.minimum(counts, most)
+    which = np.repeat(np.arange(len(counts)), picks)
+    within = np.arange(len(which)) - np.repeat(np.cumsum(picks) - picks, picks)
+    return order[first[which] + within * counts[which] // picks[which]]
 
 
 def _lanes(mass_count: int) -> int:

@@ -69,6 +69,8 @@ class Plane(Contact):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _require_vector("the point of a plane", self.point)
+        _require_vector("the normal of a plane", self.normal)
         if not math.hypot(*self.normal) > 0.0:
             raise InvalidValue(f"the normal of a plane must not be {self.normal}.")
 
@@ -93,6 +95,7 @@ class Ball(Contact):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _require_vector("the center of a ball", self.center)
         if not (math.isfinite(self.radius) and self.radius > 0.0):
             raise InvalidValue(f"the radius of a ball must be positive, not {self.radius}.")
 
@@ -107,6 +110,11 @@ class Surface(Contact):
     """
 
     function: Any
+
+
+def _require_vector(what: str, value: tuple[float, float, float]) -> None:
+    if len(value) != 3 or not all(map(math.isfinite, value)):
+        raise InvalidValue(f"{what} must be three finite numbers, not {value}.")
 
 
 _DEADEST = 5.0  # damping ratio where the search ends: a bounce keeps one per cent of its speed

@@ -118,7 +118,9 @@ class Solver:
 
     def complaint(self, state: State) -> str:
         """The fastest mass and the longest stable step, in words."""
-        speeds = np.linalg.norm(state.velocities.numpy().astype(float), axis=1)
+        velocities = state.velocities.numpy().astype(float)
+        largest = max(float(np.abs(velocities).max(initial=0.0)), 1e-300)
+        speeds = np.linalg.norm(velocities / largest, axis=1) * largest  # squares of what is about to diverge overflow
         fastest = int(np.nanargmax(speeds))
         stable = self.model.stable_step()
         return (

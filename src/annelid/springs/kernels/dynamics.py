@@ -31,7 +31,8 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
-    stop a mass exactly, rather than overshoot.
+    stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
+    `v_from`, which is another velocity in the Verlet integrator.
     """
     real, vec3, Arrays, Parameters = types.real, types.vec3, types.Arrays, types.Parameters
     touch = _touch(types)
@@ -47,6 +48,7 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
         parameters: Parameters,
         x: vec3,
         v: vec3,
+        v_from: vec3,
         inverse_mass: real,
         spring_force: vec3,
     ) -> vec3:
@@ -67,9 +69,9 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
                     normal = away / wp.max(distance, real(1.0e-12))
                     gap = distance - obstacle.size
                 if gap < real(0.0):
-                    a = touch(obstacle, normal, gap, v, inverse_mass, horizon, a)
+                    a = touch(obstacle, normal, gap, v, v_from, inverse_mass, horizon, a)
         if wp.static(len(plugins.surfaces) > 0):
-            a = touch_surfaces(parameters.obstacle_count, model, time, x, v, inverse_mass, horizon, a)
+            a = touch_surfaces(parameters.obstacle_count, model, time, x, v, v_from, inverse_mass, horizon, a)
         if wp.static(guided):
             axis = model.guide_axes[i]
             if model.guides[i] == 1:
@@ -77,7 +79,7 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
             if model.guides[i] == 2:
                 a = a - axis * wp.dot(axis, a)
         if wp.static(len(plugins.constraints) > 0):
-            a = (user_constraint(time, i, x, v + a * horizon) - v) / horizon
+            a = (user_constraint(time, i, x, v_from + a * horizon) - v_from) / horizon
         if inverse_mass == real(0.0):
             a = vec3()
         return a
@@ -91,14 +93,23 @@ def _touch(types: Layout) -> wp.Function:
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
 
     @wp.func
-    def touch(surface: Obstacle, normal: vec3, gap: real, v: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
+    def touch(
+        surface: Obstacle,
+        normal: vec3,
+        gap: real,
+        v: vec3,
+        v_from: vec3,
+        inverse_mass: real,
+        horizon: real,
+        a: vec3,
+    ) -> vec3:
         frequency = wp.sqrt(surface.stiffness * inverse_mass)
         push = -gap * surface.stiffness * inverse_mass - real(2.0) * surface.damping_ratio * frequency * wp.dot(
             normal, v
         )
         push = wp.max(push, real(0.0))
         a = a + normal * push
-        next_v = v + a * horizon
+        next_v = v_from + a * horizon
         slide = next_v - normal * wp.dot(normal, next_v)
         speed = wp.length(slide)
         hold = push * horizon
@@ -153,14 +164,14 @@ def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
 
     @wp.func
     def contact(
-        k: int, model: Arrays, time: real, x: vec3, v: vec3, inverse_mass: real, horizon: real, a: vec3
+        k: int, model: Arrays, time: real, x: vec3, v: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3
     ) -> vec3:
         surface = first(time, x)
         if surface[3] < real(0.0):
             normal = vec3(surface[0], surface[1], surface[2])
-            a = touch(model.obstacles[k], normal, surface[3], v, inverse_mass, horizon, a)
+            a = touch(model.obstacles[k], normal, surface[3], v, v_from, inverse_mass, horizon, a)
         if wp.static(more):
-            a = rest(k + 1, model, time, x, v, inverse_mass, horizon, a)
+            a = rest(k + 1, model, time, x, v, v_from, inverse_mass, horizon, a)
         return a
 
     return contact

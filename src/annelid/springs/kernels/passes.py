@@ -95,11 +95,11 @@ def mass_update(
         else:
             time = real((wp.float64(step) + wp.float64(wp.static(shift))) * step_time)
             horizon = dt
-            v_eval = v
+            v_from = v  # what the acceleration is added to; forces depend on v itself
             if wp.static(kick):
                 horizon = dt * real(0.5)
-                v_eval = speed + work.sum_v[i] * horizon
-            a = acceleration(i, time, horizon, model, parameters, x, v_eval, here[3], spring_force)
+                v_from = speed + work.sum_v[i] * horizon
+            a = acceleration(i, time, horizon, model, parameters, x, v, v_from, here[3], spring_force)
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt
@@ -111,7 +111,7 @@ def mass_update(
                 else:
                     x = x + v_new * dt
             if wp.static(kick):
-                v_new = v_eval + a * horizon
+                v_new = v_from + a * horizon
                 work.sum_v[i] = a
             if wp.static(stage > 0):
                 origin = vec3(base[0], base[1], base[2])

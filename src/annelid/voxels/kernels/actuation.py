@@ -70,7 +70,8 @@ def stored_energy(types: Layout) -> wp.Function:
         for side in range(4):
             s = 4 * (world.shape_voxel + voxel) + side
             pair = tables.side_bodies[s]
-            pa, pb = read(positions, pair[0]), read(positions, pair[1])
+            pa = read(positions, pair[0])
+            pb = read(positions, pair[1])
             for lane in range(4):
                 a = rotated(pa, tables.side_arms[16 * s + lane], tables.side_arms[16 * s + 4 + lane])
                 b = rotated(pb, tables.side_arms[16 * s + 8 + lane], tables.side_arms[16 * s + 12 + lane])
@@ -88,8 +89,10 @@ def stored_energy(types: Layout) -> wp.Function:
                 total += real(0.5) * k * stretch * stretch
         for i in range(2):
             mass = 4 * (world.shape_voxel + voxel) + i
-            pa, pb = read(positions, tables.mass_body[mass]), read(positions, tables.mass_body[mass + 2])
-            ga, gb = tables.mass_arm[mass], tables.mass_arm[mass + 2]
+            pa = read(positions, tables.mass_body[mass])
+            pb = read(positions, tables.mass_body[mass + 2])
+            ga = tables.mass_arm[mass]
+            gb = tables.mass_arm[mass + 2]
             d = vec2(pb[0] - pa[0], pb[1] - pa[1]) + rotated(pb, gb[0], gb[1]) - rotated(pa, ga[0], ga[1])
             stretch = wp.length(d) - rest[2]
             total += real(0.5) * tables.materials[m + M_CENTRAL] * stretch * stretch

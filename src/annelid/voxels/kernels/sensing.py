@@ -178,7 +178,7 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
         if kind == Y_SPEED:
             return velocity[1]
         if kind == CRUMPLING:
-            near = _CRUMPLED * side
+            near = real(_CRUMPLED) * side
             count = real(0.0)
             if wp.length(north_west - north_east) < near:
                 count += real(1.0)
