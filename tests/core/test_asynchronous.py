@@ -119,11 +119,7 @@ def test_wait_times_out(device):
 
 
 def test_leaving_the_program_does_not_hang():
-    code = (
-        "from annelid import springs\n"
-        "s = springs.simulation(springs.block((5, 5, 5)), device='cpu')\n"
-        "s.start()\n"
-    )
+    code = "from annelid import springs\ns = springs.simulation(springs.block((5, 5, 5)), device='cpu')\ns.start()\n"
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 

@@ -29,6 +29,19 @@ def without(body, removed):
     return dataclasses.replace(body.copy(), **{name: getattr(body, name)[keep] for name in SPRING_ARRAYS})
 
 
+def remove_a_held_mass(simulation):
+    with simulation.edit() as edit:
+        edit.remove_springs(np.array([0, 1]))
+        edit.add_masses([[1, 1, 1]], 1.0)
+        edit.remove_masses(np.array([4]))
+
+
+def stumble(simulation):
+    with simulation.edit() as edit:
+        edit.add_springs(np.array([0]), np.array([26]), stiffness=1.0)
+        _ = 1 / 0
+
+
 def test_removed_springs_act_as_if_they_had_never_been(device):
     body, removed = shaken_block(), np.arange(0, 1000, 7)
     edited = springs.simulation(body, device=device)
@@ -127,13 +140,10 @@ def test_an_edit_that_fails_changes_nothing(device):
     simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
     network, before = simulation.solver.model.network, simulation.state_hash()
     count = network.springs.live_count
-    with pytest.raises(InvalidValue, match="without an end"), simulation.edit() as edit:
-        edit.remove_springs(np.array([0, 1]))
-        edit.add_masses([[1, 1, 1]], 1.0)
-        edit.remove_masses(np.array([4]))
-    with pytest.raises(ZeroDivisionError), simulation.edit() as edit:
-        edit.add_springs(np.array([0]), np.array([26]), stiffness=1.0)
-        _ = 1 / 0
+    with pytest.raises(InvalidValue, match="without an end"):
+        remove_a_held_mass(simulation)
+    with pytest.raises(ZeroDivisionError):
+        stumble(simulation)
     assert (network.springs.live_count, simulation.state_hash()) == (count, before)
     network.verify()
 

@@ -127,7 +127,9 @@ def stress(device: wp.Device | str, editors: int, seconds: float) -> tuple[int, 
     return sum(tallies), sum(tallies) / seconds
 
 
-def _one_edit(simulation: Simulation[springs.Solver], random: np.random.Generator, own: springs.Handles) -> tuple[springs.Handles, int]:
+def _one_edit(
+    simulation: Simulation[springs.Solver], random: np.random.Generator, own: springs.Handles
+) -> tuple[springs.Handles, int]:
     """Add a few springs between random masses, or remove some of those that this thread has added."""
     if len(own) > 200 or (len(own) and random.random() < 0.4):
         count = int(random.integers(1, min(len(own), 20) + 1))

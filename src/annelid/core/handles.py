@@ -1,4 +1,4 @@
-"""Handles to things that come and go: an index and the generation of its slot, so that a stale one is always recognised."""
+"""Handles to things that come and go: an index and the generation of its slot, which tells a stale one."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ class Simulation(Generic[S]):
                 self.solver.drop_condition(point.condition)  # type: ignore[attr-defined]
 
     def wait(self, timeout: float | None = None) -> Event:
-        """Wait until the run stops and return why; if it has stopped already, return that. Its errors are raised here."""
+        """Wait until the run stops and return why, at once if it has stopped already; its errors are raised here."""
         return self._log.wait(timeout)
 
     # --- looking and touching ---
@@ -230,7 +230,7 @@ class Simulation(Generic[S]):
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
     def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
-        """Write a snapshot to a recording now and each `every` seconds [s] of simulated time; close the result to end it."""
+        """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it."""
         recorder = Recorder(path, **header)
         chosen = look or Look()
 
@@ -298,7 +298,9 @@ class Simulation(Generic[S]):
     def _future_step(self, at: float) -> int:
         step = round(at / self.time_step) if 0.0 <= at < float("inf") else -1
         if step <= self._steps:
-            raise InvalidValue(f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s.")
+            raise InvalidValue(
+                f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."
+            )
         return step
 
     def _after_jump(self) -> None:
@@ -352,7 +354,7 @@ class Simulation(Generic[S]):
             watch.callback(self)
 
     def _check(self) -> Breakpoint | None:
-        """Look for divergence and conditions, at intervals that cost little, and remember the state while it is good."""
+        """Look for divergence and conditions, at intervals that cost little, and remember the state if it is good."""
         if self._unchecked == 0:
             return None
         step = self.solver.trouble()

@@ -189,9 +189,7 @@ class Body:
     def __add__(self, other: Body) -> Body:
         return join([self, other])
 
-    def linked(
-        self, pairs: np.ndarray, *, stiffness: float | np.ndarray, diameters: float | np.ndarray = 0.0
-    ) -> Body:
+    def linked(self, pairs: np.ndarray, *, stiffness: float | np.ndarray, diameters: float | np.ndarray = 0.0) -> Body:
         """A copy with more springs, at rest as they are, between pairs of masses, shape [k, 2].
 
         Args:

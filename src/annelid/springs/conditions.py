@@ -1,7 +1,7 @@
 """Conditions that a breakpoint can wait for: of any mass, checked on the device after every step, or of an energy.
 
-A condition of your own is a Warp function `(time, index, position, velocity) -> bool`; it holds as soon as it is true for
-some mass that is free to move.
+A condition of your own is a Warp function `(time, index, position, velocity) -> bool`; it holds as soon as it is true
+for some mass that is free to move.
 """
 
 from dataclasses import dataclass

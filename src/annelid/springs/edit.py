@@ -1,7 +1,7 @@
 """Edits of a running network: masses and springs that are added, removed and changed between two steps.
 
-An edit collects wishes, checks them all, and is applied whole or not at all. Its cost depends on what it changes, not on the
-size of the body.
+An edit collects wishes, checks them all, and is applied whole or not at all. Its cost depends on what it changes, not
+on the size of the body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Static equilibrium of a body under its forces and gravity, by Newton's method on the energy.
 
-A few dozen sparse solves replace the minutes of ringing that a simulation needs to come to rest. Obstacles, actuation and
-the user's forces are not seen here; a body that touches something must be simulated.
+A few dozen sparse solves replace the minutes of ringing that a simulation needs to come to rest. Obstacles, actuation
+and the user's forces are not seen here; a body that touches something must be simulated.
 """
 
 from __future__ import annotations

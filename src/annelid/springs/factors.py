@@ -1,7 +1,7 @@
 """Direct solution of the symmetric, positive definite systems of spring networks: a banded Cholesky factorisation.
 
-Most bodies are longer than they are thick, and a good order of the unknowns leaves a narrow band around the diagonal, which
-LAPACK factorises several times faster than a general sparse solver does.
+Most bodies are longer than they are thick, and a good order of the unknowns leaves a narrow band around the diagonal,
+which LAPACK factorises several times faster than a general sparse solver does.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import BALL, PLANE, Layout, layout
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
-from annelid.springs.obstacles import Ball, Contact, Plane, Surface
 from annelid.springs.network import Network, Patch
+from annelid.springs.obstacles import Ball, Contact, Plane, Surface
 from annelid.springs.rows import Rows, compile_rows, entry_keys
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
@@ -235,7 +235,10 @@ class Model:
     def _constants(self) -> dict[str, np.ndarray]:
         """The constants of each spring that the kernels need, in their precision."""
         body, real, features = self.body, self.numpy_real, self.features
-        constants = {"stiffness": body.stiffness.astype(real), "pull": (body.stiffness * body.rest_lengths).astype(real)}
+        constants = {
+            "stiffness": body.stiffness.astype(real),
+            "pull": (body.stiffness * body.rest_lengths).astype(real),
+        }
         if features.damped:
             constants["damping"] = body.damping.astype(real)
         if features.actuated:
@@ -274,6 +277,13 @@ class Model:
         np.maximum.at(largest, of, np.linalg.eigvalsh(sums)[:, -1])
         return largest
 
+    def _all_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The row and the place of every entry, row after row."""
+        starts, counts = self.rows.extents.T
+        row = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return row, starts[row] + within * self.rows.stride
+
     def _upload(self, signal_kinds: np.ndarray, signal_parameters: np.ndarray) -> Any:
         body, types, network = self.body, self.types, self.network
         arrays = types.Arrays()
@@ -309,9 +319,7 @@ class Model:
             for name in ("fast_counts", "fast_groups", "fast_masses"):
                 setattr(arrays, name, self._array([], wp.int32))
             return
-        first = np.repeat(np.arange(len(self.rows.examples)), self.rows.extents[:, 1])
-        within = np.arange(len(first)) - np.repeat(np.cumsum(self.rows.extents[:, 1]) - self.rows.extents[:, 1], self.rows.extents[:, 1])
-        entry = self.rows.extents[first, 0] + within * self.rows.stride
+        first, entry = self._all_entries()
         counts = np.bincount(first, fast[self.rows.springs[entry]], minlength=len(self.rows.examples)).astype(np.int32)
         masses = np.flatnonzero(counts[self.rows.row_of])
         arrays.fast_counts = self._array(np.append(counts, np.zeros(len(self.network.starts) - len(counts))), wp.int32)

@@ -209,7 +209,7 @@ class Network:
         return Patch(touched, rows.astype(np.int32), rows, extents, entries, table["offset"], constants, replaced)
 
     def verify(self) -> None:
-        """Check that each live spring stands in exactly its two masses' rows, once, and that nothing else stands there."""
+        """Check that each live spring stands once in the rows of its two masses, and nothing else stands there."""
         live = self.live_springs()
         wanted = self.halves(live)
         masses = np.flatnonzero(self.masses.alive[: self.masses.used])

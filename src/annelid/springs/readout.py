@@ -98,7 +98,8 @@ class Readout:
     def mass_field(self, state: Any, name: str) -> wp.array:
         """A scalar per mass: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
         if name == "material":
-            return self._cached("material", lambda: self.device_array(self.padded(self._material_of_masses()), wp.float32))
+            materials = self._material_of_masses
+            return self._cached("material", lambda: self.device_array(self.padded(materials()), wp.float32))
         out = {key: self._scalar(key) for key in ("strain", "stress", "actuation", "speed")}
         if name == "speed":
             kernel = speed_kernel(self.model.types.vec3)

@@ -1,7 +1,7 @@
 """A surface that follows the masses of a body without being made of them.
 
-A lattice only touches the shape that it fills: the skin is the shape's own surface, each point of which moves with the affine
-motion of the masses around it. It serves comparison with measured surfaces, and pictures.
+A lattice only touches the shape that it fills: the skin is the shape's own surface, each point of which moves with
+the affine motion of the masses around it. It serves comparison with measured surfaces, and pictures.
 """
 
 from __future__ import annotations

@@ -82,11 +82,12 @@ class Solver:
         inverse = np.where(body.fixed, 0.0, 1.0 / body.masses)
         positions = np.column_stack([body.positions, inverse]).astype(self.model.numpy_real)
         verlet = self.model.world.integrator == "verlet"
+        breakable = self.model.mass_count if self.model.features.breaking else 0
         state = State(
             positions=wp.array(positions, dtype=types.vec4, device=self.device),
             velocities=wp.array(_guided(body), dtype=types.vec3, device=self.device),
             accelerations=wp.zeros(self.model.mass_count if verlet else 0, dtype=types.vec3, device=self.device),
-            broken=wp.zeros(self.model.mass_count if self.model.features.breaking else 0, dtype=wp.uint64, device=self.device),
+            broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:

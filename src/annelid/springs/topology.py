@@ -1,8 +1,9 @@
 """Topology optimisation: a structure under load loses the bars that carry least and regains those that it misses.
 
 The structure changes while it is simulated. Round after round it settles under its load; then the bars with the least
-elastic energy per mass go, and bars that were removed come back where they would now carry more than those (evolutionary
-structural optimisation in both directions). Masses that nothing holds any more are removed with their last bar.
+elastic energy per mass go, and bars that were removed come back where they would now carry more than those
+(evolutionary structural optimisation in both directions). Masses that nothing holds any more are removed with their
+last bar.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class BeamFrequency:
                 frequencies = zero_crossing_frequency(motion.times, tip), peak_frequency(motion.times, tip)
                 readings[beam] = Reading(beam, *frequencies)
             labels = ", ".join(beam.label for beam in together)
-            progress.say(f"{integrator}, dt = {motion.dt:.3g} s: beams of {labels} cells")
+            progress.say(f"{integrator}, dt = {motion.dt:.3g} s: beams of {labels} mm")
         return readings
 
     def _absolute(self, found: Found) -> list[Measurement]:

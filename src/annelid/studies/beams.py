@@ -63,8 +63,8 @@ class Cantilever:
 
     @property
     def label(self) -> str:
-        """Cells along length, width and height."""
-        return f"{round(self.length / self.pitch)}x{self.width_cells}x{self.cells}"
+        """Length, width and height [mm]."""
+        return "x".join(f"{1e3 * size:.4g}" for size in (self.length, self.width, self.height))
 
     @property
     def bending_stiffness(self) -> float:
@@ -122,7 +122,9 @@ class Vibration:
     dt: float
 
 
-def whole_steps(body: springs.Body, device: wp.Device, *, safety: float = 0.9, every: float = SAMPLE, **world: Any) -> float:
+def whole_steps(
+    body: springs.Body, device: wp.Device, *, safety: float = 0.9, every: float = SAMPLE, **world: Any
+) -> float:
     """A stable time step [s] of which a whole number fits between two records."""
     stable = springs.Model(body, springs.World(**world), device).stable_step()
     return every / math.ceil(every / (safety * stable))

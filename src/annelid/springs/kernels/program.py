@@ -241,9 +241,9 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                 group = model.fast_groups[number]
             if wp.static(needs_forces):
                 gather(
-                    group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets, model.elastic,
-                    model.damping, model.signals, model.limits, work.factors, factor_base, x_at, v_at, work.broken, work.breaks,
-                    work.forces,
+                    group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets,
+                    model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base, x_at, v_at,
+                    work.broken, work.breaks, work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
@@ -266,8 +266,8 @@ def _one_pass(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
-        model: Arrays, work: Work,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
         only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
@@ -284,8 +284,8 @@ def _two_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
-        model: Arrays, work: Work,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
         drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
@@ -304,8 +304,8 @@ def _four_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
-        model: Arrays, work: Work,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
         first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
@@ -329,8 +329,8 @@ def _substepped(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i, begin: wp.int64, step: int,
-        model: Arrays, work: Work,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
         outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
