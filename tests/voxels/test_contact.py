@@ -44,7 +44,7 @@ def test_restitution(simulate: Callable[..., Any], level: Terrain) -> None:
         voxels.box(1, 1), terrain=level, gravity=9.8, objects=(box,), positions=[[100.0, 0.0]], substeps=16
     )
     heights = []
-    for _ in range(160):
+    for _ in range(110):
         simulation.step()
         heights.append(simulation.solver.readout.object_positions(simulation.state)[0, 0, 1] - 0.5)
     landed = int(np.argmin(heights))

@@ -12,7 +12,12 @@ def test_paper_has_the_defaults_of_table_1() -> None:
     voxel = Voxel.paper()
     assert (voxel.side_length, voxel.mass_ratio, voxel.mass, voxel.friction) == (3.0, 0.3, 1.0, 100.0)
     assert (voxel.restitution, voxel.frequency, voxel.damping_ratio) == (0.1, 8.0, 0.3)
-    assert (voxel.max_force, voxel.max_area_change, voxel.linear_damping, voxel.angular_damping) == (1000.0, 0.2, 1.0, 1.0)
+    assert (voxel.max_force, voxel.max_area_change, voxel.linear_damping, voxel.angular_damping) == (
+        1000.0,
+        0.2,
+        1.0,
+        1.0,
+    )
     assert voxel.ropes == "upper"
     assert voxel.lengths == "area"
 

@@ -101,15 +101,15 @@ def test_free_fall(simulate: Callable[..., Any], calm: Callable[..., Voxel]) -> 
 def test_lower_ropes_keep_masses_apart(simulate: Callable[..., Any]) -> None:
     """Soft voxels that are crushed: the centres of two masses of a side come no closer than a mass."""
     push = np.zeros((1, 1, 4, 2))
-    push[0, 0, :, 0] = [14.0, -14.0, -14.0, 14.0]
+    push[0, 0, :, 0] = [2.0, -2.0, -2.0, 2.0]
     gaps = []
     for ropes in ("lower", None):
-        simulation = simulate(voxels.box(1, 1, Voxel.v1(frequency=1.5, ropes=ropes)).push(push))
-        simulation.step(1200)
+        simulation = simulate(voxels.box(1, 1, Voxel.v1(frequency=1.5, scaffolding="XC", ropes=ropes)).push(push))
+        simulation.step(150)
         masses = simulation.solver.readout.masses(simulation.state)[0]
         gaps.append(np.linalg.norm(masses[0] - masses[1]))
     assert gaps[0] == pytest.approx(0.9, abs=0.005)
-    assert gaps[1] < 0.8
+    assert gaps[1] < 0.6
 
 
 def test_upper_ropes_hold_masses_together(simulate: Callable[..., Any]) -> None:
@@ -166,7 +166,9 @@ def _linear_statics(beam: Robot, material: Voxel, force: np.ndarray) -> np.ndarr
         for a, b, along, out in sides:
             u, o = half * np.array(along), half * np.array(out)
             lanes = {"E": [(u + o, -u + o)], "I": [(u - o, -u - o)], "X": [(u + o, -u - o), (u - o, -u + o)]}
-            springs += [(a, b, p, q) for group, pairs in lanes.items() if group in material.scaffolding for p, q in pairs]
+            springs += [
+                (a, b, p, q) for group, pairs in lanes.items() if group in material.scaffolding for p, q in pairs
+            ]
         if "C" in material.scaffolding:
             springs += [(0, 2, np.zeros(2), np.zeros(2)), (1, 3, np.zeros(2), np.zeros(2))]
         for a, b, p, q in springs:

@@ -61,7 +61,8 @@ def test_buckets_cover_the_ground() -> None:
 
 
 @pytest.mark.parametrize(
-    "points", [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [2.0, 0.0], [1.0, 0.0]], [[0.0, np.nan], [1.0, 0.0]]]
+    "points",
+    [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [2.0, 0.0], [1.0, 0.0]], [[0.0, np.nan], [1.0, 0.0]]],
 )
 def test_bad_lines(points: list[list[float]]) -> None:
     with pytest.raises(InvalidValue, match="terrain"):

@@ -25,7 +25,7 @@ class Options:
 
     seconds: float = 1.0
     """Wall time for each rate [s]."""
-    lengths: tuple[int, ...] = (3, 9, 15, 30, 45)
+    lengths: tuple[int, ...] = tuple(range(3, 46, 3))
     """Lengths of the w×3 worms."""
     lanes: int | None = None
     """CUDA threads a robot; chosen by its size by default."""
@@ -38,7 +38,9 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     copies = 2048 if device.is_cuda else 1
     for length in options.lengths:
         rate = _rate([_worm(length)] * copies, device, threads, options)
-        yield Measurement(f"voxels-{length}x3", rate, "voxel-steps/s", _ORIGINAL.get(length), bound="at-least", source=_SOURCE)
+        yield Measurement(
+            f"voxels-{length}x3", rate, "voxel-steps/s", _ORIGINAL.get(length), bound="at-least", source=_SOURCE
+        )
     for name, scaffolding in _SCAFFOLDINGS.items():
         rate = _rate([_worm(15, scaffolding=scaffolding)] * copies, device, threads, options)
         yield Measurement(f"voxels-15x3-{name}", rate, "voxel-steps/s")
@@ -59,9 +61,7 @@ def _crowds(device: wp.Device, threads: int | None, options: Options) -> Iterato
         f"voxels-{count}-of-5x5", _rate([_worm(5, height=5)] * count, device, threads, options), "voxel-steps/s"
     )
     thinker = _thinker()
-    yield Measurement(
-        f"voxels-{count}-of-4x2-mlp", _rate([thinker] * count, device, threads, options), "voxel-steps/s"
-    )
+    yield Measurement(f"voxels-{count}-of-4x2-mlp", _rate([thinker] * count, device, threads, options), "voxel-steps/s")
 
 
 def _worm(length: int, *, height: int = 3, **material: Any) -> voxels.Robot:

@@ -1,7 +1,7 @@
 """Controllers: time functions, phased sines, development, neural networks, and the user's own.
 
-A controller maps the time and a robot's inputs to one control value in [-1, 1] a channel (a voxel, a muscle). What it can
-learn is one flat vector, `parameters`, which any optimiser can hold.
+A controller maps the time and a robot's inputs to one control value in [-1, 1] a channel (a voxel, a muscle). What it
+can learn is one flat vector, `parameters`, which any optimiser can hold.
 """
 
 from annelid.control.bank import Bank

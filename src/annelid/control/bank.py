@@ -82,7 +82,9 @@ class Bank:
         arrays.parameters = self._array([p.parameters for p in self.programs], self._numpy_real, real)
         arrays.layers = self._array([p.layers for p in self.programs], np.int32, wp.int32)
         arrays.neighbours = self._neighbours()
-        arrays.table = wp.zeros((TABLE_ROWS if self.tabulated else 1, max(1, int(self._columns[-1]))), dtype=real, device=device)
+        arrays.table = wp.zeros(
+            (TABLE_ROWS if self.tabulated else 1, max(1, int(self._columns[-1]))), dtype=real, device=device
+        )
         arrays.first_call = wp.zeros(1, dtype=wp.int64, device=device)
         return arrays
 
@@ -93,7 +95,9 @@ class Bank:
         return wp.array(np.concatenate(rows).astype(np.int32), dtype=wp.vec4i, device=self.device)
 
     def _array(self, parts: Sequence[Any], dtype: Any, kind: Any) -> wp.array:
-        values = np.concatenate([np.asarray(part, dtype).reshape(-1) for part in parts]) if parts else np.zeros(0, dtype)
+        values = (
+            np.concatenate([np.asarray(part, dtype).reshape(-1) for part in parts]) if parts else np.zeros(0, dtype)
+        )
         return wp.array(values, dtype=kind, device=self.device)
 
 
@@ -114,4 +118,3 @@ def _scratch(program: Program) -> int:
 
 def _memory(program: Program) -> int:
     return 8 * program.channels * program.signals if program.kind == DISTRIBUTED else 0
-

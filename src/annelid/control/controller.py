@@ -70,6 +70,13 @@ class Controller:
         """The same controller with other parameters."""
         raise NotImplementedError
 
+    def packed(self, rows: np.ndarray, channels: int) -> np.ndarray:
+        """What programs of this controller compute with for rows of parameters [n, p], shape [n, q]."""
+        if rows.shape[1] != len(self.parameters):
+            raise InvalidValue(f"{len(self.parameters)} parameters are needed, not {rows.shape[1]}.")
+        flat(rows, "parameter")
+        return rows
+
     def to_dict(self) -> dict[str, Any]:
         """The controller in words and numbers, for files."""
         raise InvalidValue(f"a {type(self).__name__} holds a function and cannot be written to a file.")

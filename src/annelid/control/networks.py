@@ -7,12 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.control.controller import DISTRIBUTED, MLP as MLP_KIND, Controller, Program, expect, flat
+from annelid.control.controller import DISTRIBUTED, Controller, Program, expect, flat
+from annelid.control.controller import MLP as MLP_KIND
 from annelid.control.signals import Sine
 from annelid.core.errors import InvalidValue
 
 Driving = Sine | Callable[[np.ndarray], np.ndarray] | None
 """An additional input: a sine, any function of times [s], or none."""
+
+
+_ONCE_A_SECOND = Sine()
 
 
 def weight_count(sizes: Sequence[int], *, driven: bool, bias_all: bool = False) -> int:
@@ -40,7 +44,7 @@ class MLP(Controller):
     kind: ClassVar[str] = "mlp"
 
     def __init__(
-        self, weights: Any, *, hidden: Sequence[int] = (), driving: Driving = Sine(), bias_all: bool = False
+        self, weights: Any, *, hidden: Sequence[int] = (), driving: Driving = _ONCE_A_SECOND, bias_all: bool = False
     ) -> None:
         self.parameters, self.hidden, self.driving = flat(weights, "weight"), _sizes(hidden), driving
         self.bias_all = bias_all
@@ -59,9 +63,7 @@ class MLP(Controller):
         needed = self.weights_needed(channels, inputs)
         expect(len(self.parameters), needed, "weights", f"layers {'-'.join(map(str, sizes))}")
         sine, tables = _driving(self.driving)
-        return Program(
-            MLP_KIND, channels, sizes[0], self.parameters, sizes, self.bias_all, driving=sine, tables=tables
-        )
+        return Program(MLP_KIND, channels, sizes[0], self.parameters, sizes, self.bias_all, driving=sine, tables=tables)
 
     def with_parameters(self, parameters: np.ndarray) -> MLP:
         """The same network with other weights."""

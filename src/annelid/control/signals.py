@@ -58,6 +58,11 @@ class PhasedSines(Controller):
         nothing = np.zeros(channels)
         return Program(WAVES, channels, sum(inputs), _waves(self, self.parameters, self.offset, nothing))
 
+    def packed(self, rows: np.ndarray, channels: int) -> np.ndarray:
+        """Waves with the phases of the rows."""
+        phases = super().packed(rows, channels)
+        return _waves(self, phases.reshape(-1), np.tile(self.offset, len(rows)), np.zeros(rows.size), len(rows))
+
     def with_parameters(self, parameters: np.ndarray) -> PhasedSines:
         """The same sines with other phases."""
         return PhasedSines(parameters, frequency=self.frequency, amplitude=self.amplitude, offset=self.offset)
@@ -90,6 +95,11 @@ class Development(Controller):
         expect(len(self.parameters), 3 * channels, "parameters", "phase, start and end of each voxel")
         phase, start, end = self.parameters.reshape(-1, 3).T
         return Program(WAVES, channels, sum(inputs), _waves(self, phase, start, (end - start) / self.duration))
+
+    def packed(self, rows: np.ndarray, channels: int) -> np.ndarray:
+        """Waves with the phases and drifts of the rows."""
+        phase, start, end = super().packed(rows, channels).reshape(-1, 3).T
+        return _waves(self, phase, start, (end - start) / self.duration, len(rows))
 
     def with_parameters(self, parameters: np.ndarray) -> Development:
         """The same development with other parameters."""
@@ -136,18 +146,21 @@ def _column(function: Callable[[np.ndarray], np.ndarray], number: int, channels:
         values = np.asarray(function(times))
         if values.shape != (len(times), channels):
             raise InvalidValue(
-                f"a time function of {channels} voxels must return shape ({len(times)}, {channels}), not {values.shape}."
+                f"a time function of {channels} voxels must return shape {(len(times), channels)}, not {values.shape}."
             )
         return values[:, number]
 
     return one
 
 
-def _waves(sines: Any, phase: np.ndarray, offset: np.ndarray, drift: np.ndarray) -> np.ndarray:
-    """Amplitude, frequency, phase in turns, offset and drift [1/s] of each channel, one after the other."""
-    count = len(phase)
-    columns = (
-        np.broadcast_to(sines.amplitude, count), np.broadcast_to(sines.frequency, count), phase / (2.0 * math.pi),
-        offset, drift,
-    )  # fmt: skip
-    return np.stack(columns, axis=1).reshape(-1)
+def _waves(sines: Any, phase: np.ndarray, offset: np.ndarray, drift: np.ndarray, rows: int = 0) -> np.ndarray:
+    """Amplitude, frequency, phase in turns, offset and drift [1/s] of each channel, one after the other.
+
+    With `rows` the channels of as many robots follow each other, and the result has shape [rows, q].
+    """
+    count = len(phase) // max(rows, 1)
+    amplitude, frequency = (
+        np.tile(np.broadcast_to(v, count), max(rows, 1)) for v in (sines.amplitude, sines.frequency)
+    )
+    packed = np.stack((amplitude, frequency, phase / (2.0 * math.pi), offset, drift), axis=1)
+    return packed.reshape((rows, -1) if rows else -1)

@@ -29,7 +29,9 @@ class Window:
         if self.mode not in MODES:
             raise InvalidValue(f"mode {self.mode!r} of a window must be one of {', '.join(MODES)}.")
         if self.length < 1 or (self.mode == "difference" and self.length < 2):
-            raise InvalidValue(f"a {self.mode} needs at least {1 + (self.mode == 'difference')} readings, not {self.length}.")
+            raise InvalidValue(
+                f"a {self.mode} needs at least {1 + (self.mode == 'difference')} readings, not {self.length}."
+            )
 
     def view(self, readings: np.ndarray) -> float:
         """The value for readings from the first to the present one, as the kernels compute it."""

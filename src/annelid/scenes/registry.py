@@ -8,6 +8,7 @@ from annelid.core.errors import UnknownName
 from annelid.scenes.scene import Scene
 
 _SCENES = {
+    "workshop": ("annelid.scenes.workshop", "Workshop"),
     "worm": ("annelid.scenes.worm", "Worm"),
     "heater": ("annelid.scenes.heater", "Heater"),
     "swarm": ("annelid.scenes.swarm", "Swarm"),

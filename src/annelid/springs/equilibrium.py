@@ -14,6 +14,7 @@ from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.springs.body import FREE, Body
 from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
+from annelid.springs.volume import VolumeTerm
 
 _SHORTEST = 2.0**-40  # of a Newton step, before the search along it is given up
 _FLOOR = 1e-9  # of the largest stiffness, added while the matrix is not positive definite
@@ -28,6 +29,7 @@ def equilibrium(
     *,
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81),
     start: np.ndarray | None = None,
+    volume: VolumeTerm | None = None,
     tolerance: float = 1e-8,
     limit: int = 500,
 ) -> np.ndarray:
@@ -37,10 +39,11 @@ def equilibrium(
         body: The body, held somewhere: a free one has no equilibrium.
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with; those of the body by default.
+        volume: A term that resists changes of volume.
         tolerance: Largest force left on a mass, as a part of the mean load [-].
         limit: Most iterations.
     """
-    potential = Potential(body, gravity)
+    potential = Potential(body, gravity, volume=volume)
     basis = potential.basis
     _require_held(potential)
     if basis.shape[1] == 0:

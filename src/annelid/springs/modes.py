@@ -12,6 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.springs.body import Body
 from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
+from annelid.springs.volume import VolumeTerm
 
 _DENSE = 300  # unknowns up to which all eigenvalues at once are cheaper than a few
 _ZERO = 1e-11  # of the highest squared frequency: rounding, not motion
@@ -31,7 +32,9 @@ class Modes:
     shapes: np.ndarray
 
 
-def modes(body: Body, count: int = 6, *, positions: np.ndarray | None = None) -> Modes:
+def modes(
+    body: Body, count: int = 6, *, positions: np.ndarray | None = None, volume: VolumeTerm | None = None
+) -> Modes:
     """The lowest modes of a body, its fixed and guided masses respected.
 
     Args:
@@ -39,9 +42,10 @@ def modes(body: Body, count: int = 6, *, positions: np.ndarray | None = None) ->
         count: Number of modes.
         positions: The state [m], shape [n, 3], best one of equilibrium: springs under tension or compression change the
             frequencies, as the tuning of a string does. None takes the positions of the body.
+        volume: A term that resists changes of volume.
     """
     state = _checked(body, positions)
-    potential = Potential(body)
+    potential = Potential(body, volume=volume)
     basis, masses = potential.basis, potential.basis_masses
     if isinstance(count, bool) or not 1 <= count <= len(masses):
         raise InvalidValue(f"count = {count} modes cannot be had: the body has {len(masses)} directions of motion.")

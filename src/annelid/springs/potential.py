@@ -13,6 +13,7 @@ from scipy import sparse
 
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import FREE, ON_LINE, ON_PLANE, Body
+from annelid.springs.volume import VolumeTerm
 
 
 class Potential:
@@ -21,20 +22,28 @@ class Potential:
     Args:
         body: The body.
         gravity: Acceleration of gravity [m/s²].
+        volume: A term that resists changes of volume.
     """
 
-    def __init__(self, body: Body, gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        body: Body,
+        gravity: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        *,
+        volume: VolumeTerm | None = None,
+    ) -> None:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.body = body
+        self.body, self.volume = body, volume
         self.load = body.forces + body.masses[:, None] * np.asarray(gravity, float)
 
     def energy(self, positions: np.ndarray) -> float:
         """Energy of springs, forces and gravity [J]; zero in the state in which the body was built, springs relaxed."""
         stretch = self._lengths(positions)[1] - self.body.rest_lengths
         work = np.sum(self.load * (positions - self.body.positions))
-        return float(0.5 * np.sum(self.body.stiffness * stretch**2) - work)
+        squeezed = 0.0 if self.volume is None else self.volume.energy(positions)
+        return float(0.5 * np.sum(self.body.stiffness * stretch**2) - work) + squeezed
 
     def forces(self, positions: np.ndarray) -> np.ndarray:
         """Force on every mass [N], shape [n, 3]."""
@@ -43,7 +52,8 @@ class Potential:
         first, second = self.body.springs.T
         count = self.body.mass_count
         sums = [np.bincount(first, p, count) - np.bincount(second, p, count) for p in pull.T]
-        return self.load + np.stack(sums, axis=1)
+        pressed = 0.0 if self.volume is None else self.volume.forces(positions)
+        return self.load + np.stack(sums, axis=1) + pressed
 
     def stiffness(self, positions: np.ndarray, *, convex: bool = False) -> sparse.csc_array:
         """Second derivative of the energy [N/m], shape [3 n, 3 n]: x, y, z of the first mass, then of the second...
@@ -59,7 +69,8 @@ class Potential:
         across = self.body.stiffness * (np.maximum(tension, 0.0) if convex else tension)
         blocks = (self.body.stiffness - across)[:, None, None] * unit[:, :, None] * unit[:, None, :]
         blocks += across[:, None, None] * np.eye(3)
-        return self._assemble(blocks)
+        matrix = self._assemble(blocks)
+        return matrix if self.volume is None else matrix + self._of_volume(self.volume.blocks(positions, convex=convex))
 
     @cached_property
     def basis(self) -> sparse.csc_array:
@@ -120,6 +131,16 @@ class Potential:
                 sums[diagonal] += np.bincount(first, values, count) + np.bincount(second, values, count)
                 data[:, i, j] = data[:, j, i] = sums
         return sparse.bsr_array((data, columns, starts), shape=(3 * count, 3 * count)).tocsc()
+
+
+    def _of_volume(self, blocks: np.ndarray) -> sparse.csc_array:
+        assert self.volume is not None
+        size = 3 * self.body.mass_count
+        unknowns = (3 * self.volume.cells[:, :, None] + np.arange(3)).reshape(len(blocks), 24)
+        values = blocks.transpose(0, 1, 3, 2, 4).reshape(len(blocks), 24, 24)
+        rows = np.broadcast_to(unknowns[:, :, None], values.shape).ravel()
+        columns = np.broadcast_to(unknowns[:, None, :], values.shape).ravel()
+        return sparse.csc_array((values.ravel(), (rows, columns)), shape=(size, size))
 
 
 def _columns(masses: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

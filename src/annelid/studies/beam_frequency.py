@@ -215,5 +215,7 @@ def _draw(axes: Any, found: Found) -> None:
     last.loglog(cells, 100 * errors[0] * (cells[0] / cells) ** 2, "--", color="0.4", label="second order")
     last.set(xlabel="cells along the height", ylabel="above Timoshenko [%]")
     last.set_xticks(cells, [str(n) for n in cells])
+    ticks = [t for t in (0.5, 1, 2, 5, 10, 20) if 100 * errors.min() / 2 < t < 200 * errors.max()]
+    last.set_yticks(ticks, [str(t) for t in ticks])
     last.minorticks_off()
     last.legend()

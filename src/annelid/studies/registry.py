@@ -15,6 +15,7 @@ _STUDIES = {
     "throughput": ("annelid.studies.throughput", "Throughput"),
     "lattices": ("annelid.studies.lattices", "Lattices"),
     "materials": ("annelid.studies.materials", "Materials"),
+    "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
 }
 
 

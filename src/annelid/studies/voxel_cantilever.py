@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import warp as wp
@@ -12,6 +13,8 @@ import warp as wp
 from annelid import voxels
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.progress import Progress
+from annelid.studies.plots import COLORS, figure
 
 _SOURCE = "2D-VSR-Sim 1.0.0, load × 59/60"
 _FREQUENCIES = (4, 8, 10, 15, 20, 25, 30)
@@ -26,24 +29,6 @@ _DYNAMIC = {"10x4": {8: -4.536}}
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of `annelid study voxel-cantilever`."""
-
-    load: float = 29.5
-    """Force on the free end in the static cases [N]; the original loses 1/60 of its 30 N."""
-    push: float = 786.667
-    """Force in the dynamic cases [N]; the original loses 1/60 of its 800 N."""
-    push_seconds: float = 0.1
-    """How long it lasts [s]."""
-    seconds: float = 60.0
-    """Simulated time of the static cases [s]; the dynamic ones take a quarter of it."""
-    sizes: tuple[str, ...] = ("5x2", "10x2", "10x4")
-    """Width and height of the cantilevers in voxels."""
-    preset: Literal["v1", "paper"] = "v1"
-    """Voxels of the original program or of the paper."""
-
-
-@dataclass(frozen=True)
 class Case:
     """A cantilever: size in voxels, frequency of its springs [Hz] and its scaffolding."""
 
@@ -55,6 +40,10 @@ class Case:
     def name(self) -> str:
         """Name of the case, such as 10x4-8hz-all."""
         return f"{self.size}-{self.frequency}hz-{self.scaffolding}"
+
+    def known(self, table: dict[str, dict[int, float]]) -> float | None:
+        """The number of the original for this case [m], if there is one."""
+        return table.get(self.size, {}).get(self.frequency) if self.scaffolding == "all" else None
 
     def robot(self, force: float, seconds: float, preset: str) -> voxels.Robot:
         """The cantilever, held at its left end, with the force on the right masses of its right voxels."""
@@ -75,20 +64,71 @@ def cases(sizes: Sequence[str]) -> list[Case]:
     ]
 
 
-def study(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
-    """Displacements of the free end, beside those of the original."""
-    every = cases(options.sizes)
-    judged = options.preset == "v1"
-    final, _ = bend(every, options.load, float("inf"), options.seconds, options.preset, device, threads)
-    for case, value in zip(every, final, strict=True):
-        known = _STATIC.get(case.size, {}).get(case.frequency) if case.scaffolding == "all" and judged else None
-        share = 0.01 if (case.size, case.frequency) == ("5x2", 4) else 0.005
-        yield _measurement(f"static-{case.name}", value, known, share, options.load == 29.5)
-    seconds = 0.25 * options.seconds
-    _, lowest = bend(every, options.push, options.push_seconds, seconds, options.preset, device, threads)
-    for case, value in zip(every, lowest, strict=True):
-        known = _DYNAMIC.get(case.size, {}).get(case.frequency) if case.scaffolding == "all" and judged else None
-        yield _measurement(f"dynamic-{case.name}", value, known, 0.05, abs(options.push - 786.667) < 15.0)
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Displacements of the free ends [m].
+
+    Attributes:
+        cases: The cantilevers.
+        final: Under the standing load, at its end, shape [cases].
+        lowest: After the push, the lowest, shape [cases].
+        times: Moments after the push [s], shape [t].
+        paths: Displacements at these moments, shape [t, cases].
+    """
+
+    cases: list[Case]
+    final: np.ndarray
+    lowest: np.ndarray
+    times: np.ndarray
+    paths: np.ndarray
+
+
+@dataclass(frozen=True)
+class VoxelCantilever:
+    """Cantilevers of voxels bend under a load and swing after a push, beside the numbers of the original."""
+
+    name: ClassVar[str] = "voxel-cantilever"
+
+    quick: bool = False
+    """Only the smallest cantilever, and half the time."""
+    load: float = 29.5
+    """Force on the free end in the static cases [N]; the original loses 1/60 of its 30 N."""
+    push: float = 786.667
+    """Force in the dynamic cases [N]; the original loses 1/60 of its 800 N."""
+    push_seconds: float = 0.1
+    """How long the push lasts [s]."""
+    sizes: tuple[str, ...] = ("5x2", "10x2", "10x4")
+    """Width and height of the cantilevers in voxels."""
+    preset: Literal["v1", "paper"] = "v1"
+    """Voxels of the original program or of the paper."""
+
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
+        """Bend all cantilevers at once, then push them all at once."""
+        every = cases(self.sizes[:1] if self.quick else self.sizes)
+        seconds = 30.0 if self.quick else 60.0
+        standing = bend(every, self.load, float("inf"), seconds, self.preset, device, threads)
+        progress.say(f"{len(every)} cantilevers under {self.load:g} N")
+        pushed = bend(every, self.push, self.push_seconds, 0.25 * seconds, self.preset, device, threads)
+        progress.say(f"{len(every)} cantilevers after {self.push:g} N for {self.push_seconds:g} s")
+        times = (1 + np.arange(len(pushed))) / 60.0
+        return Found(every, standing[-1], pushed.min(axis=0), times, pushed)
+
+    def measure(self, found: Found) -> list[Measurement]:
+        """Displacements beside those of the original, where it was run."""
+        judged = self.preset == "v1"
+        rows = []
+        for case, value in zip(found.cases, found.final, strict=True):
+            share = 0.01 if (case.size, case.frequency) == ("5x2", 4) else 0.005  # where ropes act
+            comparable = judged and self.load == 29.5
+            rows.append(_measurement(f"static-{case.name}", value, case.known(_STATIC), share, comparable))
+        for case, value in zip(found.cases, found.lowest, strict=True):
+            comparable = judged and abs(self.push - 793.0) < 8.0 and self.push_seconds == 0.1
+            rows.append(_measurement(f"dynamic-{case.name}", value, case.known(_DYNAMIC), 0.05, comparable))
+        return rows
+
+    def plot(self, found: Found, folder: Path) -> list[Path]:
+        """Fig. 5 and 6."""
+        return [figure(folder / "voxel-cantilever.png", lambda axes: _draw(axes, found), size=(10.0, 6.5), grid=(2, 2))]
 
 
 def bend(
@@ -99,19 +139,16 @@ def bend(
     preset: str,
     device: str | wp.Device,
     threads: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Displacement of the free ends at the end, and the lowest on the way [m], shape [cases]."""
+) -> np.ndarray:
+    """Displacement of the free ends [m], shape [t, cases]: each step after a push, each second under a load."""
     robots = [case.robot(force, push_seconds, preset) for case in every]
     simulation = voxels.simulation(robots, gravity=0.0, precision="float64", device=device, threads=threads)
     start = _free_ends(simulation)
-    lowest, now = np.zeros(len(robots)), np.zeros(len(robots))
-    dense = np.isfinite(push_seconds)  # every step where something happens fast
-    steps = round(seconds / simulation.time_step)
-    while simulation.step_count < steps:
-        simulation.step(1 if dense else min(60, steps - simulation.step_count))
-        now = _free_ends(simulation) - start
-        lowest = np.minimum(lowest, now)
-    return now, lowest
+    rows: list[np.ndarray] = []
+    every_time = simulation.time_step if np.isfinite(push_seconds) else 1.0
+    simulation.observe(lambda sim: rows.append(_free_ends(sim) - start), every=every_time)
+    simulation.run(seconds)
+    return np.array(rows)
 
 
 def _free_ends(simulation: Any) -> np.ndarray:
@@ -134,3 +171,31 @@ def _cells(size: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
         raise InvalidValue(f"a size must be written WIDTHxHEIGHT in voxels, such as 10x4, not {size!r}.")
     return int(parts[0]), int(parts[1])
+
+
+def _draw(axes: Any, found: Found) -> None:
+    sizes = list(dict.fromkeys(case.size for case in found.cases))
+    for size, color in zip(sizes, COLORS, strict=False):
+        picks = [i for i, case in enumerate(found.cases) if case.size == size and case.scaffolding == "all"]
+        x = [found.cases[i].frequency for i in picks]
+        axes[0, 0].plot(x, found.final[picks], "o-", color=color, label=size)
+        if size in _STATIC:
+            axes[0, 0].plot(*zip(*_STATIC[size].items(), strict=True), "kx", label=None)
+        picks = [i for i, case in enumerate(found.cases) if case.size == size and case.frequency == 8]
+        axes[0, 1].plot([found.cases[i].scaffolding for i in picks], found.final[picks], "o-", color=color, label=size)
+    shown = [i for i, case in enumerate(found.cases) if case.size == sizes[-1]]
+    for i in shown:
+        case = found.cases[i]
+        if case.scaffolding == "all":
+            axes[1, 0].plot(found.times, found.paths[:, i], linewidth=0.9, label=f"{case.frequency} Hz")
+        if case.frequency == 8:
+            axes[1, 1].plot(found.times, found.paths[:, i], linewidth=0.9, label=case.scaffolding)
+    titles = (
+        "static, all springs (× original)",
+        "static, 8 Hz",
+        f"dynamic, {sizes[-1]}, all springs",
+        f"dynamic, {sizes[-1]}, 8 Hz",
+    )
+    for axis, title, label in zip(axes.ravel(), titles, ("f [Hz]", "scaffolding", "time [s]", "time [s]"), strict=True):
+        axis.set(title=title, xlabel=label, ylabel="displacement [m]")
+        axis.legend(fontsize=7)

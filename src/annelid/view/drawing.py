@@ -31,6 +31,11 @@ class Drawing:
         self._start = np.zeros(3)
         self._provisional = False
 
+    @property
+    def offset(self) -> np.ndarray:
+        """By how much everything is moved to keep its middle in place [m], shape [3]."""
+        return np.array(self._root.position, float)
+
     def arrange(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
         """Begin anew: lay the simulations out in a grid, with names beside them if there are several."""
         for world in self._worlds:

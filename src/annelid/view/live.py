@@ -18,6 +18,7 @@ from annelid.view.live_page import Page
 from annelid.view.panel import add_controls, converted, sweep, sweepable
 from annelid.view.runner import Moment, Runner
 from annelid.view.targets import Targets
+from annelid.view.workshop_page import WorkshopPage
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
@@ -96,6 +97,8 @@ class LiveViewer:
             thread.join(timeout=5.0)
         if hasattr(self, "page"):
             self.page.close()
+        if hasattr(self, "_workshop"):
+            self._workshop.close()
 
     def __enter__(self) -> LiveViewer:
         return self
@@ -107,11 +110,13 @@ class LiveViewer:
 
     def _make_panel(self) -> None:
         gui, page = self.page.server.gui, self.page
+        self._status = gui.add_markdown("")
+        self._play = gui.add_button("Play", hint="Let time pass, or stop it")
+        self._buttons = gui.add_button_group("", ("Step", "Reset"))
         tabs = gui.add_tab_group()
+        self._workshop = WorkshopPage(page, self.runner, tabs, build=self._build_anew, swap=self._swap)
+        self._workshop.show(self._scene)
         with tabs.add_tab("Run"):
-            self._status = gui.add_markdown("")
-            self._play = gui.add_button("Play", hint="Let time pass, or stop it")
-            self._buttons = gui.add_button_group("", ("Step", "Reset"))
             self._steps = gui.add_number("Steps a click", 100, min=1, max=1_000_000, step=1)
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value=next(iter(_SPEEDS)))
             with gui.add_folder("Show"):
@@ -132,7 +137,7 @@ class LiveViewer:
         page = self.page
         self._play.on_click(lambda _: page.later(self._toggle))
         self._buttons.on_click(
-            lambda event: page.later(self._take_steps if event.target.value == "Step" else self._rebuild)
+            lambda event: page.later(self._take_steps if event.target.value == "Step" else self._reset)
         )
         self._speed.on_update(lambda _: setattr(self.runner, "speed", _SPEEDS[self._speed.value]))
         for handle in (page.color, page.surface, page.springs, page.masses, page.follow):
@@ -150,6 +155,7 @@ class LiveViewer:
                 self.page.server.gui,
                 self._scene,
                 lambda name, value: self.page.later(lambda: self._change(name, value)),
+                only_live=self._workshop.open,  # which has controls for the others
             )
         self._folder.visible = bool(self._controls)
         self._vary.options = (_SAME, *sweepable(self._scene))
@@ -195,10 +201,36 @@ class LiveViewer:
         self._name, self._scene = name, self._scenes[name]()
         self._vary.value = _SAME
         self.page.server.gui.set_panel_label(f"Annelid: {name}")
+        self._workshop.show(self._scene)
         self._make_controls()
         self._rebuild()
 
-    def _rebuild(self) -> None:
+    def _reset(self) -> None:
+        """Back to the beginning: with the work that was done in the workshop, or else with the current parameters."""
+        if self._workshop.open:
+            self._workshop.reset()
+        else:
+            self._rebuild()
+
+    def _build_anew(self, scene: Any) -> None:
+        """Build the simulations of another scene of this kind; keep what there is if that fails."""
+        before, self._scene = self._scene, scene
+        try:
+            self._rebuild(aim=True)
+        except AnnelidError:
+            self._scene = before
+            raise
+
+    def _swap(self, simulations: Sequence[Any]) -> None:
+        """Go on with others in place of the simulations, as many of them."""
+        was_playing = self.runner.playing
+        self.runner.replace(simulations)
+        self.page.set_fields(simulations[0].fields)
+        self._show()
+        if was_playing:
+            self.runner.play()
+
+    def _rebuild(self, *, aim: bool = False) -> None:
         """Build the simulations anew from the current parameters; keep the old ones if that fails."""
         was_playing = self.runner.playing
         self.runner.pause()
@@ -210,7 +242,8 @@ class LiveViewer:
             self._status.content = "not built"
             raise
         first = (
-            self._shown is None
+            aim
+            or self._shown is None
             or len(variants) != len(self._variants)
             or type(variants[0]) is not type(self._variants[0])
         )
@@ -224,6 +257,7 @@ class LiveViewer:
             self.page.aim(moment.snapshots)
         low, high = self.page.drawing.extent(moment.snapshots)
         self._targets.show(variants[0], float((high - low).max()))
+        self._workshop.attach(simulations, *moment.snapshots[0].bounds())
         self._present(moment)
         if was_playing:
             self.runner.play()
@@ -261,6 +295,7 @@ class LiveViewer:
         self._shown = moment
         self.page.draw(moment.snapshots)
         self._plots.add(moment.snapshots, self._names)
+        self._workshop.refresh()
         self._show_status()
 
     def _show_status(self) -> None:

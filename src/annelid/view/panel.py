@@ -37,8 +37,14 @@ def sweep(scene: Any, name: str, count: int) -> list[Any]:
     return [round(v) for v in values] if whole else values
 
 
-def add_controls(gui: Any, scene: Any, changed: Changed) -> dict[str, Any]:
+def add_controls(gui: Any, scene: Any, changed: Changed, *, only_live: bool = False) -> dict[str, Any]:
     """Add a control for each parameter; `changed(name, value)` is called when someone moves one.
+
+    Args:
+        gui: The panel, or what stands for it.
+        scene: The scene.
+        changed: Called with a name and a value.
+        only_live: Leave out what acts after a reset.
 
     Returns:
         The controls by name of the parameter.
@@ -46,6 +52,8 @@ def add_controls(gui: Any, scene: Any, changed: Changed) -> dict[str, Any]:
     kinds = get_type_hints(type(scene))
     handles = {}
     for field in parameter_fields(scene):
+        if only_live and not field.metadata.get("live"):
+            continue
         handle = _control(gui, field, kinds[field.name], getattr(scene, field.name))
         handle.on_update(lambda event, name=field.name: changed(name, event.target.value))
         handles[field.name] = handle

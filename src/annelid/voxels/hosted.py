@@ -22,7 +22,9 @@ def call_host_controllers(solver: Solver, state: Any, now: int) -> None:
     groups: dict[Any, list[int]] = {}
     for number in model.hosted:
         program = bank.programs[number]
-        groups.setdefault((program.function, program.channels, program.inputs, len(program.parameters)), []).append(number)
+        groups.setdefault((program.function, program.channels, program.inputs, len(program.parameters)), []).append(
+            number
+        )
     for (function, channels, width, _), members in groups.items():
         seen = inputs[bank.first_inputs[members][:, None] + np.arange(width)]
         parameters = np.stack([bank.programs[i].parameters for i in members])
@@ -33,7 +35,7 @@ def call_host_controllers(solver: Solver, state: Any, now: int) -> None:
         if np.isnan(values).any():
             voxel = int(where[np.isnan(values)][0])
             raise InvalidValue(
-                f"the control value of {solver.voxel_name(voxel)} is not a number at t = {now * solver.time_step:.4g} s."
+                f"the control value of {solver.voxel_name(voxel)} is no number at t = {now * solver.time_step:.4g} s."
             )
         controls[where] = values
     state.controls.assign(controls)

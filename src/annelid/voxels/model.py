@@ -102,7 +102,8 @@ class Model:
         self.bank = Bank(programs, self.real, device)
         self.hosted = [i for i, p in enumerate(programs) if p.kind == HOST]
         self.history_count, self.sensors = self._upload_sensors()
-        self.lanes = lanes or _lanes(max(s.voxel_count for s in self.shapes)) if device.is_cuda else 1
+        largest = max(shape.voxel_count for shape in self.shapes)
+        self.lanes = (lanes or _lanes(largest, len(self.worlds))) if device.is_cuda else 1
         self.features = self._features(shared)
         self.object_positions = object_positions
         self.corners = place(self.worlds, world, positions)
@@ -184,7 +185,7 @@ class Model:
         forced = any(shape.forced for shape in self.shapes)
         need = max(2 * s.body_count + (15 if forced else 11) * s.voxel_count for s in self.shapes)
         quads = -(-need // 128) * 128
-        fits = quads * 4 * np.dtype(self.numpy_real).itemsize <= _SHARED_BYTES
+        fits = self.lanes > 1 and quads * 4 * np.dtype(self.numpy_real).itemsize <= _SHARED_BYTES
         return Features(
             real=self.real,
             grounded=self.world.terrain is not None,
@@ -208,7 +209,11 @@ class Model:
         pick = self.shape_of
         worlds["body"], worlds["voxel"] = self.first_body[:-1], self.first_voxel[:-1]
         worlds["body_count"], worlds["voxel_count"] = np.diff(self.first_body), np.diff(self.first_voxel)
-        worlds["shape_body"], worlds["shape_voxel"], worlds["shape_material"] = bodies[pick], voxels[pick], materials[pick]
+        worlds["shape_body"], worlds["shape_voxel"], worlds["shape_material"] = (
+            bodies[pick],
+            voxels[pick],
+            materials[pick],
+        )
         step, given = self.world.time_step, self.world.substeps
         worlds["substeps"] = np.array([given or shape.substeps(step) for shape in shapes])[pick]
         worlds["brain"], worlds["brain_count"] = self.first_robot[:-1], np.diff(self.first_robot)
@@ -309,6 +314,10 @@ def _starts(counts: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.asarray(counts, int))]).astype(int)
 
 
-def _lanes(voxels: int) -> int:
-    """CUDA threads a world: about two a voxel, in whole warps."""
-    return int(np.clip(-(-2 * voxels // 32) * 32, 32, 128))
+def _lanes(voxels: int, worlds: int) -> int:
+    """CUDA threads a world, in whole warps: one a side where few worlds leave the device idle, else half of that.
+
+    The result of a step does not depend on it.
+    """
+    wanted, most = (4 * voxels, 256) if worlds <= 1024 else (2 * voxels, 128)
+    return int(np.clip(-(-wanted // 32) * 32, 32, most))

@@ -120,7 +120,10 @@ class Painter:
             outline = item.outline()[::-1]
             c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
             flat = np.stack(
-                [x[:, None] + c * outline[:, 0] - s * outline[:, 1], y[:, None] + s * outline[:, 0] + c * outline[:, 1]],
+                [
+                    x[:, None] + c * outline[:, 0] - s * outline[:, 1],
+                    y[:, None] + s * outline[:, 0] + c * outline[:, 1],
+                ],
                 axis=2,
             )
             triangles = (8 * np.arange(len(flat))[:, None, None] + _FACES).reshape(-1, 3).astype(np.int32)

@@ -188,8 +188,8 @@ class Robot:
         Args:
             masses: From the cell x, the cell y and the corner (0 to 3: NW, NE, SE, SW) of masses to truth values.
         """
-        x, y, corner = np.indices(self.fixed.shape)
-        return replace(self, fixed=self.fixed | masses(x, y, corner))
+        places = np.indices(self.fixed.shape)
+        return replace(self, fixed=self.fixed | masses(places[0], places[1], places[2]))
 
     def push(self, forces: np.ndarray, seconds: float = float("inf")) -> Robot:
         """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""

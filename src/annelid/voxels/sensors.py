@@ -23,7 +23,7 @@ class Sensor:
     """
 
     kind: str
-    window: Window = Window()
+    window: Window = Window()  # noqa: RUF009 (frozen)
     noise: float = 0.0
     settings: tuple[float, float, float] = (0.0, 0.0, 0.0)
 

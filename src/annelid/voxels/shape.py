@@ -1,7 +1,7 @@
 """The tables of one world: welded masses as rigid bodies, the links between them, their contact points.
 
-A mass sits at a node of the grid of voxels; masses at one node are welded when their voxels share a side, and move as one
-rigid body. Nothing here depends on where the robots stand, so worlds with equal contents share one set of tables.
+A mass sits at a node of the grid of voxels; masses at one node are welded when their voxels share a side, and move as
+one rigid body. Nothing here depends on where the robots stand, so worlds with equal contents share one set of tables.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], time_step: fl
     masses, robot_of_body = _weld(robots, table, cells, owner, material_of)
     count = len(robot_of_body)
     weight = np.bincount(masses.body, masses.weight, count)
-    centers = np.stack([np.bincount(masses.body, masses.weight * masses.position[:, i], count) for i in (0, 1)], axis=1)
-    centers /= np.maximum(weight, 1e-300)[:, None]
+    moments = [np.bincount(masses.body, masses.weight * masses.position[:, i], count) for i in (0, 1)]
+    centers = np.stack(moments, axis=1) / np.maximum(weight, 1e-300)[:, None]
     arm = masses.position - centers[masses.body]
     inertia = np.bincount(masses.body, masses.inertia + masses.weight * (arm**2).sum(axis=1), count)
     held = np.bincount(masses.body, masses.fixed, count) > 0

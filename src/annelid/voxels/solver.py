@@ -69,6 +69,7 @@ class Solver:
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._motion = self._scratch()
         self._bound: State | None = None
+        self._prepared = -1
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
 
@@ -189,10 +190,8 @@ class Solver:
         if self._team is not None:
             self._team.run(kernel_of(model.features), common)
         else:
-            size = len(model.worlds) * model.lanes
-            wp.launch(
-                kernel_of(model.features), size, [model.lanes, *common], device=self.device, block_dim=model.lanes
-            )
+            size, block = len(model.worlds) * model.lanes, model.lanes if model.lanes > 1 else 64
+            wp.launch(kernel_of(model.features), size, [model.lanes, *common], device=self.device, block_dim=block)
 
     def inputs(self) -> np.ndarray:
         """Inputs of all controllers at the last call."""

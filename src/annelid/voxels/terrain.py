@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,8 @@ class Terrain:
         if (back := np.flatnonzero(np.diff(points[:, 0]) <= 0.0)).size:
             i = int(back[0])
             raise InvalidValue(
-                f"the terrain goes backwards: point {i + 1} at x = {points[i + 1, 0]:g} m must be to the right of point "
-                f"{i} at x = {points[i, 0]:g} m."
+                f"the terrain goes backwards: point {i + 1} at x = {points[i + 1, 0]:g} m must be to the right of "
+                f"point {i} at x = {points[i, 0]:g} m."
             )
         if self.friction < 0.0 or not 0.0 <= self.restitution <= 1.0:
             raise InvalidValue("friction of a terrain must not be negative, and its restitution must be in [0, 1].")
@@ -135,7 +135,7 @@ def _slope(degrees: float, sign: float) -> np.ndarray:
     )
 
 
-_NAMED = {
+_NAMED: dict[str, Callable[..., np.ndarray]] = {
     "flat": _flat,
     "uneven-?#": _uneven,
     "hilly-#-#-#": _hilly,

@@ -103,7 +103,9 @@ def wave(real: Any) -> wp.Function:
 
 
 @functools.cache
-def brain_act(real: Any, kinds: frozenset[int], functions: tuple[wp.Function, ...], barrier: wp.Function) -> wp.Function:
+def brain_act(
+    real: Any, kinds: frozenset[int], functions: tuple[wp.Function, ...], barrier: wp.Function
+) -> wp.Function:
     """Control values of one brain at one call, written to `outputs`; not yet clipped."""
     types = brain_layout(real)
     Brain, Brains = types.Brain, types.Brains
@@ -120,9 +122,7 @@ def brain_act(real: Any, kinds: frozenset[int], functions: tuple[wp.Function, ..
         return value
 
     @wp.func
-    def neuron(
-        weights: wp.array(dtype=real), w: int, x: wp.array(dtype=real), begin: int, count: int
-    ) -> real:
+    def neuron(weights: wp.array(dtype=real), w: int, x: wp.array(dtype=real), begin: int, count: int) -> real:
         total = real(0.0)
         for i in range(count):
             total += weights[w + i] * x[begin + i]

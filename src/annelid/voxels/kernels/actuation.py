@@ -130,13 +130,17 @@ def apply_controls(types: Layout, worked: bool) -> wp.Function:
                     control = real(0.0)
                 control = wp.clamp(control, real(-1.0), real(1.0))
                 motion.controls[world.voxel + voxel] = control
-            rest = evaluate(control, tables.materials, world.shape_material + tables.material_of[world.shape_voxel + voxel])
+            rest = evaluate(
+                control, tables.materials, world.shape_material + tables.material_of[world.shape_voxel + voxel]
+            )
             if fresh:
                 effort = motion.efforts[world.voxel + voxel]
                 work = real(0.0)
                 if wp.static(worked):
                     before = read(lengths, voxel)
-                    work = energy(voxel, rest, world, tables, positions) - energy(voxel, before, world, tables, positions)
+                    work = energy(voxel, rest, world, tables, positions) - energy(
+                        voxel, before, world, tables, positions
+                    )
                     work = wp.max(work, real(0.0))
                 square = wp.float64(control) * wp.float64(control)
                 motion.efforts[world.voxel + voxel] = effort + wp.vec2d(square, wp.float64(work))

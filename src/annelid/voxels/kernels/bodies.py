@@ -1,8 +1,8 @@
 """Motion of the rigid bodies that welded masses form, and their contact with the ground.
 
-Semi-implicit Euler with substeps. Contact impulses on a body are found by a few rounds over the points that are near the
-ground: the corners of its masses, and the peaks of the ground under its faces. The ground does not move, so bodies do not
-depend on each other here.
+Semi-implicit Euler with substeps. Contact impulses on a body are found by a few rounds over the points that are near
+the ground: the corners of its masses, and the peaks of the ground under its faces. The ground does not move, so bodies
+do not depend on each other here.
 """
 
 import functools
@@ -52,9 +52,7 @@ def ground_points(types: Layout) -> wp.Function:
         """Normal speed that a point must have at least [m/s]."""
         wanted = -gap / h
         if gap < real(0.0):
-            wanted = wp.min(
-                real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED)
-            )
+            wanted = wp.min(real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED))
         if speed < -real(_REBOUND_SPEED) and gap + speed * h < real(0.0):
             wanted = wp.max(wanted, -rebound * speed)
         return wanted
@@ -139,9 +137,7 @@ def ground_points(types: Layout) -> wp.Function:
                     v += vec3(im * change * ux, im * change * uy, ii * lever * change)
                     lever = -ax * ux - ay * uy  # about the tangent (uy, -ux)
                     speed = (v[0] - v[2] * ay) * uy - (v[1] + v[2] * ax) * ux
-                    drag = wp.clamp(
-                        tangent[i] - speed / (im + ii * lever * lever), -friction * push, friction * push
-                    )
+                    drag = wp.clamp(tangent[i] - speed / (im + ii * lever * lever), -friction * push, friction * push)
                     change = drag - tangent[i]
                     tangent[i] = drag
                     v += vec3(im * change * uy, -im * change * ux, ii * lever * change)

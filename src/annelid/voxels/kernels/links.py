@@ -2,8 +2,8 @@
 
 The four springs of a side (external, internal, two crossing) join the same two bodies: they are the four lanes of a
 vector register on the CPU and an unrolled loop on CUDA, from one text. Links are numbered: four sides a voxel, then two
-central springs a voxel, then, where voxels are actuated by force, four pulls a voxel. Each leaves (fx, fy, moment on its
-first body, moment on its second).
+central springs a voxel, then, where voxels are actuated by force, four pulls a voxel. Each leaves (fx, fy, moment on
+its first body, moment on its second).
 """
 
 import functools
@@ -32,7 +32,7 @@ wp.set_module_options({"enable_backward": False})
 _ROPE_MARGIN = 0.3
 """A rope is watched through a step that it begins within this distance of its limit [m]."""
 _ROPE_GAIN = 0.1
-"""Share of a rope's violation that its standing tension learns a step, so that a rope at rest is as long as it should be."""
+"""Share of a rope's violation that its standing tension learns a step: a rope at rest has its proper length."""
 
 _LANES = """
 #if defined(__CUDA_ARCH__)
@@ -99,7 +99,8 @@ _SIDES = f"""
     for (int s = lane; s < 4 * voxel_count; s += width) {{
         const int voxel = s >> 2, side = s & 3, row = 4 * shape_voxel + s;
         const int a = side_bodies.data[row].c[0], b = side_bodies.data[row].c[1];
-        const REAL* const m = materials.data + {MATERIAL_STRIDE} * (shape_material + material_of.data[shape_voxel + voxel]);
+        const int kind = shape_material + material_of.data[shape_voxel + voxel];
+        const REAL* const m = materials.data + {MATERIAL_STRIDE} * kind;
         const REAL *pa = P + 4 * a, *pb = P + 4 * b, *va = V + 4 * a, *vb = V + 4 * b;
         const REAL ca = pa[2], sa = pa[3], cb = pb[2], sb = pb[3];
         const REAL xx = pb[0] - pa[0], yy = pb[1] - pa[1];
@@ -115,13 +116,12 @@ _SIDES = f"""
         lanes k;
         if (first) {{
             // 1/m_eff = sum over both masses of 1/m + (r x n)²/I, with the masses as they are turned now
-            const REAL* const corner =
-                corners.data + {CORNER_STRIDE} * (shape_material + material_of.data[shape_voxel + voxel]) + 16 * side;
+            const REAL* const corner = corners.data + {CORNER_STRIDE} * kind + 16 * side;
             const lanes c0 = LOAD(corner), c1 = LOAD(corner + 4), d0 = LOAD(corner + 8), d1 = LOAD(corner + 12);
-            const lanes ra = ((c0 * lanes(ca) - c1 * lanes(sa)) * dy - (c0 * lanes(sa) + c1 * lanes(ca)) * dx) * inverse;
-            const lanes rb = ((d0 * lanes(cb) - d1 * lanes(sb)) * dy - (d0 * lanes(sb) + d1 * lanes(cb)) * dx) * inverse;
+            const lanes ra = (c0 * lanes(ca) - c1 * lanes(sa)) * dy - (c0 * lanes(sa) + c1 * lanes(ca)) * dx;
+            const lanes rb = (d0 * lanes(cb) - d1 * lanes(sb)) * dy - (d0 * lanes(sb) + d1 * lanes(cb)) * dx;
             k = LOAD(m + {M_MASK}) * lanes(m[{M_OMEGA2}])
-              / (lanes(m[{M_SOFT}]) + (ra * ra + rb * rb) * lanes(m[{M_SPIN}]));
+              / (lanes(m[{M_SOFT}]) + (ra * ra + rb * rb) * inverse * inverse * lanes(m[{M_SPIN}]));
             SAVE(K + 4 * s, k)
         }} else {{
             k = LOAD(K + 4 * s);
@@ -163,14 +163,16 @@ _SIDES = f"""
     for (int i = lane; i < 2 * voxel_count; i += width) {{
         const int voxel = i >> 1, mass = 4 * (shape_voxel + voxel) + (i & 1);
         const int a = mass_body.data[mass], b = mass_body.data[mass + 2];
-        const REAL* const m = materials.data + {MATERIAL_STRIDE} * (shape_material + material_of.data[shape_voxel + voxel]);
+        const int kind = shape_material + material_of.data[shape_voxel + voxel];
+        const REAL* const m = materials.data + {MATERIAL_STRIDE} * kind;
         const REAL *pa = P + 4 * a, *pb = P + 4 * b, *va = V + 4 * a, *vb = V + 4 * b;
         const auto ga = mass_arm.data[mass], gb = mass_arm.data[mass + 2];
         const REAL ax = ga.c[0] * pa[2] - ga.c[1] * pa[3], ay = ga.c[0] * pa[3] + ga.c[1] * pa[2];
         const REAL bx = gb.c[0] * pb[2] - gb.c[1] * pb[3], by = gb.c[0] * pb[3] + gb.c[1] * pb[2];
         const REAL dx = pb[0] - pa[0] + bx - ax, dy = pb[1] - pa[1] + by - ay;
         const REAL square = dx * dx + dy * dy, inverse = (REAL)1 / wp::sqrt(square > tiny ? square : tiny);
-        const REAL rate = (vb[0] - va[0] - vb[2] * by + va[2] * ay) * dx + (vb[1] - va[1] + vb[2] * bx - va[2] * ax) * dy;
+        const REAL rate = (vb[0] - va[0] - vb[2] * by + va[2] * ay) * dx
+                        + (vb[1] - va[1] + vb[2] * bx - va[2] * ax) * dy;
         const REAL pull = m[{M_CENTRAL}] * ((REAL)1 - (L[4 * voxel + 2] - rate * inverse * m[{M_BETA}]) * inverse);
         const REAL fx = pull * dx, fy = pull * dy;
         REAL* const f = F + 4 * (4 * voxel_count + i);
@@ -178,31 +180,31 @@ _SIDES = f"""
     }}
 """
 
-_PULLS = f"""
-    for (int voxel = lane; voxel < voxel_count; voxel += width) {{
+_PULLS = """
+    for (int voxel = lane; voxel < voxel_count; voxel += width) {
         const int mass = 4 * (shape_voxel + voxel);
         REAL rx[4], ry[4], dx[4], dy[4], cx = 0, cy = 0, mx = 0, my = 0;
-        for (int i = 0; i < 4; ++i) {{
+        for (int i = 0; i < 4; ++i) {
             const REAL* const p = P + 4 * mass_body.data[mass + i];
             const auto g = mass_arm.data[mass + i];
             rx[i] = g.c[0] * p[2] - g.c[1] * p[3]; ry[i] = g.c[0] * p[3] + g.c[1] * p[2];
             dx[i] = p[0] + rx[i]; dy[i] = p[1] + ry[i];
             cx += (REAL)0.25 * dx[i]; cy += (REAL)0.25 * dy[i];
-        }}
-        for (int i = 0; i < 4; ++i) {{
+        }
+        for (int i = 0; i < 4; ++i) {
             dx[i] = cx - dx[i]; dy[i] = cy - dy[i];
             const REAL square = dx[i] * dx[i] + dy[i] * dy[i], inverse = 1 / wp::sqrt(square > tiny ? square : tiny);
             dx[i] *= inverse; dy[i] *= inverse;
             mx += (REAL)0.25 * dx[i]; my += (REAL)0.25 * dy[i];
-        }}
+        }
         const REAL force = L[4 * voxel + 3]; // control value times the largest force [N]
-        for (int i = 0; i < 4; ++i) {{
+        for (int i = 0; i < 4; ++i) {
             // Less the mean, so that a robot cannot pull itself up by its own bootstraps.
             const REAL fx = force * (dx[i] - mx), fy = force * (dy[i] - my);
             REAL* const f = F + 4 * (6 * voxel_count + 4 * voxel + i);
             f[0] = fx; f[1] = fy; f[2] = rx[i] * fy - ry[i] * fx; f[3] = 0;
-        }}
-    }}
+        }
+    }
 """
 
 

@@ -42,7 +42,6 @@ def pair_contacts(types: Layout) -> wp.Function:
         sa, sb = tables.body_surface[body_a], tables.body_surface[body_b]
         box = tables.body_box[body_b]
         friction, rebound = wp.sqrt(sa[1] * sb[1]), wp.max(sa[2], sb[2])
-        touched = bool(False)
         for p in range(tables.point_begin[body_a], tables.point_begin[body_a + 1]):
             arm = tables.points[p]
             ra = vec2(pa[2] * arm[0] - pa[3] * arm[1], pa[3] * arm[0] + pa[2] * arm[1])
@@ -78,16 +77,13 @@ def pair_contacts(types: Layout) -> wp.Function:
                     va += vec4(ka[0] * j[0], ka[0] * j[1], ka[1] * (ra[0] * j[1] - ra[1] * j[0]), real(0.0))
                     vb -= vec4(kb[0] * j[0], kb[0] * j[1], kb[1] * (rb[0] * j[1] - rb[1] * j[0]), real(0.0))
                 if depth > -real(_SLOP):
-                    touched = True
                     motion.touching[world.body + a] = motion.touching[world.body + a] | (tables.point_bits[p] << 4)
                     motion.touching[world.body + b] = motion.touching[world.body + b] | (1 << (4 + corner))
         write(velocities, a, va)
         write(velocities, b, vb)
 
     @wp.func
-    def solve(
-        h: real, world: World, tables: Tables, motion: Motion, positions: wp.uint64, velocities: wp.uint64
-    ):
+    def solve(h: real, world: World, tables: Tables, motion: Motion, positions: wp.uint64, velocities: wp.uint64):
         for a in range(1, world.body_count):
             pa = read(positions, a)
             sa = tables.body_surface[world.shape_body + a]

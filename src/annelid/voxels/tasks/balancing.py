@@ -57,7 +57,9 @@ class Balancing(Task[BalancingOutcome]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.largest_angle < 0.5 * math.pi:
-            raise InvalidValue(f"the largest angle of the swing must be between 0 and 90°, not {self.largest_angle} rad.")
+            raise InvalidValue(
+                f"the largest angle of the swing must be between 0 and 90°, not {self.largest_angle} rad."
+            )
 
     @property
     def pivot_height(self) -> float:

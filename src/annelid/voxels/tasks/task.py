@@ -122,10 +122,9 @@ class Trial(Generic[Outcome]):
         count = len(self.simulation.solver.model.robots)
         if len(rows) != count or controller is None:
             raise InvalidValue(f"this trial has {count} robots; give {count} rows of parameters, not {len(rows)}.")
-        bind = (self.robot.voxel_count, self.robot.input_counts.tolist(), self.robot.neighbours)
-        programs = [controller.with_parameters(row).bind(*bind).parameters for row in rows]
+        packed = controller.packed(rows, self.robot.voxel_count)
         self.simulation.reset()
-        self.simulation.solver.model.bank.set_parameters(np.concatenate(programs))
+        self.simulation.solver.model.bank.set_parameters(packed.reshape(-1))
         return self.task.run(self.simulation)
 
 

@@ -1,0 +1,297 @@
+"""A clamped silicone cylinder under gravity against its measured surface (Cronos, Table 1; Marchal et al.).
+
+The error is the mean distance of the simulated from the measured surface and back, over the area of both (`surfaces`). The
+simulated surface is that of the true cylinder, bound to the masses (`Skin`), not the steps of the lattice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+from scipy.optimize import minimize_scalar
+
+from annelid import springs
+from annelid.core.errors import InvalidValue
+from annelid.core.measurement import Measurement
+from annelid.core.progress import Progress
+from annelid.core.snapshot import Mesh, Snapshot
+from annelid.materials import material
+from annelid.shapes import Cylinder as CylinderShape
+from annelid.shapes import TriangleMesh
+from annelid.shapes.lattice import Lattice
+from annelid.springs.equilibrium import equilibrium
+from annelid.springs.quasi import quasi_lattice
+from annelid.springs.skin import Skin
+from annelid.springs.volume import VolumeTerm, split_moduli
+from annelid.studies.plots import COLORS, figure
+from annelid.studies.surfaces import SurfaceError, surface_error
+
+RADIUS, LENGTH, MASS, GRAVITY = 0.019, 0.178, 0.216, 9.8
+MEASURED_TIP = np.array([0.0, -0.119383, 0.126842])
+"""Centre of the free end of the measured cylinder [m] (Marchal et al., data of the SOFA project)."""
+_TABLE = "Cronos, Table 1: mass-spring 1.68 (Cronos), 0.75 (Marchal), FEM 0.63, 2.87, 18.60"
+_RANGE = (55e3, 110e3)  # moduli among which the fit looks [Pa]
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """The cylinder as a body, along z from its clamped end at z = 0.
+
+    Attributes:
+        name: Name of the model.
+        body: The masses and springs, with the nominal modulus.
+        volume: The term that resists changes of volume, or None.
+        skin: The surface at rest.
+    """
+
+    name: str
+    body: springs.Body
+    volume: VolumeTerm | None
+    skin: TriangleMesh
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The cylinder at rest under gravity with one modulus: its surface, tip [m] and error (with a reference only)."""
+
+    modulus: float
+    surface: TriangleMesh
+    tip: np.ndarray
+    error: SurfaceError | None
+
+    @property
+    def tip_distance(self) -> float:
+        """Distance of the tip from the measured one [m]."""
+        return float(np.linalg.norm(self.tip - MEASURED_TIP))
+
+    @property
+    def misfit(self) -> float:
+        """What the fit makes small [m]."""
+        return self.tip_distance if self.error is None else self.error.mean
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """States at the nominal and the fitted modulus, by model, and the measured surface."""
+
+    nominal: dict[str, State]
+    fitted: dict[str, State]
+    tried: dict[str, list[State]]
+    measured: TriangleMesh | None
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A clamped silicone cylinder bends under its weight; its surface stands beside the measured one."""
+
+    name: ClassVar[str] = "cylinder"
+
+    quick: bool = False
+    """Coarser lattices."""
+    reference: Path | None = None
+    """The measured deformed surface, a closed mesh in metres; without it only the tip is compared."""
+
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
+        """Equilibrium at the nominal modulus, and at the one that fits best."""
+        measured = None if self.reference is None else read_reference(self.reference)
+        nominal, fitted, tried = {}, {}, {}
+        for rod in self.rods():
+            search = _Search(rod, measured)
+            fitted[rod.name] = search.fit()
+            nominal[rod.name] = search.at(material("silicone-marchal").youngs_modulus)
+            tried[rod.name] = sorted(search.states, key=lambda state: state.modulus)
+            best = fitted[rod.name]
+            progress.say(f"{rod.name}: {1e-3 * best.modulus:.1f} kPa fits best, {1e3 * best.misfit:.3f} mm are left")
+        return Found(nominal, fitted, tried, measured)
+
+    def rods(self) -> list[Rod]:
+        """The lattices that are compared: voxels, voxels with a volume term, quasi-uniform."""
+        cells = 37 if self.quick else 47
+        names = ("voxel", "voxel-volume", "quasi-uniform")
+        return [make(name, LENGTH / cells) for make, name in zip((_quasi,), names, strict=False)]
+
+    def measure(self, found: Found) -> list[Measurement]:
+        """Tip and surface errors, at the nominal and at the fitted modulus."""
+        rows = []
+        for name, best in found.fitted.items():
+            rows.append(Measurement(f"{name}-modulus-fitted", 1e-3 * best.modulus, "kPa", source="nominal: 60 kPa"))
+            for kind, state in (("nominal", found.nominal[name]), ("fitted", best)):
+                rows.append(Measurement(f"{name}-tip-{kind}", 1e3 * state.tip_distance, "mm"))
+                if state.error is None:
+                    continue
+                judged = {"reference": 1.68, "bound": "at-most", "source": _TABLE} if kind == "fitted" else {}
+                rows.append(Measurement(f"{name}-surface-mean-{kind}", 1e3 * state.error.mean, "mm", **judged))  # type: ignore[arg-type]
+                rows.append(Measurement(f"{name}-surface-95-{kind}", 1e3 * state.error.percentile, "mm"))
+        return rows
+
+    def plot(self, found: Found, folder: Path) -> list[Path]:
+        """Outlines, the search for the modulus, and a picture of both surfaces."""
+        path = figure(folder / "cylinder.png", lambda axes: _draw(axes, found), size=(10.0, 4.6), grid=(1, 2))
+        return [path, _picture(found, folder / "cylinder-surfaces.png")]
+
+
+def read_reference(path: Path) -> TriangleMesh:
+    """The measured surface, refused if it cannot be this cylinder in metres."""
+    mesh = TriangleMesh.read(path).require_closed()
+    low, high = mesh.bounds()
+    area = 2 * np.pi * RADIUS * (LENGTH + RADIUS)
+    if not 0.8 < mesh.area / area < 1.25:
+        scale = float(np.sqrt(mesh.area / area))
+        raise InvalidValue(
+            f"the surface of {path} has {mesh.area:.4g} m², that of the cylinder {area:.4g} m²: its lengths seem to be "
+            f"{scale:.4g} times too large; give the deformed cylinder in metres."
+        )
+    if abs(low[2]) > 0.005 or np.abs((low + high)[:1]).max() > 0.01 or high[1] > 0.03:
+        raise InvalidValue(
+            f"the surface of {path} lies between {low} and {high} m: the clamped end must be at z = 0 around the origin, "
+            "and the cylinder must hang towards -y."
+        )
+    return mesh
+
+
+class _Search:
+    """States of a rod at several moduli, each found from the one before.
+
+    A static state depends on modulus over gravity only, so gravity is changed and the body stays.
+    """
+
+    def __init__(self, rod: Rod, measured: TriangleMesh | None) -> None:
+        self.rod, self.measured = rod, measured
+        self.states: list[State] = []
+        self._skin = Skin(rod.body, rod.skin.vertices)
+        self._tip = Skin(rod.body, np.array([[0.0, 0.0, LENGTH]]))
+        self._positions: np.ndarray | None = None
+
+    def at(self, modulus: float) -> State:
+        """The state at a modulus [Pa]."""
+        pull = GRAVITY * material("silicone-marchal").youngs_modulus / modulus
+        still = equilibrium(
+            self.rod.body,
+            gravity=(0.0, -pull, 0.0),
+            start=self._positions,
+            volume=self.rod.volume,
+            tolerance=1e-5,
+        )
+        self._positions = still
+        surface = TriangleMesh(self._skin.deformed(still), self.rod.skin.triangles)
+        error = None if self.measured is None else surface_error(surface, self.measured)
+        self.states.append(State(modulus, surface, self._tip.deformed(still)[0], error))
+        return self.states[-1]
+
+    def fit(self) -> State:
+        """The state with the smallest misfit."""
+        minimize_scalar(lambda e: self.at(e).misfit, bounds=_RANGE, method="bounded", options={"xatol": 300.0})
+        return min(self.states, key=lambda state: state.misfit)
+
+
+def _shape() -> CylinderShape:
+    return CylinderShape(RADIUS, LENGTH, center=(0.0, 0.0, LENGTH / 2))
+
+
+def _skin(pitch: float) -> TriangleMesh:
+    """The surface of the cylinder in small triangles."""
+    rings = np.linspace(0.0, LENGTH, 1 + round(LENGTH / (0.5 * pitch)))
+    discs = np.linspace(0.0, RADIUS, 1 + round(RADIUS / (0.5 * pitch)))
+    profile = np.concatenate(
+        [
+            np.column_stack([discs[1:-1], np.zeros(len(discs) - 2)]),
+            np.column_stack([np.full(len(rings), RADIUS), rings]),
+            np.column_stack([discs[-2:0:-1], np.full(len(discs) - 2, LENGTH)]),
+        ]
+    )
+    turn = np.linspace(0.0, 2 * np.pi, 1 + round(2 * np.pi * RADIUS / (0.5 * pitch)))[:-1]
+    circles = np.stack(
+        [
+            profile[:, :1] * np.cos(turn),
+            profile[:, :1] * np.sin(turn),
+            np.repeat(profile[:, 1:], len(turn), axis=1),
+        ],
+        axis=2,
+    )
+    vertices = np.concatenate([circles.reshape(-1, 3), [[0.0, 0.0, 0.0], [0.0, 0.0, LENGTH]]])
+    here = np.arange(len(profile) * len(turn)).reshape(len(profile), len(turn))
+    low, high = here[:-1].ravel(), here[1:].ravel()
+    low_next, high_next = np.roll(here[:-1], -1, axis=1).ravel(), np.roll(here[1:], -1, axis=1).ravel()
+    first, last = here[0], here[-1]
+    bottom, top = np.full(len(turn), len(vertices) - 2), np.full(len(turn), len(vertices) - 1)
+    parts = [
+        (low, low_next, high_next),
+        (low, high_next, high),
+        (bottom, np.roll(first, -1), first),
+        (top, last, np.roll(last, -1)),
+    ]
+    return TriangleMesh(vertices, np.concatenate([np.column_stack(part) for part in parts]))
+
+
+def _voxels(name: str, pitch: float) -> Rod:
+    body = springs.lattice(_shape(), pitch, "silicone-marchal", mass=MASS)
+    return Rod(name, body.fix(lambda p: p[:, 2] < 1e-3), None, _skin(pitch))
+
+
+def _voxels_volume(name: str, pitch: float) -> Rod:
+    """With the material's Poisson's ratio of 0.49."""
+    silicone = material("silicone-marchal")
+    modulus, kappa = split_moduli(silicone)
+    rod = _voxels(name, pitch)
+    rod.body.stiffness *= modulus / silicone.youngs_modulus
+    return Rod(name, rod.body, VolumeTerm(Lattice.fill(_shape(), pitch), kappa), rod.skin)
+
+
+def _quasi(name: str, pitch: float) -> Rod:
+    """Two spacings longer than the cylinder: masses without order are held by a slab of them, not by a plane."""
+    spacing = pitch / 1.25  # the mean distance of masses is then about the pitch
+    held = 2 * spacing
+    shape = CylinderShape(RADIUS, LENGTH + held, center=(0.0, 0.0, (LENGTH - held) / 2))
+    body = quasi_lattice(shape, spacing, "silicone-marchal", mass=MASS * (1 + held / LENGTH))
+    return Rod(name, body.fix(lambda p: p[:, 2] < 0.0), None, _skin(pitch))
+
+
+def _draw(axes: Any, found: Found) -> None:
+    side, search = axes[0]
+    if found.measured is not None:
+        side.plot(*_outline(found.measured), ".", markersize=2, color="0.4", label="measured")
+    side.plot(MEASURED_TIP[2] * 1e3, MEASURED_TIP[1] * 1e3, "k+", markersize=10, label="measured tip")
+    for (name, state), color in zip(found.fitted.items(), COLORS, strict=False):
+        side.plot(*_outline(state.surface), ".", markersize=1, color=color, label=f"{name}, {1e-3 * state.modulus:.1f} kPa")
+        search.plot(
+            [1e-3 * s.modulus for s in found.tried[name]],
+            [1e3 * s.misfit for s in found.tried[name]],
+            "o-",
+            markersize=3,
+            color=color,
+            label=name,
+        )
+    side.set(xlabel="z [mm]", ylabel="y [mm]", aspect="equal", title="outline at the fitted modulus")
+    search.axhline(1.68, color="0.4", linestyle="--", label="Cronos")
+    search.axhline(0.63, color="0.4", linestyle=":", label="best finite elements")
+    label = "tip distance [mm]" if found.measured is None else "mean surface distance [mm]"
+    search.set(xlabel="Young's modulus [kPa]", ylabel=label, ylim=(0.0, 8.0), title="fit of the modulus")
+    for axis in (side, search):
+        axis.legend(fontsize=7)
+
+
+def _outline(mesh: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
+    """z and y [mm] of the vertices near the plane x = 0."""
+    near = mesh.vertices[np.abs(mesh.vertices[:, 0]) < 0.0015]
+    return 1e3 * near[:, 2], 1e3 * near[:, 1]
+
+
+def _picture(found: Found, path: Path) -> Path:
+    """Both surfaces: the measured one white, the simulated one red (Cronos, Fig. 6)."""
+    from annelid.view.picture import picture
+
+    name, state = next(iter(found.fitted.items()))
+    parts = [Mesh("simulated", _upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
+    if found.measured is not None:
+        parts.append(Mesh("measured", _upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
+    picture(Snapshot(0.0, parts=tuple(parts)), path, name=f"measured (white) and {name} (red)", device="cpu")
+    return path
+
+
+def _upright(mesh: TriangleMesh) -> np.ndarray:
+    """Vertices with y, against gravity, turned into z."""
+    return np.ascontiguousarray(mesh.vertices[:, [2, 0, 1]])
