@@ -104,3 +104,35 @@ def differs(a: np.ndarray, b: np.ndarray) -> bool:
 def not_blank(picture: np.ndarray) -> bool:
     """Whether something is to be seen: many colours, and none of them everywhere."""
     return len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+
+
+def arrived(page: Any) -> None:
+    """Wait until the scene is drawn; the first time takes a while without a GPU."""
+    page.get_by_role("button", name="Play").wait_for()
+    wait_until(page, lambda: not_blank(view_of(page)), "something to be seen", seconds=120)
+    settled(page)
+
+
+def settled(page: Any) -> None:
+    """Wait until the picture stands still."""
+    last = [view_of(page)]
+
+    def same() -> bool:
+        page.wait_for_timeout(800)
+        before, last[0] = last[0], view_of(page)
+        return not differs(before, last[0])
+
+    wait_until(page, same, "the picture to stand still", seconds=90)
+
+
+def set_number(page: Any, label: str, value: str) -> None:
+    """Type a value into the box beside a slider."""
+    box = page.get_by_text(label, exact=True).locator("xpath=following::input[@type='text' or @type='number'][1]")
+    box.fill(value)
+    box.press("Enter")
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Choose from a drop-down list."""
+    page.get_by_text(label, exact=True).locator("xpath=following::input[1]").click()
+    page.get_by_role("option", name=option, exact=True).click()

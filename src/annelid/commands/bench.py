@@ -13,6 +13,7 @@ from annelid.core.measurement import Measurement, Report
 from annelid.core.progress import Progress
 
 BENCHES = {
+    "view": "Frames of the camera, and what a viewer costs a simulation",
     "edits": "Cost of edits, asynchronous running, and a stress from many threads",
     "springs": "Springs per second against size",
     "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",

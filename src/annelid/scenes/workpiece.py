@@ -216,11 +216,9 @@ class Workpiece:
 
     def change(self, design: Any) -> None:
         """Take gravity and friction of another design while it runs."""
+        self.design = replace(design, ground=self.design.ground)
         model = self.simulation.solver.model
-        changed = design.world(self._contact_stiffness())
-        if len(changed["obstacles"]) == len(model.world.obstacles):
-            model.set_world(replace(model.world, **changed))
-        self.design = design
+        model.set_world(replace(model.world, **self.design.world(self._contact_stiffness())))
 
     # --- how it is done ---
 

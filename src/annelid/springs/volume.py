@@ -37,21 +37,21 @@ class VolumeTerm:
 
     Args:
         lattice: The lattice that the body was made of; the masses are its nodes.
-        modulus: κ [Pa].
+        modulus: κ [Pa], one for all or one for each cell of the grid.
     """
 
-    def __init__(self, lattice: Lattice, modulus: float) -> None:
+    def __init__(self, lattice: Lattice, modulus: float | np.ndarray) -> None:
         place = np.round((lattice.nodes - lattice.origin) / lattice.pitch).astype(int)
         numbers = np.full(np.array(lattice.cells.shape) + 1, -1)
         numbers[tuple(place.T)] = np.arange(len(place))
         corners = np.argwhere(lattice.cells)[:, None] + _CORNERS
         self.cells = numbers[tuple(np.moveaxis(corners, -1, 0))]
-        self.weight = modulus * lattice.pitch**3
+        self.weight = np.broadcast_to(modulus, lattice.cells.shape)[lattice.cells] * lattice.pitch**3
         self._slopes = (2 * _CORNERS - 1) / (4 * lattice.pitch)  # of the corner functions at the middle of a cell
 
     def energy(self, positions: np.ndarray) -> float:
         """Energy [J]."""
-        return float(0.5 * self.weight * np.sum((np.linalg.det(self._gradient(positions)) - 1.0) ** 2))
+        return float(0.5 * np.sum(self.weight * (np.linalg.det(self._gradient(positions)) - 1.0) ** 2))
 
     def forces(self, positions: np.ndarray) -> np.ndarray:
         """Force on every mass [N], shape [n, 3]."""
@@ -66,7 +66,7 @@ class VolumeTerm:
         """Second derivatives between any two corners of every cell [N/m], shape [c, 8, 8, 3, 3]."""
         gradient = self._gradient(positions)
         slopes = self._slopes_of_volume(gradient)
-        blocks = self.weight * np.einsum("cni,cmj->cnmij", slopes, slopes)
+        blocks = np.einsum("c,cni,cmj->cnmij", self.weight, slopes, slopes)
         if not convex:
             pressure = self.weight * (np.linalg.det(gradient) - 1.0)
             across = np.cross(self._slopes[:, None], self._slopes[None, :])

@@ -15,7 +15,7 @@ from typing import Any
 from annelid.core.errors import AnnelidError, UnknownName
 from annelid.core.snapshot import Snapshot
 from annelid.view.live_page import Page
-from annelid.view.panel import add_controls, converted, sweep, sweepable
+from annelid.view.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.runner import Moment, Runner
 from annelid.view.targets import Targets
 from annelid.view.workshop_page import WorkshopPage
@@ -214,7 +214,8 @@ class LiveViewer:
 
     def _build_anew(self, scene: Any) -> None:
         """Build the simulations of another scene of this kind; keep what there is if that fails."""
-        before, self._scene = self._scene, scene
+        live = {f.name: getattr(self._scene, f.name) for f in parameter_fields(scene) if f.metadata.get("live")}
+        before, self._scene = self._scene, replace(scene, **live)
         try:
             self._rebuild(aim=True)
         except AnnelidError:

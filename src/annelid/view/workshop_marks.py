@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -41,21 +42,24 @@ class MarkBox:
     def place(self, low: np.ndarray, high: np.ndarray) -> None:
         """Put it over the left quarter of what lies between two corners [m]."""
         extent = np.maximum(high - low, 1e-6)
-        middle = 0.5 * (low + high) - [0.425 * extent[0], 0.0, 0.0]
+        middle = 0.5 * (low + high) - [0.415 * extent[0], 0.0, 0.0]
         size = extent * [0.25, 1.2, 1.2] + [0.0, 1e-3, 1e-3]
         self.middle.value, self.size.value = _rounded(middle), _rounded(size)
         if self._gizmo is not None:
             self._gizmo.remove()
         self._gizmo = self._scene.add_transform_controls(
             "/all/workshop/box",
-            scale=0.6 * float(extent.max()),
+            scale=0.35 * float(extent.max()),
             disable_rotations=True,
             line_width=2.0,
             position=self.middle.value,
         )
-        looks: dict[str, Any] = {"color": _BOX_COLOR, "cast_shadow": False, "receive_shadow": False}
-        self._sides = self._scene.add_box("/all/workshop/box/sides", opacity=0.18, side="double", **looks)
-        self._edges = self._scene.add_box("/all/workshop/box/edges", wireframe=True, **looks)
+        self._sides = self._scene.add_box(
+            "/all/workshop/box/sides", _BOX_COLOR, opacity=0.18, side="double", cast_shadow=False, receive_shadow=False
+        )
+        self._edges = self._scene.add_line_segments(
+            "/all/workshop/box/edges", _edges(self.size.value), _BOX_COLOR, thickness=1.5, thickness_units="screen"
+        )
         self._gizmo.on_update(lambda event: self._dragged(event.target.position))
         self._resize()
         self._move()
@@ -70,7 +74,7 @@ class MarkBox:
                 "/all/workshop/held",
                 points.astype(np.float32),
                 colors=_HELD_COLOR,
-                point_size=0.35 * pitch,
+                point_size=0.2 * pitch,
                 point_shape="circle",
             )
 
@@ -90,7 +94,8 @@ class MarkBox:
 
     def _resize(self) -> None:
         if self._gizmo is not None:
-            self._sides.dimensions = self._edges.dimensions = self.size.value
+            self._sides.dimensions = self.size.value
+            self._edges.points = _edges(self.size.value)
 
 
 class Handle:
@@ -162,3 +167,10 @@ class Handle:
 def _rounded(values: np.ndarray) -> tuple[float, float, float]:
     x, y, z = (round(float(v), 6) for v in values)
     return x, y, z
+
+
+def _edges(size: tuple[float, float, float]) -> np.ndarray:
+    """The twelve edges of a box around the origin, shape [12, 2, 3]."""
+    corners = np.array(list(product((-0.5, 0.5), repeat=3)), np.float32)
+    pairs = [(a, b) for a, b in combinations(range(8), 2) if np.abs(corners[a] - corners[b]).sum() == 1.0]
+    return corners[np.array(pairs)] * np.array(size, np.float32)

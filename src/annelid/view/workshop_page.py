@@ -138,7 +138,7 @@ class WorkshopPage:
         self.build = gui.add_button("Build", hint="Make the body anew; all work on it is forgotten")
         self.controls["shape"].on_update(lambda _: self._show_sizes())
         self.controls["ground"].on_update(lambda _: later(self._set_ground))
-        self.upload.on_upload(lambda _: later(self._uploaded))
+        self.upload.on_upload(lambda event: self._receive(event.target.value))
         self.build.on_click(lambda _: later(self._build_body))
         self._show_sizes()
 
@@ -188,13 +188,15 @@ class WorkshopPage:
             self.note.content = f"**not built:** {_escaped(self._tidy(str(error)))}"
             raise
 
-    def _uploaded(self) -> None:
+    def _receive(self, given: Any) -> None:
+        self._page.later(lambda: self._uploaded(given.name, given.content))
+
+    def _uploaded(self, name: str, content: bytes) -> None:
         """Keep the file, and build it; if it cannot be built, say why and leave it chosen, to be tried otherwise."""
-        given = self.upload.value
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="annelid-")
-        path = Path(self._folder.name) / (re.sub(r"[^\w.-]", "_", Path(given.name).name)[-60:] or "file")
-        path.write_bytes(given.content)
+        path = Path(self._folder.name) / (re.sub(r"[^\w.-]", "_", Path(name).name)[-60:] or "file")
+        path.write_bytes(content)
         shapes = tuple(self._scene.sizes)
         self._scene = replace(self._scene, file=str(path))
         self.controls["shape"].options = shapes
@@ -204,10 +206,10 @@ class WorkshopPage:
             design = replace(self._design(), shape="file").with_file(str(path))
         except AnnelidError as error:
             sentence = self._tidy(str(error))
-            self.note.content = f"**{_escaped(given.name)}:** {_escaped(sentence)} Or tick *Repair holes* and *Build*."
+            self.note.content = f"**{_escaped(name)}:** {_escaped(sentence)} Or tick *Repair holes* and *Build*."
             self._page.tell(sentence)
             return
-        self.note.content = f"{_escaped(given.name)}: {design.about()}"
+        self.note.content = f"{_escaped(name)}: {design.about()}"
         self._try_build(design)
 
     def _tidy(self, sentence: str) -> str:

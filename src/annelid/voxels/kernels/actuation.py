@@ -56,7 +56,7 @@ def actuated_lengths(types: Layout) -> wp.Function:
 def stored_energy(types: Layout) -> wp.Function:
     """Elastic energy of a voxel's springs [J] with given rest lengths."""
     real, vec2, vec4, World, Tables = types.real, types.vec2, types.vec4, types.World, types.Tables
-    read = load(vec4, 4, 32 if real is wp.float32 else 64)
+    read = load(vec4, 32 if real is wp.float32 else 64)
 
     @wp.func
     def rotated(p: vec4, x: real, y: real) -> vec2:
@@ -106,7 +106,7 @@ def apply_controls(types: Layout, worked: bool) -> wp.Function:
     """Clip the control values of a world and turn them into lengths; `fresh` ones count as effort and are checked."""
     real, vec4, World, Tables, Motion = types.real, types.vec4, types.World, types.Tables, types.Motion
     bits = 32 if real is wp.float32 else 64
-    read, write = load(vec4, 4, bits), store(vec4, 4, bits)
+    read, write = load(vec4, bits), store(vec4, bits)
     evaluate, energy = actuated_lengths(types), stored_energy(types)
 
     @wp.func

@@ -171,7 +171,7 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool) -> wp.F
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
     World, Tables, Terrain, Motion = types.World, types.Tables, types.Terrain, types.Motion
     bits = 32 if real is wp.float32 else 64
-    read, write, total = load(vec4, 4, bits), store(vec4, 4, bits), link_sum(types)
+    read, write, total = load(vec4, bits), store(vec4, bits), link_sum(types)
     touch, moved = ground_points(types), turn(types)
 
     @wp.func
@@ -226,7 +226,7 @@ def body_move(types: Layout) -> wp.Function:
     """Positions of all bodies after a substep."""
     real, vec3, vec4, World = types.real, types.vec3, types.vec4, types.World
     bits = 32 if real is wp.float32 else 64
-    read, write, moved = load(vec4, 4, bits), store(vec4, 4, bits), turn(types)
+    read, write, moved = load(vec4, bits), store(vec4, bits), turn(types)
 
     @wp.func
     def move(lane: int, width: int, h: real, world: World, positions: wp.uint64, velocities: wp.uint64):

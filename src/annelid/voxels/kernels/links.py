@@ -34,6 +34,25 @@ _ROPE_MARGIN = 0.3
 _ROPE_GAIN = 0.1
 """Share of a rope's violation that its standing tension learns a step: a rope at rest has its proper length."""
 
+_WIDE = {
+    "float": """
+#if defined(__CUDA_ARCH__)
+    #define WIDE_READ(X, P) { const float4 q_ = *(const float4*)(P); \\
+        (X)[0] = q_.x; (X)[1] = q_.y; (X)[2] = q_.z; (X)[3] = q_.w; }
+    #define WIDE_WRITE(P, A, B, C, D) *(float4*)(P) = make_float4(A, B, C, D);
+#endif
+""",
+    "double": """
+#if defined(__CUDA_ARCH__)
+    #define WIDE_READ(X, P) { const double2 q_ = *(const double2*)(P), r_ = *(const double2*)((P) + 2); \\
+        (X)[0] = q_.x; (X)[1] = q_.y; (X)[2] = r_.x; (X)[3] = r_.y; }
+    #define WIDE_WRITE(P, A, B, C, D) \\
+        { *(double2*)(P) = make_double2(A, B); *(double2*)((P) + 2) = make_double2(C, D); }
+#endif
+""",
+}
+"""Reads and writes of four numbers at once on CUDA; all rows of four begin at multiples of their size."""
+
 _LANES = """
 #if defined(__CUDA_ARCH__)
     struct lanes {
@@ -48,11 +67,10 @@ _LANES = """
             lanes r; for (int i = 0; i < 4; ++i) r.c[i] = c[i] * o.c[i]; return r; }
         CUDA_CALLABLE lanes operator/(const lanes& o) const {
             lanes r; for (int i = 0; i < 4; ++i) r.c[i] = c[i] / o.c[i]; return r; }
-        static CUDA_CALLABLE lanes load(const REAL* p) {
-            lanes r; for (int i = 0; i < 4; ++i) r.c[i] = p[i]; return r; }
+        static CUDA_CALLABLE lanes load(const REAL* p) { lanes r; WIDE_READ(r.c, p) return r; }
         static CUDA_CALLABLE lanes pairs(REAL a, REAL b) {
             lanes r; r.c[0] = r.c[1] = a; r.c[2] = r.c[3] = b; return r; }
-        CUDA_CALLABLE void save(REAL* p) const { for (int i = 0; i < 4; ++i) p[i] = c[i]; }
+        CUDA_CALLABLE void save(REAL* p) const { WIDE_WRITE(p, c[0], c[1], c[2], c[3]) }
         CUDA_CALLABLE lanes inverse_root() const {
             lanes r; for (int i = 0; i < 4; ++i) r.c[i] = RSQRT(c[i] > (REAL)1e-20 ? c[i] : (REAL)1e-20); return r; }
         CUDA_CALLABLE REAL sum() const { return (c[0] + c[1]) + (c[2] + c[3]); }
@@ -61,8 +79,8 @@ _LANES = """
     #define SAVE(P, X) (X).save(P);
     #define INVERSE_ROOT(X) (X).inverse_root()
     #define PAIRS(A, B) lanes::pairs(A, B)
-    #define SUMS(P, A, B, C, D) { \
-        (P)[0] = (A).sum(); (P)[1] = (B).sum(); (P)[2] = (C).sum(); (P)[3] = (D).sum(); }
+    #define SUMS(P, A, B, C, D) WIDE_WRITE(P, (A).sum(), (B).sum(), (C).sum(), (D).sum())
+    #define FOUR(X, P) REAL X[4]; WIDE_READ(X, P)
 #else
     typedef REAL lanes __attribute__((ext_vector_type(4)));
     #define LOAD(P) ({ lanes r_; __builtin_memcpy(&r_, (P), sizeof(lanes)); r_; })
@@ -70,6 +88,7 @@ _LANES = """
     #define INVERSE_ROOT(X) ({ const lanes x_ = (X), t_ = tiny; \\
         (lanes)((REAL)1) / __builtin_elementwise_sqrt(__builtin_elementwise_max(x_, t_)); })
     #define PAIRS(A, B) ((lanes){(A), (A), (B), (B)})
+    #define FOUR(X, P) const REAL* const X = (P);
     #define MIX __builtin_shufflevector
     #define SUMS(P, A, B, C, D) { \\
         const lanes ab_ = MIX(A, B, 0, 4, 1, 5) + MIX(A, B, 2, 6, 3, 7); \\
@@ -85,6 +104,9 @@ _UNDEFINE = """
 #undef SAVE
 #undef INVERSE_ROOT
 #undef PAIRS
+#undef FOUR
+#undef WIDE_READ
+#undef WIDE_WRITE
 #undef SUMS
 #undef MIX
 """
@@ -101,7 +123,7 @@ _SIDES = f"""
         const int a = side_bodies.data[row].c[0], b = side_bodies.data[row].c[1];
         const int kind = shape_material + material_of.data[shape_voxel + voxel];
         const REAL* const m = materials.data + {MATERIAL_STRIDE} * kind;
-        const REAL *pa = P + 4 * a, *pb = P + 4 * b, *va = V + 4 * a, *vb = V + 4 * b;
+        FOUR(pa, P + 4 * a) FOUR(pb, P + 4 * b) FOUR(va, V + 4 * a) FOUR(vb, V + 4 * b)
         const REAL ca = pa[2], sa = pa[3], cb = pb[2], sb = pb[3];
         const REAL xx = pb[0] - pa[0], yy = pb[1] - pa[1];
         const REAL dvx = vb[0] - va[0], dvy = vb[1] - va[1], wa = va[2], wb = vb[2];
@@ -165,7 +187,7 @@ _SIDES = f"""
         const int a = mass_body.data[mass], b = mass_body.data[mass + 2];
         const int kind = shape_material + material_of.data[shape_voxel + voxel];
         const REAL* const m = materials.data + {MATERIAL_STRIDE} * kind;
-        const REAL *pa = P + 4 * a, *pb = P + 4 * b, *va = V + 4 * a, *vb = V + 4 * b;
+        FOUR(pa, P + 4 * a) FOUR(pb, P + 4 * b) FOUR(va, V + 4 * a) FOUR(vb, V + 4 * b)
         const auto ga = mass_arm.data[mass], gb = mass_arm.data[mass + 2];
         const REAL ax = ga.c[0] * pa[2] - ga.c[1] * pa[3], ay = ga.c[0] * pa[3] + ga.c[1] * pa[2];
         const REAL bx = gb.c[0] * pb[2] - gb.c[1] * pb[3], by = gb.c[0] * pb[3] + gb.c[1] * pb[2];
@@ -215,7 +237,7 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
     scalar, root = ("float", "rsqrtf") if real is wp.float32 else ("double", "rsqrt")
     head = f"#define REAL {scalar}\n#define RSQRT {root}\nconst {scalar} tiny = ({scalar})1e-20;\n"
 
-    @wp.func_native(head + _LANES + _SIDES + (_PULLS if forced else "") + _UNDEFINE)
+    @wp.func_native(head + _WIDE[scalar] + _LANES + _SIDES + (_PULLS if forced else "") + _UNDEFINE)
     def forces(
         lane: int,
         width: int,
@@ -243,23 +265,31 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
     return forces
 
 
+_SUM = """
+    const REAL* const F = (const REAL*)links;
+    wp::vec_t<3, REAL> total;
+    for (int e = begin; e < end; ++e) {
+        const int code = entries.data[e];
+#if defined(__CUDA_ARCH__)
+        REAL f[4];
+        WIDE_READ(f, F + 4 * (code >> 1))
+#else
+        const REAL* const f = F + 4 * (code >> 1);
+#endif
+        const REAL sign = code & 1 ? (REAL)-1 : (REAL)1;
+        total.c[0] += sign * f[0];
+        total.c[1] += sign * f[1];
+        total.c[2] += sign * (code & 1 ? f[3] : f[2]);
+    }
+"""
+
+
 @functools.cache
 def link_sum(types: Layout) -> wp.Function:
     """Force [N] and moment [N m] of all links on a body, in the fixed order of its entries."""
     vec3 = types.vec3
     scalar = "float" if types.real is wp.float32 else "double"
-
-    source = f"""
-    const {scalar}* const F = (const {scalar}*)links;
-    {scalar} fx = 0, fy = 0, moment = 0;
-    for (int e = begin; e < end; ++e) {{
-        const int code = entries.data[e];
-        const {scalar}* const f = F + 4 * (code >> 1);
-        if (code & 1) {{ fx -= f[0]; fy -= f[1]; moment -= f[3]; }}
-        else {{ fx += f[0]; fy += f[1]; moment += f[2]; }}
-    }}
-    return wp::vec_t<3, {scalar}>(fx, fy, moment);
-"""
+    source = _WIDE[scalar] + _SUM.replace("REAL", scalar) + "#undef WIDE_READ\n#undef WIDE_WRITE\nreturn total;\n"
 
     @wp.func_native(source)
     def total(links: wp.uint64, entries: wp.array(dtype=wp.int32), begin: int, end: int) -> vec3: ...

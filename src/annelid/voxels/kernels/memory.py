@@ -52,22 +52,34 @@ def address(dtype: Any) -> wp.Function:
 
 
 @functools.cache
-def load(vec: Any, length: int, bits: int) -> wp.Function:
-    """Vector number i from an address."""
-    scalar = "float" if bits == 32 else "double"
+def load(vec: Any, bits: int) -> wp.Function:
+    """Vector number i of four numbers from an address."""
+    plain = "wp::vec_t<4, float>" if bits == 32 else "wp::vec_t<4, double>"
+    wide = {
+        32: f"const float4 q = ((const float4*)p)[i]; return {plain}(q.x, q.y, q.z, q.w);",
+        64: "const double2 q = ((const double2*)p)[2 * i], r = ((const double2*)p)[2 * i + 1];"
+        f"return {plain}(q.x, q.y, r.x, r.y);",
+    }[bits]
+    source = f"#if defined(__CUDA_ARCH__)\n{wide}\n#else\nreturn ((const {plain}*)p)[i];\n#endif\n"
 
-    @wp.func_native(f"return ((const wp::vec_t<{length}, {scalar}>*)p)[i];\n")
+    @wp.func_native(source)
     def at(p: wp.uint64, i: int) -> vec: ...
 
     return at
 
 
 @functools.cache
-def store(vec: Any, length: int, bits: int) -> wp.Function:
-    """Write vector number i to an address."""
-    scalar = "float" if bits == 32 else "double"
+def store(vec: Any, bits: int) -> wp.Function:
+    """Write vector number i of four numbers to an address."""
+    plain = "wp::vec_t<4, float>" if bits == 32 else "wp::vec_t<4, double>"
+    wide = {
+        32: "((float4*)p)[i] = make_float4(v.c[0], v.c[1], v.c[2], v.c[3]);",
+        64: "((double2*)p)[2 * i] = make_double2(v.c[0], v.c[1]);"
+        "((double2*)p)[2 * i + 1] = make_double2(v.c[2], v.c[3]);",
+    }[bits]
+    source = f"#if defined(__CUDA_ARCH__)\n{wide}\n#else\n(({plain}*)p)[i] = v;\n#endif\n"
 
-    @wp.func_native(f"((wp::vec_t<{length}, {scalar}>*)p)[i] = v;\n")
+    @wp.func_native(source)
     def at(p: wp.uint64, i: int, v: vec): ...
 
     return at

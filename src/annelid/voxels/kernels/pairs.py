@@ -27,7 +27,7 @@ def pair_contacts(types: Layout) -> wp.Function:
     real, vec2, vec4 = types.real, types.vec2, types.vec4
     World, Tables, Motion = types.World, types.Tables, types.Motion
     bits = 32 if real is wp.float32 else 64
-    read, write = load(vec4, 4, bits), store(vec4, 4, bits)
+    read, write = load(vec4, bits), store(vec4, bits)
 
     @wp.func
     def corners_in(

@@ -70,7 +70,7 @@ def world_run(features: Features) -> wp.Function:
     controls_of, inputs_of = apply_controls(types, features.worked), sense(types, paired)
     act = brain_act(real, features.kinds, features.functions, group_barrier)
     place, block = address(vec4), shared_block(bits, features.quads)
-    read, write = load(vec4, 4, bits), store(vec4, 4, bits)
+    read, write = load(vec4, bits), store(vec4, bits)
     observe = _observer(features)
     size = 4 * bits // 8
 
@@ -166,7 +166,7 @@ def _observer(features: Features) -> wp.Function:
     types = layout(features.real)
     real, vec4 = types.real, types.vec4
     World, Tables, Motion = types.World, types.Tables, types.Motion
-    read = load(vec4, 4, 32 if real is wp.float32 else 64)
+    read = load(vec4, 32 if real is wp.float32 else 64)
 
     @wp.func
     def observe(number: int, world: World, tables: Tables, motion: Motion, positions: wp.uint64):

@@ -105,7 +105,7 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
     World, Tables, Motion, Terrain, Sensors = (
         types.World, types.Tables, types.Motion, types.Terrain, sensor_layout(types.real),
     )  # fmt: skip
-    read = load(vec4, 4, 32 if real is wp.float32 else 64)
+    read = load(vec4, 32 if real is wp.float32 else 64)
     ground, beside = lidar_distance(types), box_distance(types)
 
     @wp.func

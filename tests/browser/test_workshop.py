@@ -1,0 +1,62 @@
+"""The workshop in a real browser: a body is built, held, let go of, and obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from annelid.scenes.registry import scene_class, scenes
+
+from .conftest import arrived, choose, differs, not_blank, set_number, settled, view_of, wait_until
+
+pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
+
+from annelid.view.live import LiveViewer
+
+
+@pytest.fixture
+def workshop() -> Iterator[LiveViewer]:
+    with LiveViewer(scenes(), scene_class("workshop")(), build=lambda s: s.build(device="cpu"), port=18100) as viewer:
+        yield viewer
+
+
+def test_a_box_is_built_held_and_bends(
+    workshop: LiveViewer, open_page: Callable[[str], Any], keep_picture: Callable[[Any, str], None]
+) -> None:
+    page = open_page(workshop.url)
+    arrived(page)
+    beam = view_of(page)
+    choose(page, "Shape", "box")
+    set_number(page, "Height [m]", "0.02")
+    page.get_by_role("button", name="Build", exact=True).click()
+    wait_until(page, lambda: workshop._scene.shape == "box" and workshop._scene.height == 0.02, "another body")
+    wait_until(page, lambda: differs(beam, view_of(page)), "another body to be seen")
+    page.get_by_role("button", name="Fix", exact=True).click()
+    page.get_by_text("masses are fixed").wait_for()
+    settled(page)
+    rest = view_of(page)
+    assert not_blank(rest)
+    simulation = workshop.runner.simulations[0]
+    held = workshop.runner.call(workshop._workshop._pieces[0].held).result()
+    assert len(held) > 10
+    page.get_by_role("button", name="Play").click()
+    wait_until(page, lambda: differs(rest, view_of(page)), "it moves after play")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play").wait_for()
+    settled(page)
+    stopped, still = simulation.step_count, view_of(page)
+    page.wait_for_timeout(1000)
+    assert simulation.step_count == stopped
+    assert not differs(still, view_of(page))
+    assert (workshop.runner.call(workshop._workshop._pieces[0].held).result() == held).all()
+    keep_picture(page, "workshop")
+
+
+def test_a_wrong_pitch_is_told_on_the_page(workshop: LiveViewer, open_page: Callable[[str], Any]) -> None:
+    page = open_page(workshop.url)
+    page.get_by_role("button", name="Build", exact=True).wait_for()
+    set_number(page, "Pitch [m]", "0.5")
+    page.get_by_role("button", name="Build", exact=True).click()
+    page.get_by_text("use at most 0.04 m").first.wait_for()
