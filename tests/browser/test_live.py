@@ -12,7 +12,7 @@ from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look
 from annelid.scenes.registry import scene_class, scenes
 
-from .conftest import arrived, choose, differs, set_number, settled, view_of, wait_until
+from .conftest import arrived, choose, differs, not_blank, set_number, settled, view_of, wait_until
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
@@ -50,7 +50,7 @@ def test_the_worm_plays_pauses_and_obeys(
     keep_picture(page, "worm-speed")
 
 
-def test_a_slider_changes_the_motion(worm: LiveViewer, open_page: Callable[[str], Any]) -> None:
+def test_a_slider_changes_the_motion_and_numbers_are_plotted(worm: LiveViewer, open_page: Callable[[str], Any]) -> None:
     """Without gravity nothing holds the worm down: it pushes itself off the ground."""
     page = open_page(worm.url)
     arrived(page)
@@ -64,6 +64,10 @@ def test_a_slider_changes_the_motion(worm: LiveViewer, open_page: Callable[[str]
     set_number(page, "gravity [m/s²]", "0")
     wait_until(page, lambda: worm._scene.gravity == 0.0, "the slider reaches the scene")
     wait_until(page, lambda: height() > 1.15 * low, "it leaves the ground")
+    page.get_by_role("tab", name="Numbers").click()
+    page.get_by_text("kinetic-energy", exact=True).wait_for()
+    page.locator(".uplot canvas").first.wait_for()
+    wait_until(page, lambda: len(worm._plots._history.times) > 5, "numbers over time")
 
 
 def test_scenes_and_grids(
@@ -79,18 +83,14 @@ def test_scenes_and_grids(
     wait_until(page, lambda: differs(alone, view_of(page)), "four worms to be seen")
     settled(page)
     keep_picture(page, "worm-grid")
-    choose(page, "Scene", "bounce")
-    wait_until(page, lambda: worm._name == "bounce" and len(worm._variants) == 4, "another scene")
-
-
-def test_numbers_are_plotted(worm: LiveViewer, open_page: Callable[[str], Any]) -> None:
-    page = open_page(worm.url)
-    arrived(page)
+    choose(page, "Scene", "voxel-worm")
+    wait_until(page, lambda: worm._name == "voxel-worm" and len(worm._variants) == 4, "a scene of another physics")
+    settled(page)
+    rest = view_of(page)
+    assert not_blank(rest)
     page.get_by_role("button", name="Play").click()
-    page.get_by_role("tab", name="Numbers").click()
-    page.get_by_text("kinetic-energy", exact=True).wait_for()
-    page.locator(".uplot canvas").first.wait_for()
-    wait_until(page, lambda: len(worm._plots._history.times) > 5, "numbers over time")
+    wait_until(page, lambda: differs(rest, view_of(page)), "voxels move after play")
+    keep_picture(page, "voxel-worms")
 
 
 def test_several_can_watch(worm: LiveViewer, browser: Any, open_page: Callable[[str], Any]) -> None:
@@ -109,7 +109,9 @@ def test_several_can_watch(worm: LiveViewer, browser: Any, open_page: Callable[[
     wait_until(first, lambda: worm.runner.simulations[0].step_count > before, "the simulation does not mind")
 
 
-def test_a_recording_is_replayed(tmp_path: Path, open_page: Callable[[str], Any]) -> None:
+def test_a_recording_is_replayed(
+    tmp_path: Path, open_page: Callable[[str], Any], keep_picture: Callable[[Any, str], None]
+) -> None:
     simulation = scene_class("bounce")(masses=4).build(device="cpu")
     with Recorder(tmp_path / "r.h5", scene="bounce") as recorder:
         for _ in range(30):
@@ -125,3 +127,4 @@ def test_a_recording_is_replayed(tmp_path: Path, open_page: Callable[[str], Any]
         assert viewer.time == pytest.approx(viewer.recording.times[-1])
         set_number(page, "Time [s]", "0")
         wait_until(page, lambda: viewer._shown == 0, "the slider moves time")
+        keep_picture(page, "replay")

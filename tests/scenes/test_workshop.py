@@ -137,7 +137,8 @@ def test_a_pull_lifts_the_body_and_a_release_drops_it() -> None:
     piece.simulation.run(0.5)
     at, goal = piece.grip() or (None, None)
     assert goal == pytest.approx([0.0, 0.0, top + 0.1])
-    assert at is not None and at[2] > top + 0.05
+    assert at is not None
+    assert at[2] > top + 0.05
     assert places(piece)[:, 2].min() > 0.0
     piece.pull((0.05, 0.0, top + 0.1))
     piece.simulation.run(0.3)

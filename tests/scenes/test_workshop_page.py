@@ -92,7 +92,9 @@ def test_the_handle_pulls(viewer: LiveViewer) -> None:
     assert goal == pytest.approx([0.0, 0.0, 0.2])
     do(viewer, lambda: viewer.runner.step(2000).result())
     pulled, _ = viewer.runner.call(tools._pieces[0].grip).result() or (None, None)
-    assert at is not None and pulled is not None and pulled[2] > at[2] + 0.03
+    assert at is not None
+    assert pulled is not None
+    assert pulled[2] > at[2] + 0.03
     do(viewer, tools._release)
     assert not tools.handle.shown
 

@@ -128,3 +128,31 @@ def test_triangles_keep_their_identity(simulate: Make) -> None:
     before = part(simulation.snapshot(), Mesh, "body").triangles
     simulation.step()
     assert part(simulation.snapshot(), Mesh, "body").triangles is before
+
+
+def test_an_edit_that_leaves_the_surface_alone_keeps_its_triangles() -> None:
+    """Viewers send triangles again whenever they are another array."""
+    simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
+    before = part(simulation.snapshot(), Mesh, "body").triangles
+    with simulation.edit() as edit:
+        edit.change_masses([0], velocities=(0.0, 0.0, 1.0))
+    assert part(simulation.snapshot(), Mesh, "body").triangles is before
+    with simulation.edit() as edit:
+        edit.remove_masses([0], with_springs=True)
+    assert len(part(simulation.snapshot(), Mesh, "body").triangles) < len(before)
+
+
+def test_materials_of_springs_follow_edits() -> None:
+    """A spring that was added counts as the first material."""
+    simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
+    with simulation.edit() as edit:
+        edit.add_springs([0], [26], stiffness=1.0)
+    simulation.solver.model.body.materials = ("a", "b")
+    lines = part(simulation.snapshot(Look(surface=False, lines=True, field="material")), Lines, "springs")
+    assert len(lines.fields["material"].values) == len(lines.segments)
+
+
+def test_numbers_are_left_out_when_nobody_wants_them() -> None:
+    simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
+    assert simulation.snapshot(Look(numbers=False)).numbers == {}
+    assert simulation.snapshot(Look()).numbers

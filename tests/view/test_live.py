@@ -117,3 +117,18 @@ def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
     Recorder(tmp_path / "r.h5").close()
     with pytest.raises(InvalidValue, match="no frames"):
         ReplayViewer(tmp_path / "r.h5")
+
+
+def test_numbers_are_asked_for_only_when_they_are_plotted(viewer: LiveViewer) -> None:
+    asked: list[Look] = []
+    simulation = viewer.runner.simulations[0]
+    real = simulation.snapshot
+    simulation.snapshot = lambda look: asked.append(look) or real(look)
+    viewer._plots._drawn_at = wall.perf_counter() + 1e6  # drawn a moment ago, and for a long time
+    viewer.runner.play()
+    viewer.page.later(viewer._show)
+    eventually(lambda: len(asked) == 1)
+    assert not asked[0].numbers
+    viewer.page.later(viewer._take_steps)
+    eventually(lambda: len(asked) == 2)
+    assert asked[1].numbers

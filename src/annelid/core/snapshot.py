@@ -131,6 +131,7 @@ class Look:
         lines: Include springs as lines.
         field: Name of the scalar to colour by, or None.
         host: Copy the arrays to NumPy; False leaves them on the device.
+        numbers: Compute the named numbers; physics for which they are free may ignore this.
     """
 
     surface: bool = True
@@ -138,6 +139,7 @@ class Look:
     lines: bool = False
     field: str | None = None
     host: bool = True
+    numbers: bool = True
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from annelid.shapes import Box, Union
 
 _PITCH = 0.004
 _LIMBS = {  # size and centre of each limb [m], and when it is inflated, in cycles
-    "spine": ((0.040, 0.056, 0.012), (0.0, 0.0, 0.006), 0.25),
-    "front-left": ((0.048, 0.016, 0.012), (0.044, 0.020, 0.006), 0.5),
-    "front-right": ((0.048, 0.016, 0.012), (0.044, -0.020, 0.006), 0.5),
+    "spine": ((0.040, 0.056, 0.012), (0.0, 0.0, 0.006), 0.81),
+    "front-left": ((0.048, 0.016, 0.012), (0.044, 0.020, 0.006), 0.6),
+    "front-right": ((0.048, 0.016, 0.012), (0.044, -0.020, 0.006), 0.6),
     "hind-left": ((0.048, 0.016, 0.012), (-0.044, 0.020, 0.006), 0.0),
     "hind-right": ((0.048, 0.016, 0.012), (-0.044, -0.020, 0.006), 0.0),
 }
@@ -38,9 +38,9 @@ class Walker:
     name: ClassVar[str] = "walker"
     duration: ClassVar[float] = 4.0
 
-    inflation: float = parameter(0.35, "Expansion of the inflated stripes", range=(0.0, 0.5))
-    ripple: float = parameter(0.0, "Delay of inflation towards the hind end", unit="cycles/m", range=(-20.0, 20.0))
-    frequency: float = parameter(2.0, "Steps a second", unit="Hz", range=(0.5, 4.0))
+    inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9))
+    ripple: float = parameter(-6.0, "Delay of inflation towards the hind end", unit="cycles/m", range=(-20.0, 20.0))
+    frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0))
     friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5))
 
     def body(self) -> springs.Body:

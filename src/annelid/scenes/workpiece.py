@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,42 +19,15 @@ from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.materials import material, names
 from annelid.scenes.blank import Blank
-from annelid.shapes.lattice import Solid
+
+if TYPE_CHECKING:
+    from annelid.scenes.workshop import Workshop
+
+Vector = Sequence[float] | np.ndarray
+"""Three numbers."""
 
 _STEP_SHARE = 0.6  # of the stable time step: pulling adds stiffness that the estimate does not know
 _LONGEST_STEP = 1e-3
-
-
-class Design(Protocol):
-    """What a workpiece is made of."""
-
-    @property
-    def pitch(self) -> float:
-        """Edge of a cell [m]."""
-        ...
-
-    @property
-    def material(self) -> str:
-        """Name of the material."""
-        ...
-
-    @property
-    def drop(self) -> float:
-        """Height above the ground at the beginning [m]."""
-        ...
-
-    @property
-    def ground(self) -> bool:
-        """Whether there is a ground."""
-        ...
-
-    def solid(self) -> Solid:
-        """The shape."""
-        ...
-
-    def world(self, contact_stiffness: float) -> dict[str, Any]:
-        """What surrounds it."""
-        ...
 
 
 @dataclass
@@ -81,8 +54,8 @@ class Workpiece:
 
     materials = names()
 
-    def __init__(self, design: Any, *, device: str = "auto", threads: int | None = None) -> None:
-        self.design: Any = design
+    def __init__(self, design: Workshop, *, device: str = "auto", threads: int | None = None) -> None:
+        self.design = design
         self._machine: dict[str, Any] = {"device": choose_device(device), "threads": threads}
         self.simulation: Simulation[springs.Solver]
 
@@ -103,7 +76,7 @@ class Workpiece:
 
     # --- tools ---
 
-    def mark(self, center: Sequence[float], size: Sequence[float]) -> int:
+    def mark(self, center: Vector, size: Vector) -> int:
         """Choose the part of the body that lies in a box now; returns its number of masses.
 
         Args:
@@ -161,7 +134,7 @@ class Workpiece:
         self._simulate(self._motion())
         return int(cells.sum())
 
-    def pick(self, origin: Sequence[float], direction: Sequence[float]) -> np.ndarray:
+    def pick(self, origin: Vector, direction: Vector) -> np.ndarray:
         """The place [m] of the first mass of the surface on a ray, shape [3]."""
         ahead = np.asarray(direction, float) / np.linalg.norm(direction)
         points = self._positions()[np.unique(self.simulation.solver.model.body.triangles)] - np.asarray(origin, float)
@@ -173,7 +146,7 @@ class Workpiece:
         first = near[depth[near] < depth[near].min() + self.design.pitch]
         return points[first[np.argmin(off[first])]] + np.asarray(origin, float)
 
-    def pull(self, place: Sequence[float], *, at: Sequence[float] | None = None) -> np.ndarray:
+    def pull(self, place: Vector, *, at: Vector | None = None) -> np.ndarray:
         """Pull a mass towards a place [m] by a spring; returns where the mass is now, shape [3].
 
         Args:
@@ -214,7 +187,7 @@ class Workpiece:
         self.design = replace(self.design, ground=there)
         self._simulate(self._motion())
 
-    def change(self, design: Any) -> None:
+    def change(self, design: Workshop) -> None:
         """Take gravity and friction of another design while it runs."""
         self.design = replace(design, ground=self.design.ground)
         model = self.simulation.solver.model

@@ -29,6 +29,7 @@ class Painter:
         self.model, self.readout = model, Readout(model)
         self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
         self._skin: wp.array | None = None
+        self._triangles: np.ndarray = np.zeros((0, 3), np.int32)
         self._follow_network()
 
     def _follow_network(self) -> None:
@@ -37,7 +38,9 @@ class Painter:
         self._segments = network.ends[network.live_springs()]
         triangles = _standing(self.model.body.triangles, network)
         skin, corners = np.unique(triangles, return_inverse=True)
-        self._triangles = corners.reshape(-1, 3).astype(np.int32)
+        corners = corners.reshape(-1, 3).astype(np.int32)
+        if not np.array_equal(corners, self._triangles):  # whoever draws them takes the same array for no change
+            self._triangles = corners
         self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
         alive = np.flatnonzero(network.masses.alive[: network.masses.used]).astype(np.int32)
         self._all = self.readout.device_array(alive, wp.int32)
@@ -64,26 +67,24 @@ class Painter:
             raise UnknownName("field", look.field, self.fields)
         if self.readout.refresh():
             self._follow_network()
-        values = self.readout.mass_field(state, look.field) if look.field else None
         parts: list[Any] = list(self._obstacles())
         if look.surface and self._skin is not None:
-            parts.append(self._surface(state, look, values))
+            parts.append(self._surface(state, look))
         if look.spheres or (look.surface and self._skin is None and not look.lines):
-            chosen = None if values is None else self.readout.values(self._all, values)
-            fields = self._field(look, chosen)
+            fields = self._field(state, look, self._all)
             parts.append(
                 Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
             )
         if look.lines:
             parts.append(self._lines(state, look))
         step = int(state.clock.numpy()[0])
-        return Snapshot(step * self.model.world.dt, step, tuple(parts), self._numbers(state))
+        numbers = self._numbers(state) if look.numbers else {}
+        return Snapshot(step * self.model.world.dt, step, tuple(parts), numbers)
 
-    def _surface(self, state: Any, look: Look, values: wp.array | None) -> Mesh:
+    def _surface(self, state: Any, look: Look) -> Mesh:
         assert self._skin is not None
         vertices = self._host(self.readout.points(state, self._skin), look)
-        chosen = None if values is None else self.readout.values(self._skin, values)
-        return Mesh("body", vertices, self._triangles, self._field(look, chosen))
+        return Mesh("body", vertices, self._triangles, self._field(state, look, self._skin))
 
     def _lines(self, state: Any, look: Look) -> Lines:
         points = self._host(self.readout.points(state, self._all), look)
@@ -91,9 +92,7 @@ class Painter:
         if look.field == "strain":
             fields = {"strain": Field(self._host(self.readout.spring_strains(state), look))}
         if look.field == "material":
-            fields = {
-                "material": Field(self.model.body.spring_materials.astype(float), labels=self.model.body.materials)
-            }
+            fields = {"material": Field(self._spring_materials(), labels=self.model.body.materials)}
         return Lines("springs", points, self._segments, fields)
 
     def _spring_materials(self) -> np.ndarray:
@@ -103,9 +102,11 @@ class Painter:
         materials[: len(first)] = first
         return materials[network.live_springs()]
 
-    def _field(self, look: Look, values: wp.array | None) -> dict[str, Field]:
-        if values is None or look.field is None:
+    def _field(self, state: Any, look: Look, chosen: wp.array) -> dict[str, Field]:
+        """The field asked for, computed for the masses that are drawn and no others."""
+        if look.field is None:
             return {}
+        values = self.readout.mass_field(state, look.field, chosen)
         labels = self.model.body.materials if look.field == "material" else ()
         return {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
 

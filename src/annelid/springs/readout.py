@@ -95,21 +95,22 @@ class Readout:
         sums = self._slots.numpy().sum(axis=0)
         return Summary(sums[1:4] / sums[0], sums[4:7], sums[7:10], float(sums[10]), float(sums[11]), float(sums[12]))
 
-    def mass_field(self, state: Any, name: str) -> wp.array:
-        """A scalar per mass: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
+    def mass_field(self, state: Any, name: str, chosen: wp.array) -> wp.array:
+        """A scalar of chosen masses: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
         if name == "material":
             materials = self._material_of_masses
-            return self._cached("material", lambda: self.device_array(self.padded(materials()), wp.float32))
-        out = {key: self._scalar(key) for key in ("strain", "stress", "actuation", "speed")}
+            values = self._cached("material", lambda: self.device_array(self.padded(materials()), wp.float32))
+            return self.values(chosen, values)
         if name == "speed":
-            kernel = speed_kernel(self.model.types.vec3)
-            wp.launch(kernel, self.model.mass_count, [state.velocities], [out["speed"]], device=self.device)
-            return out["speed"]
+            speeds, kernel = self._empty(chosen), speed_kernel(self.model.types.vec3)
+            wp.launch(kernel, len(chosen), [chosen, state.velocities], [speeds], device=self.device)
+            return speeds
         self._signals(state)
         volumes = self._cached("volumes", lambda: self.device_array(self.padded(self.model.body.volumes), wp.float32))
-        inputs = [self.model.arrays, self._work, volumes, state.positions]
-        outputs = [out["strain"], out["stress"], out["actuation"]]
-        wp.launch(fields_kernel(self.model.features), self.model.mass_count, inputs, outputs, device=self.device)
+        inputs = [self.model.arrays, self._work, volumes, chosen, state.positions]
+        out = {key: self._empty(chosen) for key in ("strain", "stress", "actuation")}
+        kernel = fields_kernel(self.model.features)
+        wp.launch(kernel, len(chosen), inputs, list(out.values()), device=self.device)
         return out[name]
 
     def spring_strains(self, state: Any) -> wp.array:
@@ -131,7 +132,7 @@ class Readout:
 
     def values(self, chosen: wp.array, values: wp.array) -> wp.array:
         """Values of chosen masses."""
-        out = wp.empty(len(chosen), dtype=wp.float32, device=self.device)
+        out = self._empty(chosen)
         wp.launch(pick_values, len(chosen), [chosen, values], [out], device=self.device)
         return out
 
@@ -154,8 +155,8 @@ class Readout:
             votes[index] = np.bincount(ends, minlength=body.mass_count)
         return votes.argmax(axis=0)
 
-    def _scalar(self, name: str) -> wp.array:
-        return self._cached(name, lambda: wp.zeros(self.model.mass_count, dtype=wp.float32, device=self.device))
+    def _empty(self, chosen: wp.array) -> wp.array:
+        return wp.empty(len(chosen), dtype=wp.float32, device=self.device)
 
     def _cached(self, name: str, make: Any) -> wp.array:
         if name not in self._scalars:

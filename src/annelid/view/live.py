@@ -287,7 +287,8 @@ class LiveViewer:
 
     def _show(self) -> None:
         """Show the present; both what the simulation waits for and what is computed here is cost: cores are shared."""
-        moment = self.runner.look(self.page.look()).result()
+        numbers = self._plots.due or not self.runner.playing
+        moment = self.runner.look(self.page.look(numbers=numbers)).result()
         begin = wall.perf_counter()
         self._present(moment)
         self._cost = moment.seconds + wall.perf_counter() - begin

@@ -145,9 +145,9 @@ class Page:
         self.masses = gui.add_checkbox("Masses", False, visible=parts)
         self.follow = gui.add_checkbox("Follow", True, hint="Keep the middle of the scene in place")
 
-    def look(self) -> Look:
-        """What the controls ask to see."""
-        return Look(self.surface.value, self.masses.value, self.springs.value, self.field)
+    def look(self, *, numbers: bool = True) -> Look:
+        """What the controls ask to see, with or without the named numbers."""
+        return Look(self.surface.value, self.masses.value, self.springs.value, self.field, numbers=numbers)
 
     @property
     def field(self) -> str | None:

@@ -79,12 +79,19 @@ class Plots:
         self._handles, self._values, self._lines = {}, {}, 0
         self._history.clear()
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time to draw numbers; until then they need not be computed."""
+        return wall.perf_counter() - self._drawn_at > _SECONDS_BETWEEN
+
     def add(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
-        """Remember the numbers, and draw them if it is time."""
+        """Remember the numbers, and draw them if it is time; snapshots without numbers tell nothing."""
+        if not any(s.numbers for s in snapshots):
+            return
         self._history.add(snapshots)
         if not self._handles:
             self._make(snapshots, names)
-        if wall.perf_counter() - self._drawn_at > _SECONDS_BETWEEN:
+        if self.due:
             self.draw(snapshots)
 
     def fill(self, times: np.ndarray, numbers: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:

@@ -26,19 +26,23 @@ _BUILT_FROM = ("shape", "length", "width", "height", "radius", "pitch", "materia
 _LABELS = {"repair": "Repair holes", "ground": "Ground", "drop": "Height above ground"}
 
 
+Vector = Sequence[float] | np.ndarray
+"""Three numbers."""
+
+
 class Piece(Protocol):
     """What is asked of a workpiece."""
 
     simulation: Any
 
     def reset(self) -> Any: ...  # noqa: D102
-    def mark(self, center: Sequence[float], size: Sequence[float]) -> int: ...  # noqa: D102
+    def mark(self, center: Vector, size: Vector) -> int: ...  # noqa: D102
     def fix(self, held: bool = True) -> int: ...  # noqa: D102
     def cut(self) -> int: ...  # noqa: D102
     def paint(self, matter: str) -> int: ...  # noqa: D102
     def actuate(self, amplitude: float, frequency: float) -> int: ...  # noqa: D102
-    def pick(self, origin: Sequence[float], direction: Sequence[float]) -> np.ndarray: ...  # noqa: D102
-    def pull(self, place: Sequence[float], *, at: Sequence[float] | None = None) -> np.ndarray: ...  # noqa: D102
+    def pick(self, origin: Vector, direction: Vector) -> np.ndarray: ...  # noqa: D102
+    def pull(self, place: Vector, *, at: Vector | None = None) -> np.ndarray: ...  # noqa: D102
     def release(self) -> None: ...  # noqa: D102
     def grip(self) -> tuple[np.ndarray, np.ndarray] | None: ...  # noqa: D102
     def held(self) -> np.ndarray: ...  # noqa: D102
@@ -66,6 +70,8 @@ class WorkshopPage:
         self._pieces: list[Piece] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._picking = False
+        self.box: MarkBox
+        self.handle: Handle
 
     @property
     def open(self) -> bool:
@@ -108,7 +114,7 @@ class WorkshopPage:
 
     def reset(self) -> None:
         """Back to the beginning, with all work that was done."""
-        self._act(lambda piece: piece.reset() and "")
+        self._act(lambda piece: _silently(piece.reset))
 
     def refresh(self) -> None:
         """Draw what moves with the body."""
@@ -233,7 +239,7 @@ class WorkshopPage:
 
     def _set_ground(self) -> None:
         there = bool(self.controls["ground"].value)
-        self._act(lambda piece: piece.set_ground(there) or "")
+        self._act(lambda piece: _silently(piece.set_ground, there))
         self._scene = replace(self._scene, ground=there)
 
     def _marked(self, piece: Piece) -> Piece:
@@ -300,8 +306,14 @@ class WorkshopPage:
     def _release(self) -> None:
         self._stop_picking()
         pieces = self._pieces
-        self._runner.call(lambda: [piece.release() for piece in pieces]).result()
+        self._runner.call(lambda: [_silently(piece.release) for piece in pieces]).result()
         self.handle.hide()
+
+
+def _silently(tool: Callable[..., Any], *arguments: Any) -> str:
+    """Use a tool that has nothing to tell."""
+    tool(*arguments)
+    return ""
 
 
 def _materials(scene: Any) -> tuple[str, ...]:

@@ -58,7 +58,6 @@ def mass_update(
     drift, kick, inner, outer = kind == "drift", kind == "kick", kind == "inner", kind == "outer"
     stage = int(kind[2]) if kind.startswith("rk") else 0
     ahead = {1: 0.5, 2: 0.5, 3: 1.0}.get(stage, 0.0)  # how far the next stage looks into the step
-    weight = {1: 1.0, 2: 2.0, 3: 2.0}.get(stage, 0.0)
     shift = time_shift(kind)
     final = kind in ("euler", "symplectic", "kick", "rk4", "outer", "inner")
     look_out = _all_conditions(types, conditions)
@@ -116,11 +115,13 @@ def mass_update(
             if wp.static(stage > 0):
                 origin = vec3(base[0], base[1], base[2])
                 if wp.static(stage == 1):
-                    work.sum_x[i] = v
                     work.sum_v[i] = a
-                if wp.static(stage == 2 or stage == 3):
-                    work.sum_x[i] = work.sum_x[i] + v * real(wp.static(weight))
-                    work.sum_v[i] = work.sum_v[i] + a * real(wp.static(weight))
+                if wp.static(stage == 2):  # the first stage's velocity is that at the beginning: no need to store it
+                    work.sum_x[i] = speed + v * real(2.0)
+                    work.sum_v[i] = work.sum_v[i] + a * real(2.0)
+                if wp.static(stage == 3):
+                    work.sum_x[i] = work.sum_x[i] + v * real(2.0)
+                    work.sum_v[i] = work.sum_v[i] + a * real(2.0)
                 if wp.static(stage < 4):
                     x = origin + v * (dt * real(wp.static(ahead)))
                     v_new = speed + a * (dt * real(wp.static(ahead)))

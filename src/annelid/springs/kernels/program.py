@@ -103,7 +103,9 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     gather = thread_gather(types, features.springs(kind), lanes)
     load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
-    staged = len(features.passes) > 1
+    # Position and velocity at the beginning of the step: small bodies wait for memory and ask early, large ones would
+    # only lose registers by it; the first pass of a step has them at hand.
+    early, late = (kind in ("rk2", "rk3", "rk4", "kick") and (lanes > 1) is soon for soon in (True, False))
     update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
 
@@ -133,7 +135,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         v = v_at[mass]
         base = here
         speed = v
-        if wp.static(staged):
+        if wp.static(early):
             base = load4(x_base, mass)
             speed = v_base[mass]
         parameters = model.parameters[0]
@@ -142,6 +144,9 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
             force = gather(mass, lane, now, x, v, model, work, factor_row * model.signal_count, x_at, v_at)
+        if wp.static(late):
+            base = load4(x_base, mass)
+            speed = v_base[mass]
         if lane == 0 and there:
             update(i, now, model, parameters, work, here, v, force, base, speed, x_out, v_out)
 

@@ -19,7 +19,7 @@ Totals = wp.types.vector(length=13, dtype=wp.float64)
 
 @functools.cache
 def fields_kernel(features: Features) -> wp.Kernel:
-    """Mean strain, von Mises stress of the virial and mean actuation of the springs around each mass."""
+    """Mean strain, von Mises stress of the virial and mean actuation of the springs around each of chosen masses."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     actuated = features.actuated
@@ -30,12 +30,14 @@ def fields_kernel(features: Features) -> wp.Kernel:
         model: Arrays,
         work: Work,
         volumes: wp.array(dtype=wp.float32),
+        chosen: wp.array(dtype=wp.int32),
         positions: wp.array(dtype=vec4),
         strain_out: wp.array(dtype=wp.float32),
         stress_out: wp.array(dtype=wp.float32),
         actuation_out: wp.array(dtype=wp.float32),
     ):
-        i = wp.tid()
+        out = wp.tid()
+        i = chosen[out]
         own = positions[i]
         x = vec3(own[0], own[1], own[2])
         row = model.rows[model.row_of[i]]
@@ -64,9 +66,9 @@ def fields_kernel(features: Features) -> wp.Kernel:
                 if a == b:
                     part = part - pressure
                 squares += part * part
-        strain_out[i] = wp.float32(strain / count)
-        actuation_out[i] = wp.float32(actuation / count)
-        stress_out[i] = wp.float32(wp.sqrt(squares * real(1.5))) / wp.max(volumes[i], 1.0e-30)
+        strain_out[out] = wp.float32(strain / count)
+        actuation_out[out] = wp.float32(actuation / count)
+        stress_out[out] = wp.float32(wp.sqrt(squares * real(1.5))) / wp.max(volumes[i], 1.0e-30)
 
     return fields
 
@@ -150,12 +152,14 @@ def pick_values(
 
 @functools.cache
 def speed_kernel(vec3: Any) -> wp.Kernel:
-    """Speed of every mass."""
+    """Speed of chosen masses."""
 
     @wp.kernel(module="unique", enable_backward=False)
-    def speed(velocities: wp.array(dtype=vec3), speed_out: wp.array(dtype=wp.float32)):
+    def speed(
+        chosen: wp.array(dtype=wp.int32), velocities: wp.array(dtype=vec3), speed_out: wp.array(dtype=wp.float32)
+    ):
         i = wp.tid()
-        speed_out[i] = wp.float32(wp.length(velocities[i]))
+        speed_out[i] = wp.float32(wp.length(velocities[chosen[i]]))
 
     return speed
 

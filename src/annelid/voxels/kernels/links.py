@@ -267,7 +267,7 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
 
 _SUM = """
     const REAL* const F = (const REAL*)links;
-    wp::vec_t<3, REAL> total;
+    REAL fx = 0, fy = 0, moment = 0;
     for (int e = begin; e < end; ++e) {
         const int code = entries.data[e];
 #if defined(__CUDA_ARCH__)
@@ -276,10 +276,8 @@ _SUM = """
 #else
         const REAL* const f = F + 4 * (code >> 1);
 #endif
-        const REAL sign = code & 1 ? (REAL)-1 : (REAL)1;
-        total.c[0] += sign * f[0];
-        total.c[1] += sign * f[1];
-        total.c[2] += sign * (code & 1 ? f[3] : f[2]);
+        if (code & 1) { fx -= f[0]; fy -= f[1]; moment -= f[3]; }
+        else { fx += f[0]; fy += f[1]; moment += f[2]; }
     }
 """
 
@@ -289,7 +287,10 @@ def link_sum(types: Layout) -> wp.Function:
     """Force [N] and moment [N m] of all links on a body, in the fixed order of its entries."""
     vec3 = types.vec3
     scalar = "float" if types.real is wp.float32 else "double"
-    source = _WIDE[scalar] + _SUM.replace("REAL", scalar) + "#undef WIDE_READ\n#undef WIDE_WRITE\nreturn total;\n"
+    undefine = "#undef WIDE_READ\n#undef WIDE_WRITE\n"
+    source = (
+        _WIDE[scalar] + _SUM.replace("REAL", scalar) + undefine + f"return wp::vec_t<3, {scalar}>(fx, fy, moment);\n"
+    )
 
     @wp.func_native(source)
     def total(links: wp.uint64, entries: wp.array(dtype=wp.int32), begin: int, end: int) -> vec3: ...
