@@ -21,6 +21,8 @@ from annelid.shapes.interior import Interior
 from annelid.shapes.quasi_kernels import MAX_NEIGHBOURS, Cells, choose_points
 from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_positive
 
+_POOL = 24  # places for each point from which candidates are drawn: asking a shape is what takes time
+_SMALLEST_POOL = 4096
 _PATIENCE = 10  # rounds in a row without a point before a shape counts as full
 _SAMPLES = 3  # along the edge of a cell of one mean distance
 _NEAR_LINKS = 16  # that share a sample: enough to even out chance, few enough to keep the thickness of thin bodies
@@ -51,13 +53,15 @@ def quasi_points(
     most = 10_000_000 if count is None else require_count("count", count, least=1, most=10_000_000)
     choice = require_count("candidates", candidates, least=1, most=10_000)
     wanted = require_count("neighbours", neighbours, least=1, most=MAX_NEIGHBOURS)
-    pitch = max(least, (shape.volume / min(most, 100_000)) ** (1 / 3))
-    interior, generator = Interior(shape, pitch), np.random.default_rng(seed)
-    points, misses = interior.draw(generator, 1), 0
+    expected = most if least == 0.0 else min(most, 0.75 * shape.volume / least**3)
+    interior = Interior(shape, max((shape.volume / expected) ** (1 / 3), (shape.volume / 1e5) ** (1 / 3)))
+    generator = np.random.default_rng(seed)
+    pool = interior.draw(generator, max(_SMALLEST_POOL, int(_POOL * expected)))
+    points, misses = pool[:1], 0
     while len(points) < most and misses < _PATIENCE:
         goal = min(2 * len(points) + 16, len(points) + 20_000, most)
-        drawn = interior.draw(generator, choice * (goal - len(points)))
-        points, misses = _chosen(points, drawn, misses, goal, choice, wanted, least, interior)
+        drawn = generator.integers(len(pool), size=choice * (goal - len(points)), dtype=np.int32)
+        points, misses = _chosen(points, pool, drawn, misses, goal, choice, wanted, least, shape)
     if count is not None and len(points) < count:
         raise InvalidValue(
             f"only {len(points)} points fit with a spacing of {spacing:g} m, not {count}: use a smaller spacing."
@@ -85,7 +89,7 @@ class QuasiLattice:
         shape: Shape,
         spacing: float,
         *,
-        reach: float = 2.0,
+        reach: float = 2.1,
         seed: int = 0,
         candidates: int = 100,
         neighbours: int = 1,
@@ -141,7 +145,7 @@ class QuasiLattice:
     def _sums(self, nearest: Indices, sample_values: float | Floats, count: int) -> Floats:
         values = np.broadcast_to(np.asarray(sample_values, float), len(self.samples))
         sums = np.bincount(nearest.ravel(), np.repeat(values, nearest.shape[1]), minlength=count)
-        return sums * (self.shape.volume / nearest.size)
+        return np.asarray(sums * (self.shape.volume / nearest.size), np.float64)
 
     @cached_property
     def _nearest_nodes(self) -> Indices:
@@ -172,30 +176,31 @@ class QuasiLattice:
 
 def _chosen(
     points: Floats,
-    candidates: Floats,
+    pool: Floats,
+    candidates: Indices,
     misses: int,
     goal: int,
     choice: int,
     wanted: int,
     spacing: float,
-    interior: Interior,
+    shape: Shape,
 ) -> tuple[Floats, int]:
     """Add points up to a goal; also how many rounds in a row found none."""
     room = wp.empty(goal, dtype=wp.vec3d, device="cpu")
     room.numpy()[: len(points)] = points
     counts = wp.array([len(points), misses], dtype=wp.int32, device="cpu")
-    cells = _cells(interior, goal)
-    offered = wp.array(candidates, dtype=wp.vec3d, device="cpu")
+    cells = _cells(shape, goal)
+    offered = [wp.array(pool, dtype=wp.vec3d, device="cpu"), wp.array(candidates, dtype=wp.int32, device="cpu")]
     settings = [choice, wanted, spacing, _PATIENCE, len(points), goal]
-    wp.launch(choose_points, 1, [cells, offered, *settings], [room, counts], device="cpu")
+    wp.launch(choose_points, 1, [cells, *offered, *settings], [room, counts], device="cpu")
     count, misses = counts.numpy().tolist()
     return room.numpy()[:count].copy(), misses
 
 
-def _cells(interior: Interior, count: int) -> Cells:
+def _cells(shape: Shape, count: int) -> Cells:
     """Empty cells with about two points in each."""
-    low, high = interior.shape.bounds()
-    size = (2.0 * interior.shape.volume / count) ** (1 / 3)
+    low, high = shape.bounds()
+    size = (2.0 * shape.volume / count) ** (1 / 3)
     counts = np.clip(np.ceil((high - low) / size), 1, 512).astype(int)
     size = max(size, float(((high - low) / counts).max()))
     cells = Cells()

@@ -1,5 +1,7 @@
 """Mitchell's best-candidate selection, one point after the other, with a grid of cells to find neighbours in."""
 
+# mypy: ignore-errors
+# Warp compiles this module; its annotations mean nothing to a Python type checker.
 import warp as wp
 
 wp.set_module_options({"enable_backward": False})
@@ -86,7 +88,8 @@ def _score(cells: Cells, points: wp.array(dtype=wp.vec3d), count: int, wanted: i
 def choose_points(
     # Parameters
     cells: Cells,
-    candidates: wp.array(dtype=wp.vec3d),
+    pool: wp.array(dtype=wp.vec3d),  # places in the shape [m]
+    candidates: wp.array(dtype=wp.int32),  # places that are tried, in this order
     choice: int,  # candidates for each point
     wanted: int,  # nearest neighbours that a candidate is judged by
     spacing: wp.float64,  # least distance of two points [m]
@@ -107,13 +110,13 @@ def choose_points(
         best = wp.float64(0.0)
         winner = int(-1)
         for c in range(choice):
-            score = _score(cells, points_out, count, wanted, candidates[turn * choice + c], best)
+            score = _score(cells, points_out, count, wanted, pool[candidates[turn * choice + c]], best)
             if score[0] >= spacing and score[1] > best:
                 best = score[1]
-                winner = turn * choice + c
+                winner = candidates[turn * choice + c]
         if winner >= 0:
-            points_out[count] = candidates[winner]
-            _insert(cells, candidates[winner], count)
+            points_out[count] = pool[winner]
+            _insert(cells, pool[winner], count)
             count += 1
             misses = int(0)
         else:

@@ -14,9 +14,11 @@ from annelid.core.simulation import Simulation
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
+from annelid.springs.collisions import Collide, contact_radii
 from annelid.springs.conditions import Energy, faster, higher, lower
 from annelid.springs.model import Model, World
-from annelid.springs.obstacles import Ball, Plane, Surface
+from annelid.springs.motors import Motor, hinge, swing
+from annelid.springs.obstacles import Ball, Cuboid, HeightField, Plane, Rigid, Surface
 from annelid.springs.readout import Readout, Summary
 from annelid.springs.solver import Solver, State
 from annelid.springs.stiffness import (
@@ -30,11 +32,16 @@ from annelid.springs.stiffness import (
 __all__ = [
     "Ball",
     "Body",
+    "Collide",
+    "Cuboid",
     "Energy",
     "Handles",
+    "HeightField",
     "Model",
+    "Motor",
     "Plane",
     "Readout",
+    "Rigid",
     "Signal",
     "Solver",
     "State",
@@ -47,6 +54,7 @@ __all__ = [
     "beam",
     "block",
     "box",
+    "contact_radii",
     "contract_expand",
     "cylinder",
     "directional_modulus",
@@ -54,6 +62,7 @@ __all__ = [
     "expand_contract",
     "faster",
     "higher",
+    "hinge",
     "join",
     "lattice",
     "lattice_stiffness",
@@ -61,6 +70,7 @@ __all__ = [
     "shear_modulus",
     "simulation",
     "sphere",
+    "swing",
     "titan_wave",
     "truss",
     "wave",

@@ -176,7 +176,7 @@ class Editor:
         with network.lock, gate if momentary else nullcontext():
             try:
                 if momentary:
-                    self._solver.harvest(self._states)
+                    self._solver.sweep_broken(self._states)
                 removed, masses_gone = self._check()
                 added = self._describe()
             except BaseException:

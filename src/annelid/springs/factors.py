@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,9 @@ def _one_thread() -> AbstractContextManager[Any]:
 @functools.cache
 def _blas() -> Any:
     try:
-        from threadpoolctl import ThreadpoolController
+        return import_module("threadpoolctl").ThreadpoolController()
     except ImportError:  # slower on a busy machine, no more than that
         return None
-    return ThreadpoolController()
 
 
 def _places(matrix: sparse.csc_array, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

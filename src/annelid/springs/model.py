@@ -14,13 +14,16 @@ from annelid.core.elements import grown, scatter
 from annelid.core.errors import InvalidValue
 from annelid.springs.actuation import require_function
 from annelid.springs.body import FREE, Body
+from annelid.springs.collisions import Collide
+from annelid.springs.contacts import Contacts
 from annelid.springs.kernels.dynamics import Plugins
 from annelid.springs.kernels.gather import WIDTH
-from annelid.springs.kernels.layout import BALL, PLANE, Layout, layout
+from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
+from annelid.springs.motors import Motor, Motors, drive_functions
 from annelid.springs.network import Network, Patch
-from annelid.springs.obstacles import Ball, Contact, Plane, Surface
+from annelid.springs.obstacles import Contact, Surface
 from annelid.springs.rows import Rows, compile_rows, entry_keys
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
@@ -38,7 +41,9 @@ class World:
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
-        obstacles: Planes, balls and the user's surfaces.
+        obstacles: What masses can touch: planes, balls, cuboids, height fields, rigid shapes, the user's surfaces.
+        collisions: Groups of masses that touch each other; nobody does unless told.
+        motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
@@ -51,6 +56,8 @@ class World:
     velocity_damping: float = 0.0
     drag: float = 0.0
     obstacles: Sequence[Contact] = ()
+    collisions: Sequence[Collide] = ()
+    motors: Sequence[Motor] = ()
     prepare: tuple[str, ...] = ()
     forces: Sequence[wp.Function] = ()
     constraints: Sequence[wp.Function] = ()
@@ -67,9 +74,12 @@ class World:
                 raise InvalidValue(f"{name} must not be negative, not {value}.")
         if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
             raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
-        for name in ("obstacles", "forces", "constraints"):
+        for name in ("obstacles", "collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")
+        _require_kind("obstacle", self.obstacles, Contact, "Plane, a Ball or a Surface (or a Cuboid, HeightField or Rigid)")
+        _require_kind("collision", self.collisions, Collide, "Collide")
+        _require_kind("motor", self.motors, Motor, "Motor")
         for function in (*self.forces, *self.constraints):
             require_function(function)
 
@@ -96,6 +106,9 @@ class Model:
         self.network = Network(self.rows, body.springs, self._constants())
         self.masses, self.fixed = body.masses.copy(), body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
+        self.contacts = self._contacts()
+        functions = self.features.motors
+        self.motors = Motors(body, world.motors, functions, self.types, device) if functions else None
 
     @property
     def mass_count(self) -> int:
@@ -149,6 +162,8 @@ class Model:
         for contact in self.world.obstacles:
             stiff = stiff + contact.stiffness / body.masses
             dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
+        for rule in self.world.collisions:  # two contacts of a mass with its like, which moves the other way
+            stiff = stiff + 4.0 * (rule.stiffness or 0.0) / body.masses
         squared, decay = float(stiff[free].max()), float(dash[free].max())
         if squared == 0.0:
             return 2.0 / decay if decay > 0.0 else float("inf")
@@ -227,10 +242,25 @@ class Model:
             raise InvalidValue(
                 "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
             )
+        if sum(len(o.values()) for o in world.obstacles) != len(self.arrays.grid_values):
+            raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
             self.arrays.obstacles.assign(self._obstacles())
+        if len(self.arrays.grid_values):
+            self.arrays.grid_values.assign(self._grid_values())
+        if self.contacts is not None:
+            self.contacts.set_rules(world.collisions)
+        if self.motors is not None:
+            self.motors.set_motors(world.motors)
+
+    def _contacts(self) -> Contacts | None:
+        """Collisions, as stiff as what the springs leave of the stable time step allows."""
+        if not self.world.collisions:
+            return None
+        slack = 1.0 - min(1.0, self.world.dt / self.stable_step()) ** 2
+        return Contacts(self.body, self.world.collisions, self.types, self.device, slack)
 
     def _constants(self) -> dict[str, np.ndarray]:
         """The constants of each spring that the kernels need, in their precision."""
@@ -298,6 +328,7 @@ class Model:
         arrays.guides = self._array(body.guides if self.features.guided else [], wp.int32)
         arrays.guide_axes = self._array(body.guide_axes if self.features.guided else [], types.vec3)
         arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
+        arrays.grid_values = self._array(self._grid_values(), wp.float32)
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
         return arrays
 
@@ -348,22 +379,31 @@ class Model:
         return [parameters]
 
     def _obstacles(self) -> list[Any]:
-        """Planes and balls first, then the user's surfaces, whose place the kernels count from there."""
+        """Built-in obstacles first, then the user's surfaces, whose place the kernels count from there."""
         ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        return [self._obstacle(contact) for contact in ordered]
+        first = np.cumsum([0, *(len(contact.values()) for contact in ordered)])
+        return [self._obstacle(contact, int(start)) for contact, start in zip(ordered, first, strict=False)]
 
-    def _obstacle(self, contact: Contact) -> Any:
-        obstacle = self.types.Obstacle()
-        if isinstance(contact, Plane):
-            obstacle.kind, obstacle.place = PLANE, self.types.vec3(*contact.unit_normal)
-            obstacle.size = float(np.dot(contact.unit_normal, contact.point))
-        elif isinstance(contact, Ball):
-            obstacle.kind, obstacle.place, obstacle.size = BALL, self.types.vec3(*contact.center), contact.radius
-        elif not isinstance(contact, Surface):
-            raise InvalidValue(f"an obstacle must be a Plane, a Ball or a Surface, not {type(contact).__name__}.")
+    def _grid_values(self) -> np.ndarray:
+        """Heights and signed distances of all obstacles [m], in their order."""
+        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
+        return np.concatenate([np.zeros(0, np.float32), *(contact.values() for contact in ordered)])
+
+    def _obstacle(self, contact: Contact, first: int) -> Any:
+        obstacle, types = self.types.Obstacle(), self.types
+        kinds = {"place": types.vec3, "spacing": types.vec3, "turn": types.mat33, "counts": wp.vec3i}
+        for name, value in contact.numbers().items():
+            setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
+        obstacle.first = first
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
         obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
         return obstacle
+
+
+def _require_kind(what: str, given: Sequence[Any], kind: type, accepted: str) -> None:
+    for one in given:
+        if not isinstance(one, kind):
+            raise InvalidValue(f"each {what} must be a {accepted}, not {type(one).__name__}.")
 
 
 def _features(body: Body, world: World) -> Features:
@@ -375,7 +415,9 @@ def _features(body: Body, world: World) -> Features:
         breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
-        touching=len(world.obstacles) > len(surfaces),
+        touching=tuple(sorted({o.numbers()["kind"] for o in world.obstacles if not isinstance(o, Surface)})),
+        colliding=len(world.collisions) > 0,
+        motors=drive_functions(world.motors),
         substeps=_substeps(body, world),
         signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),

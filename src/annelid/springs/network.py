@@ -77,6 +77,7 @@ class Network:
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         self._new_pairs: dict[int, list[int]] = {}
         self._graves: list[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
+        self.struck = self.halves(np.zeros(0, np.int64))
         self.empty_row = self._new_rows(np.array([_SMALLEST_ROW]))[0]
         spare = min(count, _POOL_ROWS)
         self.row_room = len(self.starts) + spare
@@ -153,6 +154,14 @@ class Network:
         if "damping" in values:
             columns["damping"][index] = values["damping"]
 
+    def strike(self, index: np.ndarray) -> None:
+        """Strike broken springs off the list; their entries stay in the rows until the next edit."""
+        halves = self.halves(index)
+        self.struck = {name: np.concatenate([values, halves[name]]) for name, values in self.struck.items()}
+        self.bury(index)
+        self.springs.free(index)
+        self.version += 1
+
     def bury(self, index: np.ndarray) -> None:
         """Keep the last values of springs that are about to be removed, for handles that become stale."""
         if len(index):
@@ -211,7 +220,8 @@ class Network:
     def verify(self) -> None:
         """Check that each live spring stands once in the rows of its two masses, and nothing else stands there."""
         live = self.live_springs()
-        wanted = self.halves(live)
+        listed = self.halves(live)
+        wanted = {name: np.concatenate([values, self.struck[name]]) for name, values in listed.items()}
         masses = np.flatnonzero(self.masses.alive[: self.masses.used])
         there = self._entries_of(masses)
         if len(there["mass"]) != len(wanted["mass"]):

@@ -15,6 +15,7 @@ from annelid.springs.obstacles import Ball
 from annelid.springs.obstacles import Plane as Ground
 from annelid.springs.readout import Readout
 
+_OBSTACLE = (0.72, 0.72, 0.74)
 _UNITS = {"strain": "", "stress": "Pa", "actuation": "", "speed": "m/s", "material": ""}
 
 
@@ -117,6 +118,9 @@ class Painter:
                 planes.append(Plane(f"plane-{number}", obstacle.point, obstacle.unit_normal))
             elif isinstance(obstacle, Ball):
                 planes.append(Spheres(f"ball-{number}", np.array([obstacle.center]), obstacle.radius))
+            elif obstacle.picture is not None:
+                vertices, triangles = obstacle.picture
+                planes.append(Mesh(f"obstacle-{number}", vertices, triangles, color=_OBSTACLE))
         return planes
 
     def _numbers(self, state: Any) -> dict[str, Number]:

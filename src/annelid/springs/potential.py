@@ -132,7 +132,6 @@ class Potential:
                 data[:, i, j] = data[:, j, i] = sums
         return sparse.bsr_array((data, columns, starts), shape=(3 * count, 3 * count)).tocsc()
 
-
     def _of_volume(self, blocks: np.ndarray) -> sparse.csc_array:
         assert self.volume is not None
         size = 3 * self.body.mass_count

@@ -35,7 +35,7 @@ def quasi_lattice(
     material: MaterialLike,
     *,
     seed: int = 0,
-    reach: float = 2.0,
+    reach: float = 2.1,
     inserts: Sequence[tuple[Part, MaterialLike]] = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
@@ -127,7 +127,7 @@ def _materials_at(points: np.ndarray, parts: Sequence[Part]) -> np.ndarray:
     """Index of the material at each point, shape [n]."""
     which = np.zeros(len(points), np.int16)
     for index, part in enumerate(parts, start=1):
-        inside = part.contains(points) if isinstance(part, Shape) else part(points)
+        inside = part.contains(points) if hasattr(part, "contains") else part(points)
         which[np.asarray(inside, bool)] = index
     return which
 

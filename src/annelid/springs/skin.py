@@ -32,9 +32,7 @@ class Skin:
         weights = (1.0 - (distance / np.maximum(reach, 1e-300)) ** 2) ** 2 + 1e-6
         shares = _affine_shares(body.positions[nearest] - points[:, None], weights, reach)
         begins = np.arange(0, nearest.size + 1, count)
-        self._shares = sparse.csr_array(
-            (shares.ravel(), nearest.ravel(), begins), shape=(len(points), body.mass_count)
-        )
+        self._shares = sparse.csr_array((shares.ravel(), nearest.ravel(), begins), shape=(len(points), body.mass_count))
 
     def deformed(self, positions: np.ndarray) -> np.ndarray:
         """The points [m], shape [m, 3], when the masses are at these positions [m], shape [n, 3]."""

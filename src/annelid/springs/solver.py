@@ -18,6 +18,7 @@ from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
+from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
 from annelid.springs.model import Model
@@ -40,6 +41,8 @@ class State:
         velocities: Velocities [m/s], shape [n, 3].
         accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
+        partners: Masses that touch others, by whom friction is kept account of; kept where masses touch each other.
+        slips: How far each of them was dragged along [m].
         clock: Steps done, shape [1].
     """
 
@@ -47,6 +50,8 @@ class State:
     velocities: wp.array
     accelerations: wp.array
     broken: wp.array
+    partners: wp.array
+    slips: wp.array
     clock: wp.array
 
 
@@ -63,6 +68,7 @@ class Solver:
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
         self.time_step = model.world.dt
         self.batch = self._batch()
+        self._interactions = Interactions(model)
         self._work = self._scratch()
         self._next = self._state_buffers()
         self._team = None if self.device.is_cuda else Team(self.threads)
@@ -70,6 +76,7 @@ class Solver:
         self._painter = Painter(model)
         self._bound: State | None = None
         self._energies: list[Energy] = []
+        self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -83,11 +90,14 @@ class Solver:
         positions = np.column_stack([body.positions, inverse]).astype(self.model.numpy_real)
         verlet = self.model.world.integrator == "verlet"
         breakable = self.model.mass_count if self.model.features.breaking else 0
+        partners, slips = self._interactions.memory()
         state = State(
             positions=wp.array(positions, dtype=types.vec4, device=self.device),
             velocities=wp.array(_guided(body), dtype=types.vec3, device=self.device),
             accelerations=wp.zeros(self.model.mass_count if verlet else 0, dtype=types.vec3, device=self.device),
             broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
+            partners=partners,
+            slips=slips,
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:
@@ -110,6 +120,7 @@ class Solver:
     def trouble(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""
         step = int(self._work.trouble.numpy()[0])
+        self._interactions.settle()
         return step if step >= 0 else None
 
     def forgive(self) -> None:
@@ -198,18 +209,29 @@ class Solver:
         return [Event("broken", step * self.time_step, step, broken)] if len(broken) else []
 
     def harvest(self, states: Sequence[State]) -> Handles:
-        """Take springs that broke on the device out of the network; their handles."""
+        """Strike springs that broke on the device off the list of springs; their handles.
+
+        Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
+        """
         network = self.model.network
         if not self.model.features.breaking or int(self._work.breaks.numpy()[0]) < 0:
             return network.springs.handles(np.zeros(0, np.int64))
         self._work.breaks.fill_(-1)
-        broken = network.springs.handles(broken_springs(network, states[0].broken.numpy()))
-        network.bury(broken.index)
-        gone = network.halves(broken.index)
-        network.springs.free(broken.index)
-        nothing = network.halves(np.zeros(0, np.int64))
-        self.install(network.rewire(gone, nothing), [], np.zeros(0, np.int64), states)
+        masks = states[0].broken.numpy()
+        broken = network.springs.handles(broken_springs(network, masks & ~self._seen_broken))
+        self._seen_broken = masks.copy()
+        network.strike(broken.index)
         return broken
+
+    def sweep_broken(self, states: Sequence[State]) -> None:
+        """Take the entries of broken springs out of the rows, before an edit that may move entries."""
+        self.harvest(states)
+        network = self.model.network
+        if len(network.struck["mass"]):
+            patch = network.rewire(network.struck, network.halves(np.zeros(0, np.int64)))
+            network.struck = network.halves(np.zeros(0, np.int64))
+            self.install(patch, [], np.zeros(0, np.int64), states)
+            self._seen_broken[patch.masses] = 0
 
     def positions_of(self, state: State, masses: np.ndarray) -> np.ndarray:
         """Positions of a few masses [m], shape [k, 3], whatever the size of the body."""
@@ -227,6 +249,7 @@ class Solver:
             self.graphs.clear()
         self.model.switch_rows(patch)
         self.model.network.release(patch)
+        self._interactions.forget(gone)
         for state in states:
             if len(state.broken):
                 scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))
@@ -265,6 +288,8 @@ class Solver:
             for name in ("positions", "velocities", "accelerations", "broken"):
                 if len(getattr(state, name)):
                     setattr(state, name, grown(getattr(state, name), room))
+        if len(self._seen_broken):
+            self._seen_broken = np.append(self._seen_broken, np.zeros(room - len(self._seen_broken), np.uint64))
         clock, bound = self._work.clock, self._bound
         self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
         self._work.clock = clock
@@ -277,11 +302,13 @@ class Solver:
     def _advance_cpu(self, state: State, steps: int) -> None:
         assert self._team is not None
         here, after = (state.positions, state.velocities), self._next
+        self._interactions.begin()
         self._team.run(team_kernel(self.model.features), [steps, self.model.arrays, self._work, *here, *after])
         if steps % 2:
             for target, source in zip(here, after, strict=True):
                 wp.copy(target, source)
         state.clock.numpy()[0] += steps
+        self._interactions.settle()
 
     def _advance_cuda(self, state: State, steps: int) -> None:
         if steps not in self.graphs:
@@ -300,6 +327,7 @@ class Solver:
         if features.actuated:
             self._launch(signal_kernel(features), (steps * per_step + 1, self.model.signal_count), [], block=256)
         pair = ((state.positions, state.velocities), self._next)
+        self._interactions.look(state.positions)
         for step in range(steps):
             base, out = pair[step % 2], pair[1 - step % 2]
             for number, kind in enumerate(features.passes):
@@ -318,6 +346,7 @@ class Solver:
             v_from, v_to, masses = x_from, x_to, len(self.model.arrays.fast_masses)
         kernel = pass_kernel(self.model.features, kind, lanes)
         row = step * per_step + int(time_shift(kind) * per_step)
+        self._interactions.ready(work, kind, step, stages[x_from][0], stages[v_from][1])
         arguments = [step, row, *base, stages[x_from][0], stages[v_from][1], stages[x_to][0], stages[v_to][1]]
         threads = -(-masses * lanes // _BLOCK) * _BLOCK
         self._launch(kernel, threads, arguments, block=_BLOCK)
@@ -337,6 +366,7 @@ class Solver:
             return
         self._bound = state
         self._work.clock, self._work.broken = state.clock, state.broken
+        self._interactions.bind(state.partners, state.slips)
         if len(state.accelerations):
             self._work.sum_v = state.accelerations
         self.graphs.clear()
@@ -348,6 +378,8 @@ class Solver:
         if features.actuated:
             self._launch(signal_kernel(features), (1, self.model.signal_count), [], block=256)
         here = (state.positions, state.velocities)
+        self._interactions.look(state.positions)
+        self._interactions.ready(self._work, "kick", -1, *here)
         arguments = [-1, 0, *here, *here, *self._next]  # a kick looks at the end of its step: the one before the first
         self._launch(pass_kernel(features, "kick", 1), self.model.mass_count, arguments, block=_BLOCK)
 
@@ -360,6 +392,7 @@ class Solver:
     def _scratch(self) -> Any:
         types, count, features = self.model.types, self.model.mass_count, self.model.features
         work = types.Work()
+        self._interactions.attach(work)
         rows = self.batch * features.signal_rows_per_step + 1
         stages = count if len(features.passes) > 1 else 0
         rk4 = count if features.integrator == "rk4" else 0

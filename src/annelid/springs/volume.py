@@ -1,8 +1,8 @@
 """A term that resists changes of volume, for materials that springs alone cannot describe.
 
 An isotropic network of springs has Poisson's ratio 1/4: both of Lamé's constants are 2/5 of its Young's modulus. An
-energy ½ κ V (J - 1)² in every cell of the lattice, with J the ratio of its volume to that at rest, adds κ to the first of
-them and nothing to the second, which reaches any ratio from 1/4 to just below 1/2.
+energy ½ κ V (J - 1)² in every cell of the lattice, with J the ratio of its volume to that at rest, adds κ to the first
+of them and nothing to the second, which reaches any ratio from 1/4 to just below 1/2.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def split_moduli(material: Material) -> tuple[float, float]:
     first = 2 * shear * nu / (1 - 2 * nu)
     if first < shear:
         raise InvalidValue(
-            f"Poisson's ratio {nu} of {material.name!r} is below 1/4, that of springs alone; a volume term only raises it."
+            f"Poisson's ratio {nu} of {material.name!r} is below 1/4, that of springs alone; use springs without a "
+            "volume term, which only raises it."
         )
     return 2.5 * shear, first - shear
 

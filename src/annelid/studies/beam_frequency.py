@@ -84,11 +84,14 @@ class BeamFrequency:
         series, thick = self.series(), self.thick()
         wanted = {beam for beams in series.values() for beam in beams} | set(thick)
         readings = {name: self._read(wanted, name, device, threads, progress) for name in INTEGRATORS}
-        known = {beam: reading for beam, reading in readings["verlet"].items()}
+        known = dict(readings["verlet"])
         fine = [beam for beam in self.resolution() if beam not in known]
         known |= self._read(fine, "verlet", device, threads, progress)
         return Found(
-            {kind: {name: [readings[name][b] for b in beams] for name in INTEGRATORS} for kind, beams in series.items()},
+            {
+                kind: {name: [readings[name][b] for b in beams] for name in INTEGRATORS}
+                for kind, beams in series.items()
+            },
             [known[beam] for beam in thick],
             [known[beam] for beam in self.resolution()],
         )
@@ -101,9 +104,7 @@ class BeamFrequency:
                 sizes = np.array([getattr(r.beam, kind) for r in readings])
                 value = exponent(sizes, np.array([r.crossings for r in readings]))
                 rows.append(
-                    Measurement(
-                        f"{kind}-exponent-{name}", value, "", THEORY[kind], _TOLERANCE[kind], "Euler-Bernoulli"
-                    )
+                    Measurement(f"{kind}-exponent-{name}", value, "", THEORY[kind], _TOLERANCE[kind], "Euler-Bernoulli")
                 )
         return [*rows, *self._absolute(found), *self._thick(found), *self._convergence(found)]
 
@@ -117,7 +118,11 @@ class BeamFrequency:
     ) -> Cantilever:
         count = cells or self.cells
         return Cantilever(
-            material("tpu"), length * _LENGTH, height * _HEIGHT, count, count // 2 if width_cells is None else width_cells
+            material("tpu"),
+            length * _LENGTH,
+            height * _HEIGHT,
+            count,
+            count // 2 if width_cells is None else width_cells,
         )
 
     def _read(

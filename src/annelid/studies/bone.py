@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from annelid.shapes import TriangleMesh
+from annelid.studies.tubes import tube
 
 
 def bone(length: float = 0.4, *, around: int = 64, along: int = 120) -> TriangleMesh:
@@ -33,21 +34,5 @@ def bone(length: float = 0.4, *, around: int = 64, along: int = 120) -> Triangle
         ],
         axis=2,
     )
-    poles = [[center[0], 0.0, 0.0], [center[-1], 0.0, 1.0]]
-    vertices = length * np.concatenate([rings.reshape(-1, 3), poles])
-    return TriangleMesh(vertices, _triangles(along, around))
-
-
-def _triangles(rings: int, around: int) -> np.ndarray:
-    """Triangles between rings of vertices, and to the two poles that follow them."""
-    here = np.arange(rings * around).reshape(rings, around)
-    there = np.roll(here, -1, axis=1)
-    low, low_next, high, high_next = (a.ravel() for a in (here[:-1], there[:-1], here[1:], there[1:]))
-    bottom, top = np.full(around, rings * around), np.full(around, rings * around + 1)
-    parts = [
-        (low, low_next, high_next),
-        (low, high_next, high),
-        (bottom, there[0], here[0]),
-        (top, here[-1], there[-1]),
-    ]
-    return np.concatenate([np.column_stack(part) for part in parts])
+    first, last = np.array([center[0], 0.0, 0.0]), np.array([center[-1], 0.0, 1.0])
+    return tube(length * rings, length * first, length * last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -110,12 +111,16 @@ class Energy:
         rows = []
         for name, record in found.records.items():
             value = 100 * abs(record.drift())
-            rows.append(Measurement(f"drift-{name}", value, "%", _LIMIT, bound="at-most", source="of peak kinetic in 1 s"))
+            rows.append(
+                Measurement(f"drift-{name}", value, "%", _LIMIT, bound="at-most", source="of peak kinetic in 1 s")
+            )
             swing = np.ptp(record.after_release().total) / record.after_release().kinetic.max()
             rows.append(Measurement(f"ripple-{name}", 100 * float(swing), "%", source="of peak kinetic, peak to peak"))
         for growth in found.growth:
             name = f"forward-euler-lifetime-{round(1e9 * growth.dt)}ns"
-            rows.append(Measurement(name, 1e3 * growth.lifetime, "ms", source="until the total has doubled; Cronos, eq. 4"))
+            rows.append(
+                Measurement(name, 1e3 * growth.lifetime, "ms", source="until the total has doubled; Cronos, eq. 4")
+            )
         return rows
 
     def plot(self, found: Found, folder: Path) -> list[Path]:
@@ -160,10 +165,8 @@ def _watch_energy(simulation: Simulation[springs.Solver], seconds: float, every:
 
     read(simulation)
     simulation.observe(read, every=every)
-    try:
+    with suppress(SimulationDiverged):
         simulation.run(seconds)
-    except SimulationDiverged:
-        pass
     return np.array(rows)
 
 
@@ -186,12 +189,16 @@ def _draw(axes: Any, found: Found) -> None:
         relative = 100 * (free.total - free.total.mean()) / free.kinetic.max()
         axes[1, 0].plot(free.times, relative, color=color, linewidth=0.6, label=name)
     axes[0, 1].set(xlabel="time after release [s]", ylabel="total [mJ]", title="total of each integrator")
-    axes[1, 0].set(xlabel="time after release [s]", ylabel="total − mean [% of peak kinetic]", title="after the release")
+    axes[1, 0].set(
+        xlabel="time after release [s]", ylabel="total − mean [% of peak kinetic]", title="after the release"
+    )
     for growth, color in zip(found.growth, COLORS, strict=False):
         steady = growth.record.total - growth.record.total[0] + growth.record.elastic[0]
         label = f"dt = {1e6 * growth.dt:.3g} µs"
         axes[1, 1].plot(1e3 * growth.record.times, steady / steady[0], color=color, label=label)
-    axes[1, 1].set(xlabel="time after release [ms]", ylabel="energy / energy at release", title="forward Euler", ylim=(0.5, 3.0))
+    axes[1, 1].set(
+        xlabel="time after release [ms]", ylabel="energy / energy at release", title="forward Euler", ylim=(0.5, 3.0)
+    )
     for axis in axes.ravel():
         axis.legend(fontsize=7)
     for axis in axes[0]:

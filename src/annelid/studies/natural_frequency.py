@@ -160,7 +160,6 @@ def _draw(axes: Any, found: list[Found]) -> None:
             shown = frequencies < 2.0 * result.predicted[-1]
             axis.plot(frequencies[shown], 1e3 * amplitudes[shown], color=COLORS[0], label="simulated, tip " + label)
             for mode, value in enumerate(result.predicted, start=1):
-                label = "predicted" if mode == 1 else None
-                axis.axvline(value, color=COLORS[1], linestyle=":", label=label)
+                axis.axvline(value, color=COLORS[1], linestyle=":", label="predicted" if mode == 1 else None)
             axis.set(xlabel="frequency [Hz]", ylabel="amplitude [mm]", title=result.case.name)
             axis.legend(loc="upper right", fontsize=7)

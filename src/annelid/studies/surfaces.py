@@ -42,8 +42,8 @@ def surface_error(first: TriangleMesh, second: TriangleMesh) -> SurfaceError:
     order = np.argsort(distances)
     reached = np.cumsum(weights[order]) / weights.sum()
     percentile = distances[order][np.searchsorted(reached, 0.95)]
-    means = (float(np.average(d, weights=a)) for d, a in ((there, here_area), (back, there_area)))
-    return SurfaceError(*means, float(percentile))
+    means = [float(np.average(d, weights=a)) for d, a in ((there, here_area), (back, there_area))]
+    return SurfaceError(means[0], means[1], float(percentile))
 
 
 def _distances(points_of: TriangleMesh, surface: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:

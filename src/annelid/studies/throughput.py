@@ -172,7 +172,9 @@ def _draw(axes: Any, found: list[Found]) -> None:
         speed.set(xlabel="springs", ylabel="springs/s", title=result.title)
         for dt, color in zip(_STEPS, COLORS, strict=False):
             label = f"dt = {1e6 * dt:.3g} µs"
-            wall.loglog(result.sizes, 1 / (dt * result.rates["symplectic"]), "o-", color=color, markersize=4, label=label)
+            wall.loglog(
+                result.sizes, 1 / (dt * result.rates["symplectic"]), "o-", color=color, markersize=4, label=label
+            )
         wall.axhline(1.0, color="0.4", linestyle="--", label="real time")
         wall.set(xlabel="springs", ylabel="wall time of 1 simulated second [s]", title=result.title)
         for axis in (speed, wall):

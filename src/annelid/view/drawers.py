@@ -6,6 +6,7 @@ among which the triangles are dealt out anew for each frame; buffers keep their 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -38,13 +39,13 @@ class Drawer(Protocol):
         ...
 
 
-def make_drawer(scene: Any, path: str, part: Any) -> Drawer:
-    """The drawer for a kind of part."""
+def make_drawer(scene: Any, path: str, part: Any, span: float = 1.0) -> Drawer:
+    """The drawer for a kind of part in a scene of some size [m]."""
     kinds: dict[type, Callable[[Any, str], Drawer]] = {
         Mesh: MeshDrawer,
         Spheres: SphereDrawer,
         Lines: LineDrawer,
-        Plane: PlaneDrawer,
+        Plane: lambda scene, path: PlaneDrawer(scene, path, span),
     }
     return kinds[type(part)](scene, path)
 
@@ -248,10 +249,15 @@ class LineDrawer:
 
 
 class PlaneDrawer:
-    """An endless plane, drawn as a grid."""
+    """An endless plane, drawn as a grid as fine as the scene is large [m].
 
-    def __init__(self, scene: Any, path: str) -> None:
+    It reaches far, but no farther than one can see: the depth of the pixels of huge triangles is so coarse that the
+    plane would hide what lies on it.
+    """
+
+    def __init__(self, scene: Any, path: str, span: float = 1.0) -> None:
         self._scene, self._path = scene, path
+        self._section = 10.0 ** math.floor(math.log10(min(max(span, 1e-6), 1e6)))
         self._handle: Any = None
         self._drawn: Plane | None = None
 
@@ -264,9 +270,11 @@ class PlaneDrawer:
         self._handle = self._scene.add_grid(
             self._path,
             infinite_grid=True,
-            fade_distance=50.0,
-            cell_size=0.1,
-            section_size=1.0,
+            width=2.0,
+            height=2.0,
+            fade_distance=50.0 * self._section,
+            cell_size=0.1 * self._section,
+            section_size=self._section,
             cell_color=(208, 211, 215),
             section_color=(172, 177, 184),
             plane_color=to_bytes(part.color),

@@ -30,6 +30,7 @@ class Drawing:
         self._worlds: list[Any] = []
         self._start = np.zeros(3)
         self._provisional = False
+        self._span = 1.0
 
     @property
     def offset(self) -> np.ndarray:
@@ -43,6 +44,8 @@ class Drawing:
         self._drawers, self._shadows, self._worlds = {}, {}, []
         self.scale = None
         self._start = _middle(snapshots[0])
+        low, high = self.extent(snapshots)
+        self._span = float((high - low).max())
         places = grid_places(snapshots)
         for i, place in enumerate(places):
             self._worlds.append(self._server.scene.add_frame(f"/all/{i}", show_axes=False, position=place))
@@ -92,7 +95,7 @@ class Drawing:
         if known is None or known[0] is not type(part):
             if known is not None:
                 known[1].remove()
-            known = self._drawers[path] = (type(part), make_drawer(self._server.scene, path, part))
+            known = self._drawers[path] = (type(part), make_drawer(self._server.scene, path, part, self._span))
         return known[1]
 
     def _rescale(self, snapshots: Sequence[Snapshot], field: str | None) -> None:

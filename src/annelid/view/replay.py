@@ -38,7 +38,7 @@ class ReplayViewer:
         self.time, self.playing = self._begin, False
         self._shown: Any = None
         self._ticked = wall.perf_counter()
-        self.page = Page(self.recording.header.scene or self.recording.path.name, host=host, port=port)
+        self.page = Page(f"Annelid: {self.recording.header.scene or self.recording.path.name}", host=host, port=port)
         self._make_panel()
         first = [self.recording.frame(0)]
         self.page.drawing.arrange(first)
@@ -87,7 +87,9 @@ class ReplayViewer:
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value="1 ×")
             with gui.add_folder("Show"):
                 page.add_show_controls(self._fields(), parts=True)
-            page.springs.value = page.masses.value = True
+            for control, kind in ((page.surface, Mesh), (page.springs, Lines), (page.masses, Spheres)):
+                control.value = True
+                control.visible = any(isinstance(part, kind) for part in self.recording.frame(0).parts)
             if self.recording.events:
                 with gui.add_folder("Events"):
                     rows = [f"{e.time:.3f} s: {e.name} {e.text}" for e in self.recording.events[:200]]

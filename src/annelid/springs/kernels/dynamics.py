@@ -6,7 +6,8 @@ from typing import Any
 
 import warp as wp
 
-from annelid.springs.kernels.layout import PLANE, Layout
+from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.surfaces import obstacle_gap
 
 wp.set_module_options({"enable_backward": False})
 
@@ -27,15 +28,17 @@ class Plugins:
 
 
 @functools.cache
-def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bool, plugins: Plugins) -> wp.Function:
+def mass_acceleration(
+    types: Layout, *, pushed: bool, guided: bool, touching: tuple[int, ...], plugins: Plugins
+) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
     stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
-    `v_from`, which is another velocity in the Verlet integrator.
+    `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles.
     """
     real, vec3, Arrays, Parameters = types.real, types.vec3, types.Arrays, types.Parameters
-    touch = _touch(types)
+    touch, obstacle_at, obstacles = _touch(types), obstacle_gap(types, touching), bool(touching)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces)
 
@@ -58,18 +61,13 @@ def mass_acceleration(types: Layout, *, pushed: bool, guided: bool, touching: bo
         if wp.static(len(plugins.forces) > 0):
             force += user_force(time, i, x, v, real(1.0) / inverse_mass)
         a = force * inverse_mass + parameters.gravity - v * parameters.velocity_damping
-        if wp.static(touching):
+        if wp.static(obstacles):
             for k in range(parameters.obstacle_count):
                 obstacle = model.obstacles[k]
-                normal = obstacle.place
-                gap = wp.dot(normal, x) - obstacle.size
-                if obstacle.kind != wp.static(PLANE):
-                    away = x - obstacle.place
-                    distance = wp.length(away)
-                    normal = away / wp.max(distance, real(1.0e-12))
-                    gap = distance - obstacle.size
-                if gap < real(0.0):
-                    a = touch(obstacle, normal, gap, v, v_from, inverse_mass, horizon, a)
+                surface = obstacle_at(model.grid_values, obstacle, x)
+                if surface[3] < real(0.0):
+                    normal = vec3(surface[0], surface[1], surface[2])
+                    a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
         if wp.static(len(plugins.surfaces) > 0):
             a = touch_surfaces(parameters.obstacle_count, model, time, x, v, v_from, inverse_mass, horizon, a)
         if wp.static(guided):

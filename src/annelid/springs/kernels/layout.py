@@ -6,7 +6,8 @@ from typing import Any
 
 import warp as wp
 
-PLANE, BALL = 0, 1
+PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
+"""Kinds of obstacles."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,16 @@ class Layout:
     vec2: Any
     vec3: Any
     vec4: Any
+    mat33: Any
     Parameters: Any
     Obstacle: Any
     Arrays: Any
     Work: Any
+    Rule: Any
+    Contacts: Any
+    Motor: Any
+    Drive: Any
+    Motors: Any
 
 
 @functools.cache
@@ -31,7 +38,8 @@ def layout(real: Any) -> Layout:
     """The types for `wp.float32` or `wp.float64`."""
     bits = 32 if real is wp.float32 else 64
     vec2, vec3, vec4 = (wp.types.vector(length=n, dtype=real) for n in (2, 3, 4))
-    parameters = _struct(
+    mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
+    parameters = make_struct(
         f"SpringParameters{bits}",
         time_step=wp.float64,  # [s]
         gravity=vec3,  # [m/s²]
@@ -39,17 +47,21 @@ def layout(real: Any) -> Layout:
         drag=real,  # force per squared speed of one mass [kg/m]
         obstacle_count=wp.int32,
     )
-    obstacle = _struct(
+    obstacle = make_struct(
         f"SpringObstacle{bits}",
-        kind=wp.int32,  # PLANE or BALL
-        place=vec3,  # unit normal, or centre [m]
-        size=real,  # distance of the plane from the origin along its normal, or radius [m]
+        kind=wp.int32,  # PLANE, BALL, BOX, HEIGHTS or GRID
+        place=vec3,  # unit normal, centre, or first node [m]
+        size=real,  # distance of the plane from the origin along its normal, radius, or spacing of the grid [m]
+        spacing=vec3,  # half the sides of the box, or distances between heights [m]
+        turn=mat33,  # from the box's axes to the world's
+        first=wp.int32,  # where its values begin in `grid_values`
+        counts=wp.vec3i,  # values along each axis
         stiffness=real,  # [N/m]
         damping_ratio=real,
         static_friction=real,
         kinetic_friction=real,
     )
-    arrays = _struct(
+    arrays = make_struct(
         f"SpringArrays{bits}",
         mass_count=wp.int32,
         signal_count=wp.int32,
@@ -70,10 +82,17 @@ def layout(real: Any) -> Layout:
         guides=wp.array(dtype=wp.int32),
         guide_axes=wp.array(dtype=vec3),
         obstacles=wp.array(dtype=obstacle),
+        grid_values=wp.array(dtype=wp.float32),  # heights and signed distances of all obstacles [m]
         parameters=wp.array(dtype=parameters),
     )
-    work = _struct(
+    rule = _rule(real, bits)
+    contacts = _contacts(real, vec3, rule, bits)
+    motor, drive = _motor(bits), _drive(bits)
+    motors = _motors(motor, drive, bits)
+    work = make_struct(
         f"SpringWork{bits}",
+        contacts=wp.array(dtype=contacts),  # one, where masses touch each other; by reference, it is large
+        motors=wp.array(dtype=motors),  # one, where there are motors
         clock=wp.array(dtype=wp.int64),  # steps done before this batch
         trouble=wp.array(dtype=wp.int64),  # first step after which a velocity was not finite, -1 while all are
         hits=wp.array(dtype=wp.int64),  # first step after which each watched condition held, -1 while it did not
@@ -88,9 +107,95 @@ def layout(real: Any) -> Layout:
         x_q=wp.array(dtype=vec4),
         v_q=wp.array(dtype=vec3),
     )
-    return Layout(real, vec2, vec3, vec4, parameters, obstacle, arrays, work)
+    forms = (parameters, obstacle, arrays, work, rule, contacts, motor, drive, motors)
+    return Layout(real, vec2, vec3, vec4, mat33, *forms)
 
 
-def _struct(name: str, **members: Any) -> Any:
+def _rule(real: Any, bits: int) -> Any:
+    """How two groups touch."""
+    return make_struct(
+        f"SpringRule{bits}",
+        stiffness=real,  # [N/m], or 0
+        share=real,  # stiffness in units of the pair's reduced mass over the squared time step, or 0
+        damping_ratio=real,
+        friction=real,
+        reach=real,  # distance of centres at which they touch [m]; 0 for the sum of their radii
+        itself=wp.int32,  # whether masses of one piece touch each other
+    )
+
+
+def _contacts(real: Any, vec3: Any, rule: Any, bits: int) -> Any:
+    """Masses that touch each other: who may touch whom, the grid of cells, and the lists of those that are close.
+
+    A *slot* is a mass that may touch; `masses` are the slots' masses in ascending order.
+    """
+    return make_struct(
+        f"SpringContacts{bits}",
+        mass_count=wp.int32,
+        slot_count=wp.int32,
+        kind_count=wp.int32,
+        cell_count=wp.int32,  # a power of two
+        capacity=wp.int32,  # entries that a list has room for
+        slot_stride=wp.int32,  # distance of two lists, and of two entries of one list
+        entry_stride=wp.int32,
+        cell=real,  # edge of a cell [m]
+        margin=real,  # how much further than contact the lists reach [m]
+        slot_of=wp.array(dtype=wp.int32),  # of each mass, -1 for none
+        kinds=wp.array(dtype=wp.int32),  # of each mass; kind 0 touches nothing
+        radii=wp.array(dtype=real),  # of each mass [m]
+        masses=wp.array(dtype=wp.int32),  # of each slot
+        pieces=wp.array(dtype=wp.int32),  # connected piece of each slot
+        apart_first=wp.array(dtype=wp.int32),  # of each slot, the masses of its piece that it never touches
+        apart=wp.array(dtype=wp.int32),
+        table=wp.array(dtype=wp.int32),  # rule of each pair of kinds, -1 for none
+        rules=wp.array(dtype=rule),
+        built=wp.array(dtype=vec3),  # where each slot was when the lists were made [m]
+        heads=wp.array(dtype=wp.int32),  # first slot in a cell, -1 for none
+        nexts=wp.array(dtype=wp.int32),  # next slot in the same cell
+        counts=wp.array(dtype=wp.int32),  # length of each list; above the capacity the grid is searched instead
+        lists=wp.array(dtype=wp.int32),  # masses close to each slot, ascending
+        places=wp.int32,  # pairs that a slot can keep account of
+        place_strides=wp.vec2i,  # distance of the places of two slots, and of two places of one slot
+        partners=wp.array(dtype=wp.int32),  # mass at each place, -1 for none
+        slips=wp.array(dtype=vec3),  # how far it has been dragged along the surface [m]
+        flags=wp.array(dtype=wp.int32),  # two stamps of passes after which lists are stale; the longest list
+    )
+
+
+def _motor(bits: int) -> Any:
+    """A motor between two sets of masses."""
+    return make_struct(
+        f"SpringMotor{bits}",
+        axle=wp.vec2i,  # two masses on its axis
+        rotor=wp.vec2i,  # first and last + 1 of its masses in `members`
+        stator=wp.vec2i,
+        kind=wp.int32,  # function of time, as for signals
+        parameters=wp.vec4d,
+        speed=wp.int32,  # 1 if the function is a speed [rad/s], 0 if it is a torque [N m]
+        limit=wp.float64,  # largest torque [N m]
+    )
+
+
+def _drive(bits: int) -> Any:
+    """What a motor does in a pass: the acceleration m (turn x (x - center)) of the masses of one of its sides."""
+    return make_struct(f"SpringDrive{bits}", center=wp.vec3d, turn=wp.vec3d)
+
+
+def _motors(motor: Any, drive: Any, bits: int) -> Any:
+    """All motors; side 2 m is the rotor of motor m, side 2 m + 1 its stator."""
+    return make_struct(
+        f"SpringMotors{bits}",
+        mass_count=wp.int32,
+        motor_count=wp.int32,
+        motors=wp.array(dtype=motor),
+        members=wp.array(dtype=wp.int32),
+        side_first=wp.array(dtype=wp.int32),  # of each mass, the sides that it belongs to
+        sides=wp.array(dtype=wp.int32),
+        drives=wp.array(dtype=drive),  # of each side
+        torques=wp.array(dtype=wp.vec2d),  # of each motor: torque [N m] and relative speed [rad/s] of the last pass
+    )
+
+
+def make_struct(name: str, **members: Any) -> Any:
     """A Warp structure made at run time; its name tells the precisions apart in generated code."""
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))

@@ -11,9 +11,12 @@ from typing import Any
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
+from annelid.springs.kernels.collisions import contact_force, remember
+from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
 from annelid.springs.kernels.layout import layout
+from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
 
 wp.set_module_options({"enable_backward": False})
@@ -29,7 +32,9 @@ class Features:
     breaking: bool = False
     pushed: bool = False
     guided: bool = False
-    touching: bool = False
+    touching: tuple[int, ...] = ()  # kinds of obstacles
+    colliding: bool = False
+    motors: tuple[wp.Function, ...] = ()
     signals: tuple[wp.Function, ...] = ()
     substeps: int = 1
     conditions: tuple[wp.Function, ...] = ()
@@ -55,6 +60,20 @@ class Features:
     def passes(self) -> tuple[str, ...]:
         """Passes of the integrator; with smaller steps for some springs, a slow one and then many fast ones."""
         return ("outer",) + ("inner",) * self.substeps if self.substeps > 1 else PASSES[self.integrator]
+
+    @property
+    def first_forces(self) -> str:
+        """The first pass that needs forces: before it, contacts take account of what they drag along."""
+        return next(kind for kind in self.passes if kind not in GATHERLESS)
+
+    @property
+    def stamps(self) -> int:
+        """Numbers that the passes of a step have; the many small ones of a divided step share one."""
+        return 1 if self.substeps > 1 else len(self.passes)
+
+    def stamp(self, kind: str) -> int:
+        """Number of a pass of step 0, counted from 2; before the first one, 1 stands for the state as it was given."""
+        return 2 if self.substeps > 1 else 2 + self.passes.index(kind)
 
 
 @functools.cache
@@ -100,7 +119,7 @@ def signal_kernel(features: Features) -> wp.Kernel:
 def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     """One pass over all masses, `lanes` threads a mass (CUDA)."""
     types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     gather = thread_gather(types, features.springs(kind), lanes)
     load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
     # Position and velocity at the beginning of the step: small bodies wait for memory and ask early, large ones would
@@ -108,6 +127,10 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     early, late = (kind in ("rk2", "rk3", "rk4", "kick") and (lanes > 1) is soon for soon in (True, False))
     update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
+    touched, driven, look, slot_of = contact_force(types), motor_force(types), watch(types), slot_of_mass(types)
+    colliding, motors = features.colliding, bool(features.motors)
+    meets, turns = (needs_forces and kind != "inner" and feature for feature in (colliding, motors))
+    stamp, stamps = features.stamp(kind), features.stamps
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def pass_over_masses(
@@ -148,7 +171,18 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
             base = load4(x_base, mass)
             speed = v_base[mass]
         if lane == 0 and there:
+            slot = int(-1)
+            if wp.static(colliding):
+                slot = slot_of(i, work.contacts)
+            if wp.static(meets):
+                if slot >= 0:
+                    force += touched(slot, real(parameters.time_step), work.contacts, x_at, v_at)
+            if wp.static(turns):
+                force += driven(i, work.motors, x_at)
             update(i, now, model, parameters, work, here, v, force, base, speed, x_out, v_out)
+            if wp.static(colliding):
+                if slot >= 0:
+                    look(slot, step * wp.static(stamps) + wp.static(stamp), x_out[i], work.contacts)
 
     return pass_over_masses
 
@@ -166,6 +200,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     evaluate, per_step = signal_value(features.signals), features.signal_rows_per_step
     one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
+    tidy_slot, colliding = tidy(types), features.colliding
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
@@ -195,11 +230,17 @@ def team_kernel(features: Features) -> wp.Kernel:
                 work.factors[item] = real(factor)
             ticket += 1
             team_barrier(counter, size, ticket)
+        if wp.static(colliding):
+            slots = team_range(rank, size, work.contacts[0].slot_count, 16)
+            for slot in range(slots[0], slots[1]):
+                tidy_slot(slot, 1, work.contacts, xa)
+            ticket += 1
+            team_barrier(counter, size, ticket)
         for step in range(steps):
-            if step % 2 == 0:
-                ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, xa, va, xb, vb)
-            else:
-                ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, xb, vb, xa, va)
+            odd = step % 2 == 1  # one call, not two, is half of the code to compile
+            x, v = wp.where(odd, xb, xa), wp.where(odd, vb, va)
+            x_out, v_out = wp.where(odd, xa, xb), wp.where(odd, va, vb)
+            ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, x, v, x_out, v_out)
 
     return run_team
 
@@ -214,13 +255,51 @@ def _acceleration(features: Features) -> wp.Function:
     )
 
 
+@functools.cache
+def _ready(features: Features, kind: str) -> wp.Function:
+    """What a team does before a pass: fresh lists of contacts, the torques of motors; the new ticket."""
+    types = layout(features.real)
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    refresh, drive = refresh_team(types), drive_team(types, signal_value(features.motors))
+    colliding, driven = features.colliding, bool(features.motors) and kind not in GATHERLESS
+    keep, keeping = remember(types), colliding and kind == features.first_forces
+    before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
+
+    @wp.func
+    def ready(
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, begin: wp.int64, step: int,
+        model: Arrays, work: Work, x_at: wp.array(dtype=vec4), v_at: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        if wp.static(colliding):
+            stamp = step * wp.static(stamps) + wp.static(before)
+            ticket = refresh(rank, size, counter, ticket, stamp, work.contacts, x_at)
+        if wp.static(keeping):
+            slots = team_range(rank, size, work.contacts[0].slot_count, 16)
+            for slot in range(slots[0], slots[1]):
+                keep(slot, real(model.parameters[0].time_step), work.contacts, x_at, v_at)
+        if wp.static(keeping and not driven):
+            ticket += 1
+            team_barrier(counter, size, ticket)
+        if wp.static(driven):
+            steps = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
+            dt = model.parameters[0].time_step
+            ticket = drive(rank, size, counter, ticket, steps * dt, dt, work.motors, x_at, v_at)
+        return ticket
+
+    return ready
+
+
 def _sweep(features: Features, kind: str) -> wp.Function:
     """One pass of a team member over its groups of masses."""
     types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     gather = vector_gather(types, features.springs(kind))
     update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
+    touched, driven, look = contact_force(types), motor_force(types), watch(types)
+    slot_of, slot_from, colliding = slot_of_mass(types), first_slot(types), features.colliding
+    meets, turns = (kind != "inner" and feature for feature in (colliding, bool(features.motors)))
+    stamp, stamps = features.stamp(kind), features.stamps
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
 
     @wp.func
@@ -251,15 +330,44 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                     work.broken, work.breaks, work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
-            for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
-                mine = bool(True)
-                if wp.static(kind == "inner"):
-                    mine = model.fast_counts[model.row_of[i]] > 0
-                if mine:
-                    update(
-                        i, now, model, parameters, work,
-                        x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
-                    )  # fmt: skip
+            if wp.static(not (meets or turns)):
+                for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
+                    mine = bool(True)
+                    if wp.static(kind == "inner"):
+                        mine = model.fast_counts[model.row_of[i]] > 0
+                    if mine:
+                        update(
+                            i, now, model, parameters, work,
+                            x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
+                        )  # fmt: skip
+                        if wp.static(colliding):
+                            slot = slot_of(i, work.contacts)
+                            if slot >= 0:
+                                look(slot, step * wp.static(stamps) + wp.static(stamp), x_out[i], work.contacts)
+        # Loops of their own where masses touch or turn: what is between gathering and updating slows both down.
+        if wp.static(meets or turns):
+            first = share[0] * wp.static(WIDTH)
+            last = wp.min(share[1] * wp.static(WIDTH), model.mass_count)
+            slots = wp.vec2i(0, 0)
+            if wp.static(meets):
+                slots = wp.vec2i(slot_from(first, work.contacts), slot_from(last, work.contacts))
+            if wp.static(needs_forces and meets):
+                for slot in range(slots[0], slots[1]):
+                    i = work.contacts[0].masses[slot]
+                    push = touched(slot, real(parameters.time_step), work.contacts, x_at, v_at)
+                    work.forces[i] = work.forces[i] + push
+            if wp.static(needs_forces and turns):
+                for i in range(first, last):
+                    work.forces[i] = work.forces[i] + driven(i, work.motors, x_at)
+            for i in range(first, last):
+                update(
+                    i, now, model, parameters, work,
+                    x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
+                )  # fmt: skip
+            if wp.static(meets):
+                for slot in range(slots[0], slots[1]):
+                    here = x_out[work.contacts[0].masses[slot]]
+                    look(slot, step * wp.static(stamps) + wp.static(stamp), here, work.contacts)
 
     return sweep
 
@@ -267,7 +375,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
 def _one_pass(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    only = _sweep(features, features.passes[0])
+    only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
 
     @wp.func
     def one_step(
@@ -275,6 +383,7 @@ def _one_pass(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
+        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
         team_barrier(counter, size, ticket + 1)
         return ticket + 1
@@ -286,6 +395,7 @@ def _two_passes(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     drift, kick = (_sweep(features, kind) for kind in features.passes)
+    before_drift, before_kick = (_ready(features, kind) for kind in features.passes)
 
     @wp.func
     def one_step(
@@ -293,11 +403,13 @@ def _two_passes(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
+        ticket = before_drift(rank, size, counter, ticket, begin, step, model, work, x, v)
         drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
         team_barrier(counter, size, ticket + 1)
+        ticket = before_kick(rank, size, counter, ticket + 1, begin, step, model, work, x_out, work.v_p)
         kick(share, begin, step, model, work, x, v, x_out, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 2)
-        return ticket + 2
+        team_barrier(counter, size, ticket + 1)
+        return ticket + 1
 
     return one_step
 
@@ -306,6 +418,7 @@ def _four_passes(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     first, second, third, fourth = (_sweep(features, kind) for kind in features.passes)
+    before_first, before_second, before_third, before_fourth = (_ready(features, kind) for kind in features.passes)
 
     @wp.func
     def one_step(
@@ -313,15 +426,19 @@ def _four_passes(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
+        ticket = before_first(rank, size, counter, ticket, begin, step, model, work, x, v)
         first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
         team_barrier(counter, size, ticket + 1)
+        ticket = before_second(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
         second(share, begin, step, model, work, x, v, work.x_p, work.v_p, work.x_q, work.v_q)
-        team_barrier(counter, size, ticket + 2)
+        team_barrier(counter, size, ticket + 1)
+        ticket = before_third(rank, size, counter, ticket + 1, begin, step, model, work, work.x_q, work.v_q)
         third(share, begin, step, model, work, x, v, work.x_q, work.v_q, work.x_p, work.v_p)
-        team_barrier(counter, size, ticket + 3)
+        team_barrier(counter, size, ticket + 1)
+        ticket = before_fourth(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
         fourth(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 4)
-        return ticket + 4
+        team_barrier(counter, size, ticket + 1)
+        return ticket + 1
 
     return one_step
 
@@ -331,6 +448,7 @@ def _substepped(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
+    ready = _ready(features, "outer")
 
     @wp.func
     def one_step(
@@ -338,6 +456,7 @@ def _substepped(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
+        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
         team_barrier(counter, size, ticket + 1)
         fast = team_range(rank, size, model.fast_groups.shape[0], 8)

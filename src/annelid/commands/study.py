@@ -1,0 +1,68 @@
+"""`annelid study NAME`: repeat an experiment of a paper, and say whether it holds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.core.device import device as choose_device
+from annelid.core.device import device_title
+from annelid.core.files import replaced
+from annelid.core.measurement import Report
+from annelid.core.progress import Progress
+from annelid.studies.plots import require_matplotlib
+from annelid.studies.registry import studies, study_class, study_names
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where results go."""
+
+    out: Path | None = None
+    """Folder for the table and the plots; out/NAME by default."""
+    plot: bool = True
+    """Draw what was found."""
+
+
+def command(arguments: list[str]) -> int:
+    """Run a study; whether it holds is said in its table, not by the exit code."""
+    name, rest = split_name(arguments, "study", study_names())
+    if name is None:
+        print("usage: annelid study NAME [OPTIONS]; annelid study NAME --help tells the options.\n")
+        for known, kind in studies().items():
+            print(f"  {known:20s} {(kind.__doc__ or '').strip().splitlines()[0]}")
+        return 0
+    kind = study_class(name)
+    doc = (kind.__doc__ or "").strip()
+    options = parse(combined("Options", kind, Files, Machine, doc=doc), rest, f"annelid study {name}")
+    study, machine = getattr(options, kind.__name__.lower()), options.machine
+    report, written = run_study(study, options.files, machine)
+    if machine.json:
+        print(report.to_json())
+        return 0
+    report.print()
+    print(f"{name} {_VERDICTS[report.passed]}")
+    for path in written:
+        print(path)
+    return 0
+
+
+def run_study(study: Any, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
+    """Compute, judge, draw and write; the report and the files."""
+    if files.plot:
+        require_matplotlib()
+    folder, device = files.out or Path("out") / study.name, choose_device(machine.device)
+    begin = time.perf_counter()
+    with Progress(f"study {study.name}", 1.0, quiet=machine.json) as progress:
+        found = study.compute(device, machine.threads, progress)
+    report = Report(study.name, device_title(device), time.perf_counter() - begin, study.measure(found))
+    with replaced(folder / "results.json") as temporary:
+        temporary.write_text(report.to_json() + "\n")
+    drawn = study.plot(found, folder) if files.plot else []
+    return report, [folder / "results.json", *drawn]
+
+
+_VERDICTS = {True: "holds.", False: "does not hold: see the table.", None: "has nothing to hold against."}

@@ -1,0 +1,199 @@
+"""Bodies that touch each other, and themselves: which groups do, how, and which masses can.
+
+The masses of a surface are spheres. They are pushed apart by a spring and a dashpot and rub with Coulomb friction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.springs.body import Body
+
+EVERYTHING = "all"
+"""Name of the group of all surface masses."""
+
+_MOST_GROUPS = 62
+_TIE = 1.0e-6  # neighbours at just the distance of contact, up to rounding, count as close
+
+
+@dataclass(frozen=True)
+class Collide:
+    """Two groups of masses, or one with itself, that touch each other.
+
+    Attributes:
+        first: Name of a group, or "all" for every surface mass.
+        second: Name of the other group, or of the same one.
+        friction: Coulomb coefficient.
+        restitution: Speed after a bounce over the speed before it, 0 to 1.
+        stiffness: Force per depth of a pair of masses [N/m]; None is as stiff as the time step allows.
+        radius: Radius of the spheres [m]; None takes that of each mass (`contact_radii`).
+        itself: Whether masses of one connected piece touch each other.
+    """
+
+    first: str
+    second: str
+    friction: float = 0.5
+    restitution: float = 0.5
+    stiffness: float | None = None
+    radius: float | None = None
+    itself: bool = True
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.friction) and self.friction >= 0.0):
+            raise InvalidValue(f"the friction of a collision must not be negative, not {self.friction}.")
+        if not 0.0 <= self.restitution <= 1.0:
+            raise InvalidValue(f"the restitution of a collision must be between 0 and 1, not {self.restitution}.")
+        for name, value in (("stiffness", self.stiffness), ("radius", self.radius)):
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise InvalidValue(f"the {name} of a collision must be positive or None, not {value}.")
+
+
+def contact_radii(body: Body) -> np.ndarray:
+    """Radius of each mass as a sphere [m], shape [n]; 0 for masses inside, which touch nothing.
+
+    The spheres close the surface with room for it to stretch: a mass has 1/√8 of the longest edge among its triangles,
+    which is half the pitch of a cubic lattice. In a piece without triangles it has half of its shortest spring.
+    """
+    radii = np.zeros(body.mass_count)
+    corners = body.positions[body.triangles]
+    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    np.maximum.at(radii, body.triangles, edges.max(axis=1, initial=0.0)[:, None] / math.sqrt(8.0))
+    pieces = _pieces(body)
+    bare = ~np.isin(pieces, pieces[body.triangles.ravel()])
+    shortest = np.full(body.mass_count, np.inf)
+    np.minimum.at(shortest, body.springs, body.rest_lengths[:, None])
+    radii[bare & np.isfinite(shortest)] = 0.5 * shortest[bare & np.isfinite(shortest)]
+    return radii
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Who may touch whom.
+
+    Attributes:
+        masses: The masses that may touch anything, ascending, shape [m].
+        kinds: Kind of each mass, 0 for those that touch nothing, shape [n].
+        table: Rule of each pair of kinds, -1 for none, shape [k, k].
+        radii: Radius of each mass [m], shape [n].
+        pieces: Connected piece of each mass, shape [n].
+        apart_first: Where the masses begin in `apart` that each of `masses` never touches, shape [m + 1].
+        apart: Masses of the same piece that are joined to it or too close to it in the shape as built.
+        shortest: Smallest distance of contact of two kinds, by their typical masses [m].
+        longest: Largest distance of contact of two masses [m].
+    """
+
+    masses: np.ndarray
+    kinds: np.ndarray
+    table: np.ndarray
+    radii: np.ndarray
+    pieces: np.ndarray
+    apart_first: np.ndarray
+    apart: np.ndarray
+    shortest: float
+    longest: float
+
+
+def pairing(body: Body, rules: Sequence[Collide]) -> Pairing:
+    """Work out which masses of a body may touch; where several rules name a pair, the last one holds."""
+    pieces, radii = _pieces(body), contact_radii(body)
+    surface = (radii > 0.0) | ~np.isin(pieces, pieces[body.triangles.ravel()])
+    kinds, table = _kinds(body, rules, surface)
+    masses = np.flatnonzero(kinds > 0)
+    shortest, longest = _distances(rules, kinds, table, radii)
+    first, apart = _apart(body, rules, masses, kinds, table, radii, pieces, longest)
+    return Pairing(masses, kinds, table, radii, pieces, first, apart, shortest, longest)
+
+
+def _pieces(body: Body) -> np.ndarray:
+    """Connected piece of each mass, shape [n]."""
+    ends, count = body.springs, body.mass_count
+    graph = sparse.coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    return np.asarray(connected_components(graph.tocsr(), directed=False)[1])
+
+
+def _members(body: Body, name: str) -> np.ndarray:
+    """Whether each mass belongs to a group, shape [n]."""
+    if name == EVERYTHING:
+        return np.ones(body.mass_count, bool)
+    if name not in body.groups:
+        raise UnknownName("group", name, [*body.groups, EVERYTHING])
+    inside = np.zeros(body.mass_count, bool)
+    inside[body.groups[name]] = True
+    return inside
+
+
+def _kinds(body: Body, rules: Sequence[Collide], surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Masses with the same memberships are of one kind: kind of each mass, and the rule of each pair of kinds."""
+    names = list(dict.fromkeys(name for rule in rules for name in (rule.first, rule.second)))
+    if len(names) > _MOST_GROUPS:
+        raise InvalidValue(f"collisions can tell {_MOST_GROUPS} groups apart, not {len(names)}.")
+    codes = np.zeros(body.mass_count, np.int64)
+    for bit, name in enumerate(names):
+        codes |= _members(body, name).astype(np.int64) << bit
+    codes[~surface] = 0
+    distinct, kinds = np.unique(np.append(0, codes), return_inverse=True)
+    inside = [(distinct >> names.index(name) & 1).astype(bool) for name in names]
+    table = np.full((len(distinct), len(distinct)), -1, np.int32)
+    for index, rule in enumerate(rules):
+        pair = np.outer(inside[names.index(rule.first)], inside[names.index(rule.second)])
+        table[pair | pair.T] = index
+    kinds = kinds.ravel()[1:].astype(np.int32)
+    alone = np.asarray((table < 0).all(axis=1))
+    kinds[alone[kinds]] = 0
+    return kinds, table
+
+
+def _distances(
+    rules: Sequence[Collide], kinds: np.ndarray, table: np.ndarray, radii: np.ndarray
+) -> tuple[float, float]:
+    """Smallest typical and largest distance of contact [m]."""
+    there = [radii[kinds == kind] for kind in range(len(table))]
+    shortest, longest = np.inf, 0.0
+    for p, q in zip(*np.nonzero(table >= 0), strict=True):
+        if len(there[p]) == 0 or len(there[q]) == 0:
+            continue
+        radius = rules[table[p, q]].radius
+        if radius is None and min(there[p].min(), there[q].min()) == 0.0:
+            raise InvalidValue("masses without springs have no radius of their own: give the collision a radius.")
+        typical = np.median(there[p]) + np.median(there[q]) if radius is None else 2.0 * radius
+        shortest = min(shortest, float(typical))
+        longest = max(longest, float(there[p].max() + there[q].max()) if radius is None else 2.0 * radius)
+    if longest == 0.0:
+        raise InvalidValue("no surface mass belongs to groups that collide: name groups with masses at the surface.")
+    return shortest, longest
+
+
+def _apart(
+    body: Body,
+    rules: Sequence[Collide],
+    masses: np.ndarray,
+    kinds: np.ndarray,
+    table: np.ndarray,
+    radii: np.ndarray,
+    pieces: np.ndarray,
+    longest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of one piece that never touch, by mass: where each mass's begin, and the other masses."""
+    if not any(rule.itself for rule in rules):
+        return np.zeros(len(masses) + 1, np.int32), np.zeros(0, np.int32)
+    near = masses[cKDTree(body.positions[masses]).query_pairs(longest * (1.0 + _TIE), output_type="ndarray")]
+    near = near[pieces[near[:, 0]] == pieces[near[:, 1]]]
+    own = np.array([0.0 if rule.radius is None else 2.0 * rule.radius for rule in rules])
+    rule = table[kinds[near[:, 0]], kinds[near[:, 1]]]
+    reach = np.where((rule >= 0) & (own[rule] > 0.0), own[rule], radii[near].sum(axis=1))
+    distance = np.linalg.norm(body.positions[near[:, 1]] - body.positions[near[:, 0]], axis=1)
+    near = near[(rule >= 0) & (distance <= reach * (1.0 + _TIE))]
+    joined = body.springs[(kinds[body.springs] > 0).all(axis=1)]
+    both = np.concatenate([near, joined]).astype(np.int64)
+    both = np.concatenate([both, both[:, ::-1]])
+    keys = np.unique(both[:, 0] * body.mass_count + both[:, 1])
+    counts = np.bincount(keys // body.mass_count, minlength=body.mass_count)[masses]
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), (keys % body.mass_count).astype(np.int32)

@@ -1,0 +1,81 @@
+"""What a pass over the masses needs besides springs: fresh lists of contacts, the account of friction, motors' torques.
+
+On CUDA these are launches before each pass; a team of CPU threads does the same inside its kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.springs.kernels.motors import drive_kernel
+from annelid.springs.kernels.passes import GATHERLESS, time_shift
+from annelid.springs.kernels.program import signal_value
+from annelid.springs.model import Model
+
+
+class Interactions:
+    """Contacts between masses and motors of one model.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._contacts, self._motors = model, model.contacts, model.motors
+
+    def attach(self, work: Any) -> None:
+        """Show the kernels where contacts and motors are."""
+        if self._contacts is not None:
+            work.contacts = self._contacts.array
+        if self._motors is not None:
+            work.motors = self._motors.array
+
+    def memory(self) -> tuple[wp.array, wp.array]:
+        """What a new state keeps account of friction in; nothing where no masses touch."""
+        if self._contacts is not None:
+            return self._contacts.memory()
+        device = self._model.device
+        return wp.empty(0, dtype=wp.int32, device=device), wp.empty(0, dtype=self._model.types.vec3, device=device)
+
+    def bind(self, partners: wp.array, slips: wp.array) -> None:
+        """Keep account of friction in these arrays of a state."""
+        if self._contacts is not None:
+            self._contacts.bind(partners, slips)
+
+    def begin(self) -> None:
+        """Before a batch of steps of a CPU team, which looks at the state itself."""
+        if self._contacts is not None:
+            self._contacts.struct.flags.numpy()[:2] = 0
+
+    def look(self, positions: wp.array) -> None:
+        """Launch a look at a state, which may have been replaced since the lists of contacts were made."""
+        if self._contacts is not None:
+            self._contacts.look(positions)
+
+    def ready(self, work: Any, kind: str, step: int, positions: wp.array, velocities: wp.array) -> None:
+        """Launch what a pass needs; step -1 is the look at the first acceleration, before all steps."""
+        features = self._model.features
+        if kind == "inner":
+            return
+        if self._contacts is not None:
+            stamp = step * features.stamps + features.stamp(kind) - 1 if step >= 0 else 1
+            self._contacts.refresh(stamp, positions)
+            if kind == features.first_forces and step >= 0:
+                self._contacts.remember(self._model.arrays, positions, velocities)
+        if self._motors is not None and kind not in GATHERLESS:
+            kernel = drive_kernel(self._model.types, signal_value(features.motors))
+            inputs = [self._model.arrays, work, step, time_shift(kind), positions, velocities]
+            wp.launch(kernel, self._motors.struct.motor_count, inputs, device=self._model.device)
+
+    def settle(self) -> None:
+        """Give lists of contacts more room where they were too long; waits for the device."""
+        if self._contacts is not None:
+            self._contacts.widen()
+
+    def forget(self, masses: np.ndarray) -> None:
+        """Masses that were removed touch nothing any more."""
+        if self._contacts is not None and len(masses):
+            self._contacts.forget(masses)

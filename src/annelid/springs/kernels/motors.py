@@ -1,0 +1,187 @@
+"""Motors: equal and opposite torques on two sets of masses, computed before the pass that uses them.
+
+A torque on a set of masses is given to it as the forces m (turn x (x - center)) of a rigid angular acceleration about
+its centre of mass: they sum to no force, and to exactly the wanted torque. Sums run in double precision over the masses
+of a side, in their order.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.core.launch import team_barrier, team_range
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+SPEED_SHARE = 0.5
+"""Share of a speed's error that a motor below its limit takes from the masses that it acts on in one step."""
+
+
+@wp.struct
+class Side:
+    """A set of masses as a rigid body."""
+
+    center: wp.vec3d  # [m]
+    spin: wp.vec3d  # angular velocity [rad/s]
+    inverse: wp.mat33d  # of the inertia about the centre [1/(kg m²)], zero where nothing is free to turn
+
+
+@functools.cache
+def _side(types: Layout) -> wp.Function:
+    """Centre, angular velocity and inertia of some masses; held ones do not count."""
+    vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
+
+    @wp.func
+    def side(
+        span: wp.vec2i,
+        motors: wp.array(dtype=Motors),
+        positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+    ) -> Side:
+        zero = wp.float64(0.0)
+        mass = wp.float64(0.0)
+        center = wp.vec3d()
+        drift = wp.vec3d()
+        for entry in range(span[0], span[1]):
+            j = motors[0].members[entry]
+            p = positions[j]
+            v = velocities[j]
+            if wp.float64(p[3]) > zero:
+                m = wp.float64(1.0) / wp.float64(p[3])
+                mass += m
+                center += m * wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2]))
+                drift += m * wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+        result = Side()
+        if mass > zero:
+            center = center / mass
+            drift = drift / mass
+        momentum = wp.vec3d()
+        inertia = wp.mat33d()
+        for entry in range(span[0], span[1]):
+            j = motors[0].members[entry]
+            p = positions[j]
+            v = velocities[j]
+            if wp.float64(p[3]) > zero:
+                m = wp.float64(1.0) / wp.float64(p[3])
+                y = wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2])) - center
+                u = wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2])) - drift
+                momentum += m * wp.cross(y, u)
+                inertia += m * (wp.dot(y, y) * wp.identity(n=3, dtype=wp.float64) - wp.outer(y, y))
+        result.center = center
+        size = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+        if wp.determinant(inertia) > wp.float64(1.0e-12) * size * size * size:
+            result.inverse = wp.inverse(inertia)
+            result.spin = result.inverse * momentum
+        return result
+
+    return side
+
+
+@functools.cache
+def motor_pass(types: Layout, value: Any) -> wp.Function:
+    """Find out what motor m does at a time, and leave it in `drives`; `value` evaluates the functions of time."""
+    vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
+    side = _side(types)
+
+    @wp.func
+    def drive(
+        m: int, time: wp.float64, time_step: wp.float64, motors: wp.array(dtype=Motors),
+        positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
+    ):  # fmt: skip
+        motor = motors[0].motors[m]
+        rotor = side(motor.rotor, motors, positions, velocities)
+        stator = side(motor.stator, motors, positions, velocities)
+        a = positions[motor.axle[0]]
+        b = positions[motor.axle[1]]
+        axis = wp.normalize(
+            wp.vec3d(
+                wp.float64(b[0]) - wp.float64(a[0]),
+                wp.float64(b[1]) - wp.float64(a[1]),
+                wp.float64(b[2]) - wp.float64(a[2]),
+            )
+        )
+        speed = wp.dot(axis, rotor.spin - stator.spin)
+        torque = value(motor.kind, time, motor.parameters)
+        if motor.speed == 1:
+            ease = wp.dot(axis, rotor.inverse * axis) + wp.dot(axis, stator.inverse * axis)
+            lag = torque - speed
+            torque = wp.float64(wp.static(SPEED_SHARE)) * lag / (wp.max(ease, wp.float64(1.0e-300)) * time_step)
+        torque = wp.clamp(torque, -motor.limit, motor.limit)
+        motors[0].drives[2 * m].center = rotor.center
+        motors[0].drives[2 * m].turn = rotor.inverse * (torque * axis)
+        motors[0].drives[2 * m + 1].center = stator.center
+        motors[0].drives[2 * m + 1].turn = stator.inverse * (-torque * axis)
+        motors[0].torques[m] = wp.vec2d(torque, speed)
+
+    return drive
+
+
+@functools.cache
+def motor_force(types: Layout) -> wp.Function:
+    """Force of all motors on mass i."""
+    real, vec3, vec4, Motors = types.real, types.vec3, types.vec4, types.Motors
+
+    @wp.func
+    def force_on(i: int, motors: wp.array(dtype=Motors), positions: wp.array(dtype=vec4)) -> vec3:
+        force = vec3()
+        if i < motors[0].mass_count:
+            first = motors[0].side_first[i]
+            last = motors[0].side_first[i + 1]
+            here = positions[i]
+            if first < last and here[3] > real(0.0):
+                x = wp.vec3d(wp.float64(here[0]), wp.float64(here[1]), wp.float64(here[2]))
+                total = wp.vec3d()
+                for entry in range(first, last):
+                    drive = motors[0].drives[motors[0].sides[entry]]
+                    total += wp.cross(drive.turn, x - drive.center)
+                total = total / wp.float64(here[3])
+                force = vec3(real(total[0]), real(total[1]), real(total[2]))
+        return force
+
+    return force_on
+
+
+@functools.cache
+def drive_team(types: Layout, value: Any) -> wp.Function:
+    """All motors, shared among the members of a CPU team; the new ticket."""
+    vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
+    drive = motor_pass(types, value)
+
+    @wp.func
+    def drive_all(
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, time: wp.float64, time_step: wp.float64,
+        motors: wp.array(dtype=Motors), positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
+    ) -> int:  # fmt: skip
+        share = team_range(rank, size, motors[0].motor_count, 1)
+        for m in range(share[0], share[1]):
+            drive(m, time, time_step, motors, positions, velocities)
+        team_barrier(counter, size, ticket + 1)
+        return ticket + 1
+
+    return drive_all
+
+
+@functools.cache
+def drive_kernel(types: Layout, value: Any) -> wp.Kernel:
+    """All motors, one thread each (CUDA)."""
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    drive = motor_pass(types, value)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def drive_all(
+        model: Arrays, work: Work, step: int, shift: wp.float64, positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+    ):  # fmt: skip
+        steps = wp.float64(work.clock[0]) + wp.float64(step) + shift
+        drive(
+            wp.tid(),
+            steps * model.parameters[0].time_step,
+            model.parameters[0].time_step,
+            work.motors,
+            positions,
+            velocities,
+        )
+
+    return drive_all
