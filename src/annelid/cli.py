@@ -18,6 +18,7 @@ COMMANDS = {
     "picture": "Make a picture (PNG) of a scene at a moment",
     "video": "Make a video (MP4 or GIF) of a scene, or of several side by side",
     "export": "Turn a recording into a page, a video, a table or a geometry",
+    "study": "Repeat an experiment of a paper",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }

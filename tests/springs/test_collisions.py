@@ -132,6 +132,32 @@ def test_restitution_of_two_masses(restitution: float, simulate: Make, speed: Ma
     assert 0.1 * v[0, 0] + 0.3 * v[1, 0] == pytest.approx(0.1 - 0.15, abs=1e-12)
 
 
+def test_a_stiff_part_that_takes_smaller_steps_touches_too(simulate: Make, where: Make) -> None:
+    """Contacts act once in a step, whether masses take it whole or in parts."""
+    left, right = block((3, 3, 3), "left"), block((3, 3, 3), "right", at=(0.35, 0.02, 0.0))
+    left.velocities[:, 0] = 2.0
+    right.stiffness *= 4.0
+    right.substeps[:] = 4
+    simulation = simulate(springs.join([left, right]), collisions=[Collide("left", "right")])
+    simulation.run(0.2)
+    momentum = simulation.solver.summary(simulation.state).momentum
+    np.testing.assert_allclose(momentum, [5.4, 0.0, 0.0], atol=1e-12)
+    assert where(simulation)[:27, 0].mean() < where(simulation)[27:, 0].mean() - 0.25
+
+
+def test_a_removed_mass_touches_nothing(simulate: Make, speed: Make) -> None:
+    body = springs.Body(
+        [[0.0] * 3, [0.5, 0.0, 0.0], [0.0, 5.0, 0.0], [0.1, 5.0, 0.0]],
+        0.1, [[2, 3]], [0.1], [10.0], velocities=[[1.0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+    )  # fmt: skip
+    simulation = simulate(body, collisions=[Collide("all", "all", radius=0.1)])
+    simulation.step(10)
+    with simulation.edit() as edit:
+        edit.remove_masses([1])
+    simulation.run(1.0)
+    assert speed(simulation)[0, 0] == pytest.approx(1.0, abs=1e-12)
+
+
 # --- friction ---
 
 

@@ -98,7 +98,9 @@ def test_stiffness_is_the_derivative_of_the_forces() -> None:
     here = body.positions + rng.normal(0.0, 0.01, body.positions.shape)
     step = rng.normal(0.0, 1e-6, here.shape)
     change = (potential.forces(here + step) - potential.forces(here - step)).ravel()
-    np.testing.assert_allclose(-2 * (potential.stiffness(here) @ step.ravel()), change, atol=1e-5 * np.abs(change).max())
+    np.testing.assert_allclose(
+        -2 * (potential.stiffness(here) @ step.ravel()), change, atol=1e-5 * np.abs(change).max()
+    )
     work = potential.energy(here + step) - potential.energy(here - step)
     assert work == pytest.approx(-2 * np.sum(potential.forces(here) * step), rel=1e-5)
 

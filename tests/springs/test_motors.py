@@ -169,6 +169,18 @@ def test_the_hinge_is_a_body_like_any_other(vehicle: springs.Body) -> None:
     assert steps[1] > 0.7 * steps[0]
 
 
+def test_a_part_that_takes_smaller_steps_is_turned_too(
+    vehicle: springs.Body, simulate: Make, where: Make, speed: Make
+) -> None:
+    body = vehicle.copy()
+    body.substeps[body.groups["wheel"]] = 2
+    simulation = simulate(body, dt=DT, motors=[springs.Motor("axle", torque=0.1)])
+    simulation.run(0.02)
+    angular, inertia = spin(simulation, where, speed, body.groups["wheel"])
+    assert angular[1] == pytest.approx(0.1 * 0.02 / inertia[1, 1], rel=0.02)
+    assert np.abs(simulation.solver.summary(simulation.state).angular_momentum).max() < 1e-14
+
+
 # --- bad values ---
 
 

@@ -61,7 +61,9 @@ def test_cantilever_vibrates_as_a_beam_does() -> None:
     body = quasi_lattice(shape, spacing, SILICONE, seed=2).fix(lambda p: p[:, 0] < 0.0)
     found = modes(body, 2)
     upright = [(np.sum(shape[:, 2] ** 2) > np.sum(shape[:, 1] ** 2)) for shape in found.shapes]
-    theory = 1.8751**2 / (2 * math.pi) * math.sqrt(SILICONE.youngs_modulus * height**2 / 12 / SILICONE.density) / length**2
+    theory = (
+        1.8751**2 / (2 * math.pi) * math.sqrt(SILICONE.youngs_modulus * height**2 / 12 / SILICONE.density) / length**2
+    )
     assert found.frequencies[upright.index(True)] == pytest.approx(theory, rel=0.06)
 
 

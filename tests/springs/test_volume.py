@@ -33,7 +33,9 @@ def test_derivatives() -> None:
     step = rng.normal(0.0, 1e-8, here.shape)
     potential = Potential(body, volume=volume)
     change = (potential.forces(here + step) - potential.forces(here - step)).ravel()
-    np.testing.assert_allclose(-2 * (potential.stiffness(here) @ step.ravel()), change, atol=1e-6 * np.abs(change).max())
+    np.testing.assert_allclose(
+        -2 * (potential.stiffness(here) @ step.ravel()), change, atol=1e-6 * np.abs(change).max()
+    )
     work = volume.energy(here + step) - volume.energy(here - step)
     assert work == pytest.approx(-2 * np.sum(volume.forces(here) * step), rel=1e-6)
 

@@ -14,6 +14,7 @@ _SCENES = {
     "swarm": ("annelid.scenes.swarm", "Swarm"),
     "walker": ("annelid.scenes.walker", "Walker"),
     "worms": ("annelid.scenes.worms", "Worms"),
+    "runner": ("annelid.scenes.runner", "Runner"),
     "cantilever-topology": ("annelid.scenes.cantilever_topology", "CantileverTopology"),
     "bounce": ("annelid.scenes.bounce", "Bounce"),
     "voxel-worm": ("annelid.scenes.voxel_worm", "VoxelWorm"),

@@ -77,7 +77,7 @@ class World:
         for name in ("obstacles", "collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")
-        _require_kind("obstacle", self.obstacles, Contact, "Plane, a Ball or a Surface (or a Cuboid, HeightField or Rigid)")
+        _require_kind("obstacle", self.obstacles, Contact, "Plane, a Ball or a Surface, or another kind of contact")
         _require_kind("collision", self.collisions, Collide, "Collide")
         _require_kind("motor", self.motors, Motor, "Motor")
         for function in (*self.forces, *self.constraints):

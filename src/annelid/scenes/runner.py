@@ -1,0 +1,65 @@
+"""A robot with four soft legs on hinges that motors turn, and a body of stiffer material (Cronos, Fig. 1c)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from annelid import springs
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.scenes.scene import parameter
+from annelid.shapes import Box
+
+_LEGS = {
+    "front-left": (0.06, 0.06),
+    "front-right": (0.06, -0.06),
+    "hind-left": (-0.06, 0.06),
+    "hind-right": (-0.06, -0.06),
+}
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Motors turn four soft legs, each pair across the body a quarter of a turn behind the other; it runs."""
+
+    name: ClassVar[str] = "runner"
+    duration: ClassVar[float] = 2.0
+
+    speed: float = parameter(12.0, "Speed of the motors", unit="rad/s", range=(-20.0, 20.0))
+    torque: float = parameter(0.15, "Largest torque of a motor", unit="N m", range=(0.01, 0.5))
+    friction: float = parameter(0.9, "Coulomb friction of the ground", range=(0.0, 1.5))
+
+    def body(self) -> springs.Body:
+        """A plate of TPU with a leg of PDMS at each corner."""
+        plate = springs.lattice(Box((0.16, 0.08, 0.02)), 0.01, "tpu", damping_frequency=2000.0)
+        parts = [plate.group("chassis", None)]
+        for name, (x, y) in _LEGS.items():
+            leg = springs.lattice(Box((0.10, 0.02, 0.02)), 0.01, "pdms", damping_frequency=300.0).group(name, None)
+            quarter = 0.0 if name in ("front-left", "hind-right") else math.pi / 2
+            parts.append(leg.rotated((0.0, 1.0, 0.0), quarter).moved((x, y, 0.0)))
+        robot = springs.join(parts).moved((0.0, 0.0, 0.055))
+        for name, (x, y) in _LEGS.items():
+            robot = springs.hinge(
+                robot, f"{name}-hinge", rotor=name, stator="chassis", point=(x, y, 0.055), direction=(0.0, 1.0, 0.0)
+            )
+        return robot
+
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
+        """The robot on its legs."""
+        ground = springs.Plane(static_friction=self.friction, stiffness=300.0, restitution=0.2)
+        motors = [springs.Motor(f"{name}-hinge", speed=self.speed, limit=self.torque) for name in _LEGS]
+        return springs.simulation(
+            self.body(), dt=4e-5, obstacles=[ground], motors=motors, device=device, threads=threads
+        )
+
+    def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
+        """How far it ran."""
+        body = simulation.solver.model.body
+        moved = simulation.solver.summary(simulation.state).center_of_mass - body.center_of_mass
+        return [
+            Measurement("distance", float(moved[0]), "m"),
+            Measurement("distance-in-body-lengths", float(moved[0]) / 0.16),
+            Measurement("sideways", float(moved[1]), "m"),
+        ]
