@@ -21,6 +21,7 @@ _MARGIN = 0.25  # how much further than contact the lists reach, by the distance
 _ROOM = 16  # entries that a list has at first
 _PLACES = 8  # pairs that a mass can keep account of: those that touch it and come after it
 _NOWHERE = 1.0e30
+CONDITIONAL = True
 
 
 class Contacts:
@@ -115,10 +116,19 @@ class Contacts:
 
     def refresh(self, stamp: int, positions: wp.array) -> None:
         """Launch what makes the lists anew if pass `stamp` has left them stale."""
-        clear, link, gather = refresh_kernels(self._types)
+        if CONDITIONAL and self._device.is_cuda and self._device.is_capturing and wp.is_conditional_graph_supported():
+            flag = self.struct.flags[stamp % 2 : stamp % 2 + 1]
+            wp.capture_if(flag, self._rebuild, stamp=stamp, positions=positions)
+        else:
+            self._rebuild(stamp, positions)
+
+    def _rebuild(self, stamp: int, positions: wp.array) -> None:
+        clear, link, gather, done = refresh_kernels(self._types)
         wp.launch(clear, self.struct.cell_count, [stamp, self.array], device=self._device)
         wp.launch(link, self.struct.slot_count, [stamp, self.array, positions], device=self._device)
         wp.launch(gather, self.struct.slot_count, [stamp, self.array], device=self._device)
+        if CONDITIONAL:
+            wp.launch(done, 1, [stamp, self.array], device=self._device)
 
     def remember(self, model: Any, positions: wp.array, velocities: wp.array) -> None:
         """Launch the account of what contacts drag along, once a step."""

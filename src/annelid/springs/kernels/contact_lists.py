@@ -114,7 +114,7 @@ def refresh_team(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel, wp.Kernel]:
     """The same as launches: clear the cells, link the slots, collect the lists; they do nothing unless stale."""
     vec4, Contacts = types.vec4, types.Contacts
     insert, collect = _insert(types), _collect(types)
@@ -136,7 +136,11 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         if contacts[0].flags[stamp % 2] == stamp:
             collect(wp.tid(), contacts)
 
-    return clear, link, gather
+    @wp.kernel(module="unique", enable_backward=False)
+    def done(stamp: int, contacts: wp.array(dtype=Contacts)):
+        contacts[0].flags[stamp % 2] = 0
+
+    return clear, link, gather, done
 
 
 @functools.cache
