@@ -39,7 +39,7 @@ def test_chain_has_the_frequencies_of_the_textbook() -> None:
 def test_tension_tunes_a_string() -> None:
     """Springs of half the distance pull with k/2; across, a string of masses obeys 2 √(T / m a) sin."""
     count = 15
-    body = chain(count, rest=0.5).guide(None, "plane", (0.0, 0.0, 1.0))
+    body = chain(count, rest=0.5).guide(None, "line", (0.0, 1.0, 0.0))
     number = np.arange(1, 4)
     theory = 2 * math.sqrt(100.0 * 0.5 / 2.0) * np.sin(number * math.pi / (2 * (count + 1))) / (2 * math.pi)
     np.testing.assert_allclose(modes(body, 3).frequencies, theory, rtol=1e-9)

@@ -24,7 +24,7 @@ from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.state import clone_state, copy_state, fill_state, state_hash
 
-_SECONDS_BETWEEN_CHECKS = 0.02
+_SECONDS_BETWEEN_CHECKS = 0.05
 
 
 class Solver(Protocol):

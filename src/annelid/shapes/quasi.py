@@ -23,6 +23,7 @@ from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_
 
 _POOL = 24  # places for each point from which candidates are drawn: asking a shape is what takes time
 _SMALLEST_POOL = 4096
+_MOST = 2_000_000  # points
 _PATIENCE = 10  # rounds in a row without a point before a shape counts as full
 _SAMPLES = 3  # along the edge of a cell of one mean distance
 _NEAR_LINKS = 16  # that share a sample: enough to even out chance, few enough to keep the thickness of thin bodies
@@ -50,10 +51,13 @@ def quasi_points(
     if spacing is None and count is None:
         raise InvalidValue("give the spacing of the points, their count, or both.")
     least = 0.0 if spacing is None else require_positive("spacing", spacing)
-    most = 10_000_000 if count is None else require_count("count", count, least=1, most=10_000_000)
+    most = _MOST if count is None else require_count("count", count, least=1, most=_MOST)
     choice = require_count("candidates", candidates, least=1, most=10_000)
     wanted = require_count("neighbours", neighbours, least=1, most=MAX_NEIGHBOURS)
     expected = most if least == 0.0 else min(most, 0.75 * shape.volume / least**3)
+    if count is None and expected >= _MOST:
+        needed = 0.5 * shape.volume / least**3
+        raise InvalidValue(f"a spacing of {least:g} m needs about {needed:.2g} points: use a larger one.")
     interior = Interior(shape, max((shape.volume / expected) ** (1 / 3), (shape.volume / 1e5) ** (1 / 3)))
     generator = np.random.default_rng(seed)
     pool = interior.draw(generator, max(_SMALLEST_POOL, int(_POOL * expected)))

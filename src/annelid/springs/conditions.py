@@ -51,7 +51,7 @@ def faster(speed: float) -> Any:
 class Energy:
     """An energy of the whole body [J] passes a limit.
 
-    It is summed on the device each time the run loop looks up, some fifty times a second, not after every step.
+    It is summed on the device each time the run loop looks up, some twenty times a second, not after every step.
 
     Attributes:
         kind: "kinetic", "elastic", "gravitational" or "total".

@@ -11,7 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import Body
 from annelid.springs.collisions import Collide, pairing
-from annelid.springs.kernels.collisions import remember_kernel
+from annelid.springs.kernels.collisions import force_kernel, meet_kernel
 from annelid.springs.kernels.contact_lists import refresh_kernels, tidy_kernel
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.obstacles import damping_ratio
@@ -21,7 +21,6 @@ _MARGIN = 0.25  # how much further than contact the lists reach, by the distance
 _ROOM = 16  # entries that a list has at first
 _PLACES = 8  # pairs that a mass can keep account of: those that touch it and come after it
 _NOWHERE = 1.0e30
-CONDITIONAL = True
 
 
 class Contacts:
@@ -63,6 +62,7 @@ class Contacts:
             setattr(struct, name, wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=device))
         struct.radii = wp.array(pairs.radii, dtype=types.real, device=device)
         struct.built = wp.full(len(pairs.masses), types.vec3(_NOWHERE), dtype=types.vec3, device=device)
+        struct.forces = wp.zeros(len(pairs.masses), dtype=types.vec3, device=device)
         struct.rules = wp.array([self._rule(rule) for rule in rules], dtype=types.Rule, device=device)
         struct.places = _PLACES
         struct.place_strides = wp.vec2i(1, len(pairs.masses)) if device.is_cuda else wp.vec2i(_PLACES, 1)
@@ -114,26 +114,18 @@ class Contacts:
         self.struct.flags[:2].zero_()
         wp.launch(tidy_kernel(self._types), self.struct.slot_count, [1, self.array, positions], device=self._device)
 
-    def refresh(self, stamp: int, positions: wp.array) -> None:
-        """Launch what makes the lists anew if pass `stamp` has left them stale."""
-        if CONDITIONAL and self._device.is_cuda and self._device.is_capturing and wp.is_conditional_graph_supported():
-            flag = self.struct.flags[stamp % 2 : stamp % 2 + 1]
-            wp.capture_if(flag, self._rebuild, stamp=stamp, positions=positions)
-        else:
-            self._rebuild(stamp, positions)
-
-    def _rebuild(self, stamp: int, positions: wp.array) -> None:
-        clear, link, gather, done = refresh_kernels(self._types)
-        wp.launch(clear, self.struct.cell_count, [stamp, self.array], device=self._device)
-        wp.launch(link, self.struct.slot_count, [stamp, self.array, positions], device=self._device)
-        wp.launch(gather, self.struct.slot_count, [stamp, self.array], device=self._device)
-        if CONDITIONAL:
-            wp.launch(done, 1, [stamp, self.array], device=self._device)
-
-    def remember(self, model: Any, positions: wp.array, velocities: wp.array) -> None:
-        """Launch the account of what contacts drag along, once a step."""
-        arguments = [model, self.array, positions, velocities]
-        wp.launch(remember_kernel(self._types), self.struct.slot_count, arguments, device=self._device)
+    def ready(
+        self, stamp: int, model: Any, positions: wp.array, velocities: wp.array, *, keep: bool, push: bool
+    ) -> None:
+        """Launch what a pass needs: lists made anew if pass `stamp` has left them stale, friction's account, forces."""
+        slots, device = self.struct.slot_count, self._device
+        clear, link = refresh_kernels(self._types)
+        wp.launch(clear, self.struct.cell_count, [stamp, self.array], device=device)
+        wp.launch(link, slots, [stamp, self.array, positions], device=device)
+        moment = [model, self.array, positions, velocities]
+        wp.launch(meet_kernel(self._types), slots, [stamp, int(keep), *moment], device=device)
+        if push:
+            wp.launch(force_kernel(self._types), slots, moment, device=device)
 
     def _make_room(self, entries: int) -> None:
         struct, slots = self.struct, self.struct.slot_count

@@ -15,6 +15,8 @@ from annelid.springs.kernels.passes import GATHERLESS, time_shift
 from annelid.springs.kernels.program import signal_value
 from annelid.springs.model import Model
 
+_WARP = 32
+
 
 class Interactions:
     """Contacts between masses and motors of one model.
@@ -62,13 +64,13 @@ class Interactions:
             return
         if self._contacts is not None:
             stamp = step * features.stamps + features.stamp(kind) - 1 if step >= 0 else 1
-            self._contacts.refresh(stamp, positions)
-            if kind == features.first_forces and step >= 0:
-                self._contacts.remember(self._model.arrays, positions, velocities)
+            keep, push = kind == features.first_forces and step >= 0, kind not in GATHERLESS
+            self._contacts.ready(stamp, self._model.arrays, positions, velocities, keep=keep, push=push)
         if self._motors is not None and kind not in GATHERLESS:
-            kernel = drive_kernel(self._model.types, signal_value(features.motors))
+            lanes = _WARP if self._model.device.is_cuda else 1
+            kernel = drive_kernel(self._model.types, signal_value(features.motors), lanes)
             inputs = [self._model.arrays, work, step, time_shift(kind), positions, velocities]
-            wp.launch(kernel, self._motors.struct.motor_count, inputs, device=self._model.device)
+            wp.launch(kernel, (self._motors.struct.motor_count, lanes), inputs, device=self._model.device)
 
     def settle(self) -> None:
         """Give lists of contacts more room where they were too long; waits for the device."""

@@ -193,9 +193,10 @@ def _draw(axes: Any, found: Found) -> None:
         xlabel="time after release [s]", ylabel="total − mean [% of peak kinetic]", title="after the release"
     )
     for growth, color in zip(found.growth, COLORS, strict=False):
-        steady = growth.record.total - growth.record.total[0] + growth.record.elastic[0]
+        start = growth.record.elastic[0]
+        steady = np.clip(growth.record.total - growth.record.total[0] + start, 0.0, 10 * start)
         label = f"dt = {1e6 * growth.dt:.3g} µs"
-        axes[1, 1].plot(1e3 * growth.record.times, steady / steady[0], color=color, label=label)
+        axes[1, 1].plot(1e3 * growth.record.times, steady / start, color=color, label=label)
     axes[1, 1].set(
         xlabel="time after release [ms]", ylabel="energy / energy at release", title="forward Euler", ylim=(0.5, 3.0)
     )

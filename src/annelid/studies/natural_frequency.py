@@ -137,7 +137,7 @@ class NaturalFrequency:
         world: dict[str, Any] = {"integrator": "verlet", "precision": "float64", "gravity": gravity}
         world["dt"] = whole_steps(body, device, every=every, **world)
         simulation = springs.simulation(tapped, device=device, threads=threads, **world)
-        seconds = (10 if self.quick else 30) / predicted.frequencies[0]
+        seconds = (10 if self.quick else 20) / predicted.frequencies[0]
         axes = _across(still, body)
         times, motion = watch(simulation, lambda p: axes @ (p[tip, :3].mean(axis=0)), seconds, every)
         simulated = np.sort([peak_frequency(times, component) for component in motion.T])

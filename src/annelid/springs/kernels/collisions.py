@@ -9,7 +9,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.springs.kernels.contact_lists import partner_of
+from annelid.springs.kernels.contact_lists import collect_list, partner_of
 from annelid.springs.kernels.layout import Layout, make_struct
 
 wp.set_module_options({"enable_backward": False})
@@ -218,18 +218,44 @@ def _place_of(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def remember_kernel(types: Layout) -> wp.Kernel:
-    """`remember` for all slots, one thread each (CUDA)."""
+def meet_kernel(types: Layout) -> wp.Kernel:
+    """Make the lists of all slots if pass `stamp` has left them stale, and keep account of friction if asked to."""
     real, vec3, vec4, Arrays, Contacts = types.real, types.vec3, types.vec4, types.Arrays, types.Contacts
-    remember_slot = remember(types)
+    collect, keep = collect_list(types), remember(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def remember_all(
+    def meet_all(
+        stamp: int,
+        keeping: int,
         model: Arrays,
         contacts: wp.array(dtype=Contacts),
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
     ):
-        remember_slot(wp.tid(), real(model.parameters[0].time_step), contacts, positions, velocities)
+        slot = wp.tid()
+        if contacts[0].flags[stamp % 2] == stamp:
+            collect(slot, contacts)
+        if keeping == 1:
+            keep(slot, real(model.parameters[0].time_step), contacts, positions, velocities)
 
-    return remember_all
+    return meet_all
+
+
+@functools.cache
+def force_kernel(types: Layout) -> wp.Kernel:
+    """Forces on all slots, left in `forces`: a pass over the masses would be slow with this inside (CUDA)."""
+    real, vec3, vec4, Arrays, Contacts = types.real, types.vec3, types.vec4, types.Arrays, types.Contacts
+    touched = contact_force(types)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def push_all(
+        model: Arrays,
+        contacts: wp.array(dtype=Contacts),
+        positions: wp.array(dtype=vec4),
+        velocities: wp.array(dtype=vec3),
+    ):
+        slot = wp.tid()
+        dt = real(model.parameters[0].time_step)
+        contacts[0].forces[slot] = touched(slot, dt, contacts, positions, velocities)
+
+    return push_all

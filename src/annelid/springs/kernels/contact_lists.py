@@ -85,7 +85,7 @@ def tidy(types: Layout) -> wp.Function:
 def refresh_team(types: Layout) -> wp.Function:
     """Make the lists anew if pass `stamp` has left them stale; all members of a CPU team call it; the new ticket."""
     vec4, Contacts = types.vec4, types.Contacts
-    insert, collect = _insert(types), _collect(types)
+    insert, collect = _insert(types), collect_list(types)
 
     @wp.func
     def refresh(
@@ -114,10 +114,10 @@ def refresh_team(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel, wp.Kernel]:
-    """The same as launches: clear the cells, link the slots, collect the lists; they do nothing unless stale."""
+def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
+    """The first half of the same as launches: clear the cells, link the slots; they do nothing unless stale."""
     vec4, Contacts = types.vec4, types.Contacts
-    insert, collect = _insert(types), _collect(types)
+    insert = _insert(types)
 
     @wp.kernel(module="unique", enable_backward=False)
     def clear(stamp: int, contacts: wp.array(dtype=Contacts)):
@@ -131,16 +131,7 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel, wp.
             cell = insert(slot, contacts, positions)
             contacts[0].nexts[slot] = wp.atomic_exch(contacts[0].heads, cell, slot)
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def gather(stamp: int, contacts: wp.array(dtype=Contacts)):
-        if contacts[0].flags[stamp % 2] == stamp:
-            collect(wp.tid(), contacts)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def done(stamp: int, contacts: wp.array(dtype=Contacts)):
-        contacts[0].flags[stamp % 2] = 0
-
-    return clear, link, gather, done
+    return clear, link
 
 
 @functools.cache
@@ -233,7 +224,7 @@ def _close(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def _collect(types: Layout) -> wp.Function:
+def collect_list(types: Layout) -> wp.Function:
     """Write the list of a slot in ascending order; its length counts those that found no room, too."""
     Contacts = types.Contacts
     cell_of, close = _cell_of(types), _close(types)

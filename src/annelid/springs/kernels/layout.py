@@ -158,6 +158,7 @@ def _contacts(real: Any, vec3: Any, rule: Any, bits: int) -> Any:
         place_strides=wp.vec2i,  # distance of the places of two slots, and of two places of one slot
         partners=wp.array(dtype=wp.int32),  # mass at each place, -1 for none
         slips=wp.array(dtype=vec3),  # how far it has been dragged along the surface [m]
+        forces=wp.array(dtype=vec3),  # on each slot [N], for passes that are launches
         flags=wp.array(dtype=wp.int32),  # two stamps of passes after which lists are stale; the longest list
     )
 

@@ -2,7 +2,7 @@
 
 A torque on a set of masses is given to it as the forces m (turn x (x - center)) of a rigid angular acceleration about
 its centre of mass: they sum to no force, and to exactly the wanted torque. Sums run in double precision over the masses
-of a side, in their order.
+of a side, in a fixed order.
 """
 
 import functools
@@ -11,6 +11,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
+from annelid.springs.kernels.gather import lane_sum
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -29,79 +30,87 @@ class Side:
 
 
 @functools.cache
-def _side(types: Layout) -> wp.Function:
-    """Centre, angular velocity and inertia of some masses; held ones do not count."""
+def _side(types: Layout, lanes: int) -> wp.Function:
+    """Centre, angular velocity and inertia of some masses, summed by `lanes` threads of a warp; held ones do not count.
+
+    Sums are taken from a point nearby, so that one pass over the masses is enough.
+    """
     vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
+    total = lane_sum(wp.vec3d, lanes)
 
     @wp.func
     def side(
         span: wp.vec2i,
+        lane: int,
+        origin: wp.vec3d,
         motors: wp.array(dtype=Motors),
         positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
     ) -> Side:
-        zero = wp.float64(0.0)
-        mass = wp.float64(0.0)
-        center = wp.vec3d()
+        weight = wp.vec3d()  # in its first component
+        moment = wp.vec3d()
         drift = wp.vec3d()
-        for entry in range(span[0], span[1]):
+        spin = wp.vec3d()
+        squares = wp.vec3d()
+        products = wp.vec3d()
+        entry = span[0] + lane
+        while entry < span[1]:
             j = motors[0].members[entry]
             p = positions[j]
             v = velocities[j]
-            if wp.float64(p[3]) > zero:
+            if wp.float64(p[3]) > wp.float64(0.0):
                 m = wp.float64(1.0) / wp.float64(p[3])
-                mass += m
-                center += m * wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2]))
-                drift += m * wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+                y = wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2])) - origin
+                u = wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+                weight += wp.vec3d(m, wp.float64(0.0), wp.float64(0.0))
+                moment += m * y
+                drift += m * u
+                spin += m * wp.cross(y, u)
+                squares += m * wp.cw_mul(y, y)
+                products += m * wp.vec3d(y[1] * y[2], y[2] * y[0], y[0] * y[1])
+            entry += wp.static(lanes)
+        if wp.static(lanes > 1):
+            weight, moment, drift = total(weight), total(moment), total(drift)
+            spin, squares, products = total(spin), total(squares), total(products)
         result = Side()
-        if mass > zero:
-            center = center / mass
-            drift = drift / mass
-        momentum = wp.vec3d()
-        inertia = wp.mat33d()
-        for entry in range(span[0], span[1]):
-            j = motors[0].members[entry]
-            p = positions[j]
-            v = velocities[j]
-            if wp.float64(p[3]) > zero:
-                m = wp.float64(1.0) / wp.float64(p[3])
-                y = wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2])) - center
-                u = wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2])) - drift
-                momentum += m * wp.cross(y, u)
-                inertia += m * (wp.dot(y, y) * wp.identity(n=3, dtype=wp.float64) - wp.outer(y, y))
-        result.center = center
-        size = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+        mass = wp.max(weight[0], wp.float64(1.0e-300))
+        c = moment / mass
+        spin = spin - wp.cross(c, drift)
+        squares = squares - mass * wp.cw_mul(c, c)
+        products = products - mass * wp.vec3d(c[1] * c[2], c[2] * c[0], c[0] * c[1])
+        inertia = wp.mat33d(
+            squares[1] + squares[2], -products[2], -products[1],
+            -products[2], squares[2] + squares[0], -products[0],
+            -products[1], -products[0], squares[0] + squares[1],
+        )  # fmt: skip
+        result.center = origin + c
+        size = squares[0] + squares[1] + squares[2]
         if wp.determinant(inertia) > wp.float64(1.0e-12) * size * size * size:
             result.inverse = wp.inverse(inertia)
-            result.spin = result.inverse * momentum
+            result.spin = result.inverse * spin
         return result
 
     return side
 
 
 @functools.cache
-def motor_pass(types: Layout, value: Any) -> wp.Function:
+def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
     """Find out what motor m does at a time, and leave it in `drives`; `value` evaluates the functions of time."""
     vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
-    side = _side(types)
+    side = _side(types, lanes)
 
     @wp.func
     def drive(
-        m: int, time: wp.float64, time_step: wp.float64, motors: wp.array(dtype=Motors),
+        m: int, lane: int, time: wp.float64, time_step: wp.float64, motors: wp.array(dtype=Motors),
         positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
     ):  # fmt: skip
         motor = motors[0].motors[m]
-        rotor = side(motor.rotor, motors, positions, velocities)
-        stator = side(motor.stator, motors, positions, velocities)
         a = positions[motor.axle[0]]
         b = positions[motor.axle[1]]
-        axis = wp.normalize(
-            wp.vec3d(
-                wp.float64(b[0]) - wp.float64(a[0]),
-                wp.float64(b[1]) - wp.float64(a[1]),
-                wp.float64(b[2]) - wp.float64(a[2]),
-            )
-        )
+        origin = wp.vec3d(wp.float64(a[0]), wp.float64(a[1]), wp.float64(a[2]))
+        axis = wp.normalize(wp.vec3d(wp.float64(b[0]), wp.float64(b[1]), wp.float64(b[2])) - origin)
+        rotor = side(motor.rotor, lane, origin, motors, positions, velocities)
+        stator = side(motor.stator, lane, origin, motors, positions, velocities)
         speed = wp.dot(axis, rotor.spin - stator.spin)
         torque = value(motor.kind, time, motor.parameters)
         if motor.speed == 1:
@@ -109,11 +118,12 @@ def motor_pass(types: Layout, value: Any) -> wp.Function:
             lag = torque - speed
             torque = wp.float64(wp.static(SPEED_SHARE)) * lag / (wp.max(ease, wp.float64(1.0e-300)) * time_step)
         torque = wp.clamp(torque, -motor.limit, motor.limit)
-        motors[0].drives[2 * m].center = rotor.center
-        motors[0].drives[2 * m].turn = rotor.inverse * (torque * axis)
-        motors[0].drives[2 * m + 1].center = stator.center
-        motors[0].drives[2 * m + 1].turn = stator.inverse * (-torque * axis)
-        motors[0].torques[m] = wp.vec2d(torque, speed)
+        if lane == 0:
+            motors[0].drives[2 * m].center = rotor.center
+            motors[0].drives[2 * m].turn = rotor.inverse * (torque * axis)
+            motors[0].drives[2 * m + 1].center = stator.center
+            motors[0].drives[2 * m + 1].turn = stator.inverse * (-torque * axis)
+            motors[0].torques[m] = wp.vec2d(torque, speed)
 
     return drive
 
@@ -147,7 +157,7 @@ def motor_force(types: Layout) -> wp.Function:
 def drive_team(types: Layout, value: Any) -> wp.Function:
     """All motors, shared among the members of a CPU team; the new ticket."""
     vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
-    drive = motor_pass(types, value)
+    drive = motor_pass(types, value, 1)
 
     @wp.func
     def drive_all(
@@ -156,7 +166,7 @@ def drive_team(types: Layout, value: Any) -> wp.Function:
     ) -> int:  # fmt: skip
         share = team_range(rank, size, motors[0].motor_count, 1)
         for m in range(share[0], share[1]):
-            drive(m, time, time_step, motors, positions, velocities)
+            drive(m, 0, time, time_step, motors, positions, velocities)
         team_barrier(counter, size, ticket + 1)
         return ticket + 1
 
@@ -164,24 +174,19 @@ def drive_team(types: Layout, value: Any) -> wp.Function:
 
 
 @functools.cache
-def drive_kernel(types: Layout, value: Any) -> wp.Kernel:
-    """All motors, one thread each (CUDA)."""
+def drive_kernel(types: Layout, value: Any, lanes: int) -> wp.Kernel:
+    """All motors, `lanes` threads each."""
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    drive = motor_pass(types, value)
+    drive = motor_pass(types, value, lanes)
 
     @wp.kernel(module="unique", enable_backward=False)
     def drive_all(
         model: Arrays, work: Work, step: int, shift: wp.float64, positions: wp.array(dtype=vec4),
         velocities: wp.array(dtype=vec3),
     ):  # fmt: skip
+        m, lane = wp.tid()
+        dt = model.parameters[0].time_step
         steps = wp.float64(work.clock[0]) + wp.float64(step) + shift
-        drive(
-            wp.tid(),
-            steps * model.parameters[0].time_step,
-            model.parameters[0].time_step,
-            work.motors,
-            positions,
-            velocities,
-        )
+        drive(m, lane, steps * dt, dt, work.motors, positions, velocities)
 
     return drive_all

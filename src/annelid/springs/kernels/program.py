@@ -119,7 +119,7 @@ def signal_kernel(features: Features) -> wp.Kernel:
 def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     """One pass over all masses, `lanes` threads a mass (CUDA)."""
     types = layout(features.real)
-    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     gather = thread_gather(types, features.springs(kind), lanes)
     load4 = vector_load(vec4, 4, 32 if features.real is wp.float32 else 64)
     # Position and velocity at the beginning of the step: small bodies wait for memory and ask early, large ones would
@@ -127,7 +127,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     early, late = (kind in ("rk2", "rk3", "rk4", "kick") and (lanes > 1) is soon for soon in (True, False))
     update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
-    touched, driven, look, slot_of = contact_force(types), motor_force(types), watch(types), slot_of_mass(types)
+    driven, look, slot_of = motor_force(types), watch(types), slot_of_mass(types)
     colliding, motors = features.colliding, bool(features.motors)
     meets, turns = (needs_forces and kind != "inner" and feature for feature in (colliding, motors))
     stamp, stamps = features.stamp(kind), features.stamps
@@ -176,7 +176,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
                 slot = slot_of(i, work.contacts)
             if wp.static(meets):
                 if slot >= 0:
-                    force += touched(slot, real(parameters.time_step), work.contacts, x_at, v_at)
+                    force += work.contacts[0].forces[slot]
             if wp.static(turns):
                 force += driven(i, work.motors, x_at)
             update(i, now, model, parameters, work, here, v, force, base, speed, x_out, v_out)
