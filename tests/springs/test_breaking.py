@@ -1,5 +1,7 @@
 """Springs that break, conditions that stop a run, and groups that take smaller steps."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import warp as wp
@@ -97,3 +99,14 @@ def test_a_stiff_group_takes_smaller_steps(device):
     assert np.abs(group.state.positions.numpy() - exact.state.positions.numpy())[:, :3].max() < 2e-4
     assert np.allclose(after.momentum, before.momentum, atol=1e-15)
     assert np.allclose(after.angular_momentum, before.angular_momentum, atol=1e-15)
+
+
+def test_the_world_can_change_while_a_condition_is_watched(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device, obstacles=[springs.Plane()])
+    simulation.breakpoint(when=springs.faster(100.0))
+    with simulation.edit() as edit:
+        edit.change_masses(np.array([0]), forces=(0.0, 0.0, 1.0))
+    model = simulation.solver.model
+    model.set_world(dataclasses.replace(model.world, gravity=(0.0, 0.0, -1.0)))
+    simulation.step(10)
+    assert model.world.gravity == (0.0, 0.0, -1.0)

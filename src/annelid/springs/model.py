@@ -234,8 +234,9 @@ class Model:
 
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
+        now = self.features
         if (
-            _features(self.body, world) != self.features
+            replace(_features(self.body, world), conditions=now.conditions, pushed=now.pushed) != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt != self.world.dt
         ):
