@@ -47,3 +47,18 @@ def test_its_body() -> None:
     low, high = body.bounds()
     assert (low == 0.0).all()
     assert high[0] == pytest.approx(1.9)
+
+
+def test_the_wave_can_be_changed_while_it_crawls() -> None:
+    scene = Worm()
+    still, slow, plain = (scene.build(device="cpu") for _ in range(3))
+    scene.adjust(still, "amplitude", 0.0)
+    scene.adjust(slow, "frequency", 1.0)
+    scene.adjust(slow, "amplitude", 0.1)
+    for simulation in (still, slow, plain):
+        simulation.run(1.0)
+    far = [abs(scene.measure(simulation)[0].value) for simulation in (still, slow, plain)]
+    assert far[0] < 1e-3 < far[1] < far[2]
+    rebuilt = Worm(frequency=1.0, amplitude=0.1).build(device="cpu")
+    rebuilt.run(1.0)
+    assert rebuilt.state_hash() == slow.state_hash()

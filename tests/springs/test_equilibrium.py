@@ -42,6 +42,22 @@ def test_large_bending_agrees_with_a_simulation() -> None:
     np.testing.assert_allclose(simulation.state.positions.numpy()[:, :3], still, atol=2e-5)
 
 
+def test_strained_body_without_load_relaxes() -> None:
+    body = springs.block((4, 3, 3))
+    body.rest_lengths *= 1.1
+    body.fix(lambda p: (p[:, 0] < 0.01) & (p[:, 1] + p[:, 2] < 0.01))
+    body.guide(lambda p: (p[:, 0] < 0.01) & (p[:, 1] < 0.01) & (p[:, 2] > 0.19), "line", (0.0, 0.0, 1.0))
+    body.guide(lambda p: (p[:, 0] < 0.01) & (p[:, 2] < 0.01) & (p[:, 1] > 0.19), "plane", (1.0, 0.0, 0.0))
+    still = equilibrium(body, gravity=(0.0, 0.0, 0.0))
+    lengths = np.linalg.norm(still[body.springs[:, 1]] - still[body.springs[:, 0]], axis=1)
+    np.testing.assert_allclose(lengths, body.rest_lengths, rtol=1e-7)
+
+
+def test_already_at_rest() -> None:
+    body = springs.block((4, 3, 3)).fix(lambda p: p[:, 0] < 0.01)
+    np.testing.assert_allclose(equilibrium(body, gravity=(0.0, 0.0, 0.0)), body.positions, atol=1e-12)
+
+
 def test_guides_are_kept() -> None:
     body = Body([[0.0, 0, 0], [1.0, 0, 0]], 1.0, [[0, 1]], 1.0, 10.0)
     body.fix(np.array([0])).guide(np.array([1]), "line", (1.0, 0.0, 0.0)).push(np.array([1]), (5.0, 3.0, 0.0))

@@ -19,9 +19,9 @@ class Worm:
     name: ClassVar[str] = "worm"
     duration: ClassVar[float] = 10.0
 
-    amplitude: float = parameter(0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3))
-    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0))
-    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0))
+    amplitude: float = parameter(0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3), live=True)
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), live=True)
+    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0), live=True)
     direction: Literal["forward", "backward"] = parameter("forward", "Where the wave travels")
     friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
     gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), live=True)
@@ -47,17 +47,22 @@ class Worm:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The worm at rest on the plane."""
         gravity = (0.0, 0.0, -self.gravity)
-        return springs.simulation(
+        simulation = springs.simulation(
             self.body(), obstacles=[self.ground()], gravity=gravity, device=device, threads=threads
         )
+        simulation.attachments["worm"] = self
+        return simulation
 
     def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
-        """Change friction or gravity while it crawls."""
-        model, changed = simulation.solver.model, replace(self, **{name: value})
-        if name == "friction":
+        """Change the wave, friction or gravity while it crawls."""
+        model, changed = simulation.solver.model, replace(simulation.attachments["worm"], **{name: value})
+        if name in ("amplitude", "frequency", "wavelength"):
+            model.set_actuation(changed.body())
+        elif name == "friction":
             model.set_world(replace(model.world, obstacles=[changed.ground()]))
         else:
             model.set_world(replace(model.world, gravity=(0.0, 0.0, -changed.gravity)))
+        simulation.attachments["worm"] = changed
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """How far it came."""

@@ -17,6 +17,7 @@ from annelid.springs.potential import Potential
 from annelid.springs.volume import VolumeTerm
 
 _SHORTEST = 2.0**-40  # of a Newton step, before the search along it is given up
+_ROUNDING = 1e-14
 _FLOOR = 1e-9  # of the largest stiffness, added while the matrix is not positive definite
 
 
@@ -40,7 +41,7 @@ def equilibrium(
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with; those of the body by default.
         volume: A term that resists changes of volume.
-        tolerance: Largest force left on a mass, as a part of the mean load [-].
+        tolerance: Largest force left on a mass, as a part of the mean load, or of the mean force at the start [-].
         limit: Most iterations.
     """
     potential = Potential(body, gravity, volume=volume)
@@ -51,7 +52,7 @@ def equilibrium(
     positions = np.array(body.positions if start is None else start, float)
     if positions.shape != body.positions.shape or not np.isfinite(positions).all():
         raise InvalidValue(f"start must be finite and of shape {list(body.positions.shape)}.")
-    enough = tolerance * max(float(np.linalg.norm(basis.T @ potential.load.ravel())) / basis.shape[1] ** 0.5, 1e-300)
+    enough = _good_enough(potential, positions, tolerance)
     residual, order = np.inf, None
     for _ in range(limit):
         force = basis.T @ potential.forces(positions).ravel()
@@ -70,6 +71,14 @@ def equilibrium(
         f"no equilibrium was found: after {limit} iterations at most, a force of {residual:.3g} N is left on a mass; "
         "hold the body so that it cannot move freely, or start closer to the equilibrium."
     )
+
+
+def _good_enough(potential: Potential, positions: np.ndarray, tolerance: float) -> float:
+    """Force [N] that may be left on a mass; never less than springs of this size and stiffness are rounded by."""
+    loads = (potential.basis.T @ force.ravel() for force in (potential.load, potential.forces(positions)))
+    scale = max(float(np.sqrt(np.mean(load**2))) for load in loads)
+    rounding = _ROUNDING * float((potential.body.stiffness * potential.body.rest_lengths).max(initial=0.0))
+    return max(tolerance * scale, rounding)
 
 
 def _require_held(potential: Potential) -> None:

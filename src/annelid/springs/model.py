@@ -232,6 +232,19 @@ class Model:
         scatter(self.arrays.forces, index, forces.astype(self.numpy_real))
         return fresh
 
+    def set_actuation(self, body: Body) -> None:
+        """Take over the parameters of the signals of a body that differs from this one in nothing else."""
+        if not np.array_equal(body.signal_kinds, self.body.signal_kinds):
+            raise InvalidValue("springs cannot become actuated or passive, or change their function, while they run.")
+        count = self.signal_count
+        example = np.zeros(count, np.int64)
+        example[self._signal_of[::-1]] = np.arange(len(self._signal_of))[::-1]
+        parameters = body.signal_parameters[example]
+        if not np.allclose(parameters[self._signal_of], body.signal_parameters, rtol=1e-5, atol=1e-9):
+            raise InvalidValue("springs that share a signal must go on sharing it: build the simulation anew.")
+        parameters[0] = 0.0
+        self.arrays.signal_parameters.assign(parameters)
+
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         now = self.features

@@ -60,7 +60,7 @@ class Record:
         count = max(1, int(0.5 * free.times[-1] / period))  # periods in each half
         window = count * period
         early, late = (_mean(free.times, free.total, begin, window) for begin in (0.0, free.times[-1] - window))
-        return (late - early) / (free.times[-1] - window) / float(free.kinetic.max())
+        return float((late - early) / (free.times[-1] - window) / free.kinetic.max())
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,7 +110,7 @@ class Throughput:
         kind, rows = found.device, []
         for name in INTEGRATORS:
             springs_a_second = found.sizes * found.rates[name]
-            for edge, value in zip(found.edges, springs_a_second, strict=True):
+            for edge, value in zip(found.edges, springs_a_second.tolist(), strict=True):
                 rows.append(Measurement(f"{kind}-{edge}x{edge}x{edge}-{name}", value, "springs/s"))
             rows.append(
                 Measurement(
@@ -145,7 +145,7 @@ class Throughput:
         rows = []
         for dt in _STEPS:
             name = f"{found.device}-second-{edge}x{edge}x{edge}-{round(1e6 * dt)}us"
-            rows.append(Measurement(name, 1 / (dt * rate), "s", source="wall time of 1 simulated second"))
+            rows.append(Measurement(name, float(1 / (dt * rate)), "s", source="wall time of 1 simulated second"))
         return rows
 
 
