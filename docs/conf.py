@@ -63,5 +63,6 @@ def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", escape_formulas, priority=400)  # before napoleon
 
+
 # The packages share their nouns on purpose: a bare `Model` or `Solver` in a signature may mean that of any of them.
 suppress_warnings = ["ref.python"]
