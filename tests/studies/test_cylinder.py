@@ -90,10 +90,18 @@ def test_open_surface(hanging: Path, tmp_path: Path) -> None:
         cylinder.read_reference(path)
 
 
-def test_millimetres_are_noticed(hanging: Path, tmp_path: Path) -> None:
-    path = tmp_path / "millimetres.obj"
-    TriangleMesh.read(hanging).scaled(1000.0).write(path)
-    with pytest.raises(InvalidValue, match="99[0-9.]+ times too large; give the deformed cylinder in metres"):
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1000.0, "99[0-9.]+ times too large, as if in millimetres"),
+        (39.37, "as if in inches"),
+        (0.001, "times too small;"),
+    ],
+)
+def test_other_units_are_noticed(factor: float, words: str, hanging: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scaled.obj"
+    TriangleMesh.read(hanging).scaled(factor).write(path)
+    with pytest.raises(InvalidValue, match=words + ".*give the deformed cylinder in metres"):
         cylinder.read_reference(path)
 
 

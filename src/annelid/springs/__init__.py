@@ -16,9 +16,12 @@ from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
 from annelid.springs.collisions import Collide, contact_radii
 from annelid.springs.conditions import Energy, faster, higher, lower
+from annelid.springs.equilibrium import equilibrium
 from annelid.springs.model import Model, World
+from annelid.springs.modes import Modes, modes
 from annelid.springs.motors import Motor, hinge, swing
 from annelid.springs.obstacles import Ball, Cuboid, HeightField, Plane, Rigid, Surface
+from annelid.springs.quasi import quasi_lattice
 from annelid.springs.readout import Readout, Summary
 from annelid.springs.solver import Solver, State
 from annelid.springs.stiffness import (
@@ -28,6 +31,7 @@ from annelid.springs.stiffness import (
     lattice_stiffness,
     shear_modulus,
 )
+from annelid.springs.volume import VolumeTerm, split_moduli
 
 __all__ = [
     "Ball",
@@ -38,6 +42,7 @@ __all__ = [
     "Handles",
     "HeightField",
     "Model",
+    "Modes",
     "Motor",
     "Plane",
     "Readout",
@@ -48,6 +53,7 @@ __all__ = [
     "StepTooLong",
     "Summary",
     "Surface",
+    "VolumeTerm",
     "World",
     "bar_stiffness",
     "bars",
@@ -59,6 +65,7 @@ __all__ = [
     "cylinder",
     "directional_modulus",
     "elastic_tensor",
+    "equilibrium",
     "expand_contract",
     "faster",
     "higher",
@@ -67,9 +74,12 @@ __all__ = [
     "lattice",
     "lattice_stiffness",
     "lower",
+    "modes",
+    "quasi_lattice",
     "shear_modulus",
     "simulation",
     "sphere",
+    "split_moduli",
     "swing",
     "titan_wave",
     "truss",

@@ -117,6 +117,11 @@ class Solver:
                 self._advance_cpu(state, count)
             steps -= count
 
+    def enqueue(self, state: State, steps: int) -> None:
+        """Launch steps on CUDA one by one, for whoever captures them together with launches of their own."""
+        self._bind(state)
+        self._enqueue(state, steps, record=True)
+
     def trouble(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""
         step = int(self._work.trouble.numpy()[0])
@@ -339,7 +344,7 @@ class Solver:
 
     def _launch_pass(self, kind: str, number: int, step: int, per_step: int, base: Any, out: Any) -> None:
         work, lanes, masses = self._work, self.model.lanes, self.model.mass_count
-        stages = {"base": base, "out": out, "p": (work.x_p, work.v_p), "q": (work.x_q, work.v_q)}
+        stages = {"base": base, "out": out, "p": (work.x_p, work.v_p), "q": (work.x_p, work.v_q)}
         x_from, v_from, x_to, v_to = buffers_of(kind)
         if kind == "inner":  # smaller steps go back and forth between two buffers
             x_from, x_to = ("out", "p") if number % 2 else ("p", "out")
@@ -368,7 +373,7 @@ class Solver:
         self._work.clock, self._work.broken = state.clock, state.broken
         self._interactions.bind(state.partners, state.slips)
         if len(state.accelerations):
-            self._work.sum_v = state.accelerations
+            self._work.accelerations = state.accelerations
         self.graphs.clear()
 
     def _first_acceleration(self, state: State) -> None:
@@ -396,11 +401,10 @@ class Solver:
         rows = self.batch * features.signal_rows_per_step + 1
         stages = count if len(features.passes) > 1 else 0
         rk4 = count if features.integrator == "rk4" else 0
-        sizes = {"forces": 0 if self.device.is_cuda else count, "sum_x": rk4, "sum_v": rk4, "v_p": stages, "v_q": rk4}
+        sizes = {"forces": 0 if self.device.is_cuda else count, "v_p": stages, "v_q": rk4}
         for name, size in sizes.items():
             setattr(work, name, wp.zeros(size, dtype=types.vec3, device=self.device))
         work.x_p = wp.zeros(stages, dtype=types.vec4, device=self.device)
-        work.x_q = wp.zeros(rk4, dtype=types.vec4, device=self.device)
         work.factors = wp.zeros(
             rows * self.model.signal_count if features.actuated else 0, dtype=types.real, device=self.device
         )

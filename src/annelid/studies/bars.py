@@ -1,4 +1,4 @@
-"""Mechanical tests of bars made of springs, at small strain: tension, shear, torsion, bending.
+"""Mechanical tests of bars made of springs: tension, shear, torsion and bending at small strain, and compression.
 
 Each bar is held and loaded at its ends as in a testing machine; moduli are read from its middle half, where the grips
 are no longer felt. Forces come from the stiffness matrix, displacements from one sparse solve.
@@ -12,10 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from annelid import springs
+from annelid.springs.equilibrium import NotConverged, equilibrium
 from annelid.springs.factors import Factors, narrow_order
 from annelid.springs.potential import Potential
+from annelid.springs.volume import VolumeTerm
 
 _FLOOR = 1e-9  # of the largest stiffness: a bar may turn and shift freely where the test does not hold it
+_FAULT = 1e-3  # how far masses of a cube stand beside their places, as a part of the shortest spring
 _SQUARE_TORSION = 0.1405770  # of a square bar: J / side⁴
 
 
@@ -30,6 +33,7 @@ class Bar:
         length: Length [m].
         width: Side of its cross-section [m].
         grip: Depth of the grips at its ends [m].
+        volume: A term that resists changes of its volume, or None.
     """
 
     body: springs.Body
@@ -38,6 +42,7 @@ class Bar:
     length: float
     width: float
     grip: float
+    volume: VolumeTerm | None = None
 
     @property
     def frame(self) -> np.ndarray:
@@ -62,7 +67,7 @@ class Bar:
             body.guide(end, "plane", self.axis.tolist())
         pulled = np.zeros_like(body.positions)
         pulled[high] = self.axis
-        moved, forces = _solve(body, pulled)
+        moved, forces = self._solve(body, pulled)
         strain, lateral = self._strains(moved)
         stress = float((forces[high] @ self.axis).sum()) / self.width**2
         return stress / strain, -lateral / strain
@@ -74,8 +79,8 @@ class Bar:
         outer = (np.abs(places) > inner).any(axis=1)
         body = self.body.copy().fix(outer)
         sheared = np.outer(places[:, 1], self.axis)
-        moved, _ = _solve(body, np.where(outer[:, None], sheared, 0.0))
-        stiffness = Potential(self.body).stiffness(self.body.positions)
+        moved, _ = self._solve(body, np.where(outer[:, None], sheared, 0.0))
+        stiffness = Potential(self.body, volume=self.volume).stiffness(self.body.positions)
         energy = 0.5 * float(moved.ravel() @ (stiffness @ moved.ravel()))
         return 2 * energy / (self.width**2 * self.length)
 
@@ -85,7 +90,7 @@ class Bar:
         body.fix(low).fix(high)
         across = self.places * [0.0, 1.0, 1.0]
         turn = np.cross([1.0, 0.0, 0.0], across) @ self.frame  # of 1 rad
-        moved, forces = _solve(body, np.where(high[:, None], turn, 0.0))
+        moved, forces = self._solve(body, np.where(high[:, None], turn, 0.0))
         torque = float(np.sum(forces[high] * turn[high]))
         middle = self._middle()
         angle = np.sum(moved * turn, axis=1) / np.maximum(np.sum(turn**2, axis=1), 1e-30)
@@ -97,13 +102,42 @@ class Bar:
         """Young's modulus [Pa] from the curve of a cantilever with a force at its tip."""
         body, (low, high) = self.body.copy(), self._ends()
         body.fix(low).push(high, tuple(self.side))
-        moved, _ = _solve(body, np.zeros_like(body.positions))
+        moved, _ = self._solve(body, np.zeros_like(body.positions))
         middle, x = self._middle(), self.along
         arm = float(x[high].mean())
         curve = arm * x**2 / 2 - x**3 / 6  # deflection of a beam times E I, but for shift, tilt and shear
         terms = np.stack([np.ones_like(x), x, curve], axis=1)[middle]
         fit = np.linalg.lstsq(terms, (moved @ self.side)[middle], rcond=None)[0]
         return 12 / (self.width**4 * float(fit[2]))
+
+    def collapse(self, *, step: float = 0.05, most: float = 0.35) -> tuple[float, float]:
+        """Compressive strain up to which it keeps two thirds of its first stiffness, and the largest one tried.
+
+        A cube shows what the lattice bears; a longer bar would sway to the side before. Masses start a little beside
+        their places: an order without any fault would not know which way to buckle.
+        """
+        body, (low, high) = self.body.copy(), self._ends()
+        body.guide(low | high, "plane", self.axis.tolist()).fix(np.flatnonzero(low)[:1])
+        travel = self.along[high].mean() - self.along[low].mean()
+        shorter = np.where(high, travel, np.where(low, 0.0, np.clip(self.along - self.along[low].mean(), 0.0, travel)))
+        faults = _FAULT * body.rest_lengths.min() * np.random.default_rng(0).standard_normal(body.positions.shape)
+        body.positions += np.where((low | high)[:, None], 0.0, faults)
+        first = 0.0
+        for count in range(1, round(most / step) + 1):
+            body.positions -= step * np.outer(shorter, self.axis)
+            secant = self._press(body, high) / (count * step)
+            first = first or secant
+            if secant < 2 / 3 * first:
+                return (count - 1) * step, most
+        return most, most
+
+    def _press(self, body: springs.Body, high: np.ndarray) -> float:
+        """Let a compressed body come to rest; the force with which it presses against its high end [N], or 0 if not."""
+        try:
+            body.positions = equilibrium(body, gravity=(0.0, 0.0, 0.0), volume=self.volume, tolerance=1e-5)
+        except NotConverged:
+            return 0.0
+        return float((Potential(body, volume=self.volume).forces(body.positions)[high] @ self.axis).sum())
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         return self.along < self.grip, self.along > self.length - self.grip
@@ -119,14 +153,13 @@ class Bar:
         sideways = [np.polyfit(places[:, i], local[middle, i], 1)[0] for i in (1, 2)]
         return float(strain), float(np.mean(sideways))
 
-
-def _solve(body: springs.Body, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements [m] when held and guided masses move as given, and the forces that hold them [N]."""
-    potential = Potential(body)
-    stiffness, basis = potential.stiffness(body.positions), potential.basis
-    matrix = basis.T @ stiffness @ basis
-    matrix = (matrix + _FLOOR * matrix.diagonal().max() * sparse.eye_array(matrix.shape[0])).tocsc()
-    load = basis.T @ (body.forces.ravel() - stiffness @ given.ravel())
-    answer = Factors(matrix, narrow_order(matrix, potential.basis_points)).solve(load)
-    moved = given.ravel() + basis @ answer
-    return moved.reshape(-1, 3), (stiffness @ moved - body.forces.ravel()).reshape(-1, 3)
+    def _solve(self, body: springs.Body, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Displacements [m] when held and guided masses move as given, and the forces that hold them [N]."""
+        potential = Potential(body, volume=self.volume)
+        stiffness, basis = potential.stiffness(body.positions), potential.basis
+        matrix = basis.T @ stiffness @ basis
+        matrix = (matrix + _FLOOR * matrix.diagonal().max() * sparse.eye_array(matrix.shape[0])).tocsc()
+        load = basis.T @ (body.forces.ravel() - stiffness @ given.ravel())
+        answer = Factors(matrix, narrow_order(matrix, potential.basis_points)).solve(load)
+        moved = given.ravel() + basis @ answer
+        return moved.reshape(-1, 3), (stiffness @ moved - body.forces.ravel()).reshape(-1, 3)

@@ -36,6 +36,7 @@ RADIUS, LENGTH, MASS, GRAVITY = 0.019, 0.178, 0.216, 9.8
 MEASURED_TIP = np.array([0.0, -0.119383, 0.126842])
 """Centre of the free end of the measured cylinder [m] (Marchal et al., data of the SOFA project)."""
 _TABLE = "Cronos, Table 1: mass-spring 1.68 (Cronos), 0.75 (Marchal), FEM 0.63, 2.87, 18.60"
+_UNITS = {"millimetres": 1e3, "centimetres": 1e2, "inches": 1 / 0.0254, "feet": 1 / 0.3048}  # in a metre
 _RANGE = (55e3, 110e3)  # moduli among which the fit looks [Pa]
 
 
@@ -124,16 +125,7 @@ class Cylinder:
         rows = []
         for name, best in found.fitted.items():
             rows.append(Measurement(f"{name}-modulus-fitted", 1e-3 * best.modulus, "kPa", source="nominal: 60 kPa"))
-            for kind, state in (("nominal", found.nominal[name]), ("fitted", best)):
-                rows.append(Measurement(f"{name}-tip-{kind}", 1e3 * state.tip_distance, "mm"))
-                if state.error is None:
-                    continue
-                limit, source = (1.68, _TABLE) if kind == "fitted" else (None, "")
-                mean = 1e3 * state.error.mean
-                rows.append(
-                    Measurement(f"{name}-surface-mean-{kind}", mean, "mm", limit, source=source, bound="at-most")
-                )
-                rows.append(Measurement(f"{name}-surface-95-{kind}", 1e3 * state.error.percentile, "mm"))
+            rows += [*_errors(name, "nominal", found.nominal[name]), *_errors(name, "fitted", best)]
         errors = [state.error.mean for state in found.fitted.values() if state.error is not None]
         if errors:
             source = "Cronos, Table 1: co-rotational tetrahedra"
@@ -148,16 +140,37 @@ class Cylinder:
         return [path, _picture(found, folder / "cylinder-surfaces.png")]
 
 
+def _errors(name: str, kind: str, state: State) -> list[Measurement]:
+    """Distances of a state from what was measured; those of the surface with a reference only."""
+    rows = [Measurement(f"{name}-tip-{kind}", 1e3 * state.tip_distance, "mm")]
+    if state.error is None:
+        return rows
+    error, limit, source = state.error, (1.68 if kind == "fitted" else None), (_TABLE if kind == "fitted" else "")
+    mean = Measurement(f"{name}-surface-mean-{kind}", 1e3 * error.mean, "mm", limit, source=source, bound="at-most")
+    others = {
+        "surface-95": (error.percentile, "95 % of both surfaces are closer"),
+        "simulated-to-measured": (error.there, "mean of one direction"),
+        "measured-to-simulated": (error.back, "mean of the other"),
+    }
+    return [
+        *rows,
+        mean,
+        *(Measurement(f"{name}-{what}-{kind}", 1e3 * value, "mm", source=s) for what, (value, s) in others.items()),
+    ]
+
+
 def read_reference(path: Path) -> TriangleMesh:
     """The measured surface, refused if it cannot be this cylinder in metres."""
     mesh = TriangleMesh.read(path).require_closed()
     low, high = mesh.bounds()
     area = 2 * np.pi * RADIUS * (LENGTH + RADIUS)
-    if not 0.8 < mesh.area / area < 1.25:
-        scale = float(np.sqrt(mesh.area / area))
+    scale = float(np.sqrt(mesh.area / area))
+    if not 0.9 < scale < 1.1:
+        size = f"{scale:.4g} times too large" if scale > 1 else f"{1 / scale:.4g} times too small"
+        unit = next((f", as if in {name}" for name, factor in _UNITS.items() if 0.9 < scale / factor < 1.1), "")
         raise InvalidValue(
-            f"the surface of {path} has {mesh.area:.4g} m², that of the cylinder {area:.4g} m²: its lengths seem to be "
-            f"{scale:.4g} times too large; give the deformed cylinder in metres."
+            f"the surface of {path} has {mesh.area:.4g} m², that of the cylinder {area:.4g} m²: its lengths are about "
+            f"{size}{unit}; give the deformed cylinder in metres."
         )
     if abs(low[2]) > 0.005 or abs(low[0] + high[0]) > 0.01 or high[1] > 0.03 or low[1] > -0.05:
         raise InvalidValue(
@@ -306,7 +319,7 @@ def _picture(found: Found, path: Path) -> Path:
     """Both surfaces: the measured one white, the simulated one red (Cronos, Fig. 6)."""
     from annelid.view.picture import picture
 
-    name, state = next(iter(found.fitted.items()))
+    name, state = min(found.fitted.items(), key=lambda item: item[1].misfit)
     parts = [Mesh("simulated", _upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
     if found.measured is not None:
         parts.append(Mesh("measured", _upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))

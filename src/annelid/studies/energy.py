@@ -198,7 +198,11 @@ def _draw(axes: Any, found: Found) -> None:
         label = f"dt = {1e6 * growth.dt:.3g} µs"
         axes[1, 1].plot(1e3 * growth.record.times, steady / start, color=color, label=label)
     axes[1, 1].set(
-        xlabel="time after release [ms]", ylabel="energy / energy at release", title="forward Euler", ylim=(0.5, 3.0)
+        xlabel="time after release [ms]",
+        ylabel="energy / energy at release",
+        title="forward Euler",
+        xlim=(0.0, 1.2e3 * max(growth.lifetime for growth in found.growth)),
+        ylim=(0.5, 3.0),
     )
     for axis in axes.ravel():
         axis.legend(fontsize=7)

@@ -148,7 +148,7 @@ def _draw(axes: Any, found: Found) -> None:
     for axis, kind in zip(axes[0], ("voxel", "quasi-uniform"), strict=True):
         shown = [sample for sample in found.samples if sample.name.startswith(kind)]
         for sample, color in zip(shown, COLORS, strict=False):
-            bins = np.linspace(0.9, 2.1, 49)
+            bins = np.linspace(0.8875, 2.1125, 50)  # lengths of cubes lie within bins, not between two
             axis.hist(sample.lengths / sample.scale, bins, color=color, alpha=0.6, density=True, label=sample.name)
         axis.set(xlabel="length of an edge / pitch or least distance", ylabel="density")
         axis.legend(fontsize=7)

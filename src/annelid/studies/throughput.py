@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +21,8 @@ INTEGRATORS = ("symplectic", "verlet", "rk4")
 BODY = (321, 5, 5)
 """The body of Cronos, Table 3: 8,000 free masses and 25 held ones."""
 _STEPS = (1e-5, 5e-5, 1e-4)  # time steps of Titan's figure [s]
+_TITAN = {"cpu": 1573.24, "cuda": 40.01524}  # wall time of a second of 50 masses cubed in steps of 0.1 ms [s]
+_SOURCE_TITAN = {"cpu": "Titan, sec. IV: i7-8700K", "cuda": "Titan, sec. IV: Titan X"}
 _TABLE_2 = {"cpu": 23.38e6, "cuda": 9.11e9}
 _SOURCE_2 = {"cpu": "Cronos, Table 2: i7-8700K", "cuda": "Cronos, Table 2: RTX 3090, the fastest"}
 _TABLE_3 = {"chainqueen": 0.392, "flex": 3.5, "cronos": 0.216}  # time of an iteration [ms]
@@ -38,6 +41,7 @@ class Found:
         rates: Steps a second of each cube, by integrator, each of shape [k].
         body: Steps a second of the body of Table 3, by integrator.
         costs: Time of a step of the largest cube, by integrator, in steps of Euler.
+        whole: Masses along an edge of a cube that was simulated for a whole second, and the wall time of that [s].
     """
 
     device: str
@@ -47,6 +51,7 @@ class Found:
     rates: dict[str, np.ndarray]
     body: dict[str, float]
     costs: dict[str, float]
+    whole: tuple[int, float]
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ class Throughput:
             {name: np.array(values) for name, values in rates.items()},
             body_rates,
             costs,
+            _whole_second(10 if self.quick else 20, device, threads),
         )
 
     def _rows(self, found: Found) -> list[Measurement]:
@@ -132,26 +138,40 @@ class Throughput:
         ]
 
     def _iterations(self, found: Found) -> list[Measurement]:
-        time = 1e3 / found.body["symplectic"]
-        rows = [Measurement(f"{found.device}-iteration-8025-masses", time, "ms")]
+        ours = 1e3 / found.body["symplectic"]
+        rows = [Measurement(f"{found.device}-iteration-8025-masses", ours, "ms")]
         for name, published in _TABLE_3.items():
             source = f"{name} takes {published} ms (Cronos, Table 3: GTX 1080 Ti)"
-            rows.append(Measurement(f"{found.device}-faster-than-{name}", published / time, "times", source=source))
+            rows.append(Measurement(f"{found.device}-faster-than-{name}", published / ours, "times", source=source))
         return rows
 
     def _second(self, found: Found) -> list[Measurement]:
-        """Wall time of a simulated second of the largest cube."""
-        rate, edge = found.rates["symplectic"][-1], found.edges[-1]
-        rows = []
-        for dt in _STEPS:
-            name = f"{found.device}-second-{edge}x{edge}x{edge}-{round(1e6 * dt)}us"
-            rows.append(Measurement(name, float(1 / (dt * rate)), "s", source="wall time of 1 simulated second"))
-        return rows
+        """Wall time of a simulated second: from the rates of all cubes, and of one that ran from beginning to end."""
+        rows, kind = [], found.device
+        for edge, rate in zip(found.edges.tolist(), found.rates["symplectic"].tolist(), strict=True):
+            for dt in _STEPS:
+                titan = edge == 50 and dt == _STEPS[-1]
+                reference, source = (_TITAN[kind], _SOURCE_TITAN[kind]) if titan else (None, "from the rate of steps")
+                name = f"{kind}-second-{edge}x{edge}x{edge}-{round(1e6 * dt)}us"
+                rows.append(Measurement(name, 1 / (dt * rate), "s", reference, source=source))
+        edge, wall = found.whole
+        name = f"{kind}-whole-second-{edge}x{edge}x{edge}-{round(1e6 * _STEPS[-1])}us"
+        return [*rows, Measurement(name, wall, "s", source="run from beginning to end")]
 
 
 def _rate(body: springs.Body, integrator: str, device: wp.Device, threads: int | None, seconds: float) -> float:
     simulation = springs.simulation(body, device=device, threads=threads, integrator=integrator)
     return steps_per_second(simulation, seconds)
+
+
+def _whole_second(edge: int, device: wp.Device, threads: int | None) -> tuple[int, float]:
+    """Wall time [s] of a cube's whole simulated second, with the longest of the steps; compilation is not counted."""
+    simulation = springs.simulation(springs.block((edge,) * 3), device=device, threads=threads, dt=_STEPS[-1])
+    simulation.run(100 * _STEPS[-1])
+    begin = time.perf_counter()
+    simulation.run(1.0)
+    simulation.synchronize()
+    return edge, time.perf_counter() - begin
 
 
 def _costs(body: springs.Body, device: wp.Device, threads: int | None, seconds: float) -> dict[str, float]:

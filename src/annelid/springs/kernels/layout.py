@@ -100,11 +100,9 @@ def layout(real: Any) -> Layout:
         breaks=wp.array(dtype=wp.int64),  # last step in which a spring broke, -1 if none did since it was looked at
         factors=wp.array(dtype=real),  # on rest lengths, a row of all signals for each moment of a batch
         forces=wp.array(dtype=vec3),  # of springs (CPU)
-        sum_x=wp.array(dtype=vec3),  # weighted velocities of the stages of a step
-        sum_v=wp.array(dtype=vec3),  # weighted accelerations, or the last acceleration (Verlet)
-        x_p=wp.array(dtype=vec4),
+        accelerations=wp.array(dtype=vec3),  # of the last step (Verlet)
+        x_p=wp.array(dtype=vec4),  # states within a step
         v_p=wp.array(dtype=vec3),
-        x_q=wp.array(dtype=vec4),
         v_q=wp.array(dtype=vec3),
     )
     forms = (parameters, obstacle, arrays, work, rule, contacts, motor, drive, motors)

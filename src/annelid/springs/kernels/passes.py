@@ -2,6 +2,10 @@
 
 A pass evaluates the acceleration of every mass at one set of positions and velocities (`at`) and writes another
 (`out`), so that masses may be visited in any order. `base` is the state at the beginning of the step.
+
+The stages of Runge-Kutta keep their velocities and no weighted sums. A stage's velocity is that of the base plus a part
+of the acceleration of the stage before, so the last pass finds all four accelerations in the four velocities: a mass
+moves 332 bytes a step in single precision, where sums of positions and velocities would take 444.
 """
 
 import functools
@@ -34,14 +38,18 @@ def time_shift(kind: str) -> float:
 
 @functools.cache
 def buffers_of(kind: str) -> tuple[str, str, str, str]:
-    """Where a pass reads positions and velocities and where it writes them: "base", "out" or the stages "p" and "q"."""
+    """Where a pass reads positions and velocities and where it writes them: "base", "out" or the stages "p" and "q".
+
+    The last pass of Runge-Kutta also reads, of its own mass alone, the velocities of the second stage in "p" and of the
+    third in "out", which it then overwrites.
+    """
     return {
         "drift": ("base", "base", "out", "p"),
         "kick": ("out", "p", "out", "out"),
         "rk1": ("base", "base", "p", "p"),
-        "rk2": ("p", "p", "q", "q"),
-        "rk3": ("q", "q", "p", "p"),
-        "rk4": ("p", "p", "out", "out"),
+        "rk2": ("p", "p", "out", "out"),
+        "rk3": ("out", "out", "p", "q"),
+        "rk4": ("p", "q", "out", "out"),
     }.get(kind, ("base", "base", "out", "out"))
 
 
@@ -82,7 +90,7 @@ def mass_update(
         x = vec3(here[0], here[1], here[2])
         v_new = v
         if wp.static(drift):  # positions for the next forces, and a guess of the velocity for those that depend on it
-            a_old = work.sum_v[i]
+            a_old = work.accelerations[i]
             x = x + (v + a_old * (dt * real(0.5))) * dt
             v_new = v + a_old * dt
             x_out[i] = vec4(x[0], x[1], x[2], here[3])
@@ -97,7 +105,7 @@ def mass_update(
             v_from = v  # what the acceleration is added to; forces depend on v itself
             if wp.static(kick):
                 horizon = dt * real(0.5)
-                v_from = speed + work.sum_v[i] * horizon
+                v_from = speed + work.accelerations[i] * horizon
             a = acceleration(i, time, horizon, model, parameters, x, v, v_from, here[3], spring_force)
             if wp.static(kind == "euler"):
                 x = x + v * dt
@@ -111,23 +119,21 @@ def mass_update(
                     x = x + v_new * dt
             if wp.static(kick):
                 v_new = v_from + a * horizon
-                work.sum_v[i] = a
+                work.accelerations[i] = a
             if wp.static(stage > 0):
                 origin = vec3(base[0], base[1], base[2])
-                if wp.static(stage == 1):
-                    work.sum_v[i] = a
-                if wp.static(stage == 2):  # the first stage's velocity is that at the beginning: no need to store it
-                    work.sum_x[i] = speed + v * real(2.0)
-                    work.sum_v[i] = work.sum_v[i] + a * real(2.0)
-                if wp.static(stage == 3):
-                    work.sum_x[i] = work.sum_x[i] + v * real(2.0)
-                    work.sum_v[i] = work.sum_v[i] + a * real(2.0)
-                if wp.static(stage < 4):
+                if wp.static(stage == 2):  # x is half a step of the first velocity from the origin, which is not read
+                    x = x + (v - speed) * (dt * real(0.5))
+                if wp.static(stage == 1 or stage == 3):
                     x = origin + v * (dt * real(wp.static(ahead)))
+                if wp.static(stage < 4):
                     v_new = speed + a * (dt * real(wp.static(ahead)))
                 else:
-                    x = origin + (work.sum_x[i] + v) * (dt / real(6.0))
-                    v_new = speed + (work.sum_v[i] + a) * (dt / real(6.0))
+                    second = work.v_p[i]
+                    third = v_out[i]
+                    x = origin + (speed + (second + third) * real(2.0) + v) * (dt / real(6.0))
+                    rise = (second - speed) + (third - speed) * real(2.0) + (v - speed)
+                    v_new = speed + (rise * real(2.0) + a * dt) / real(6.0)
             if wp.static(not kick):
                 x_out[i] = vec4(x[0], x[1], x[2], here[3])
         v_out[i] = v_new

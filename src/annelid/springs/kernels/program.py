@@ -430,13 +430,13 @@ def _four_passes(features: Features) -> wp.Function:
         first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
         team_barrier(counter, size, ticket + 1)
         ticket = before_second(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
-        second(share, begin, step, model, work, x, v, work.x_p, work.v_p, work.x_q, work.v_q)
+        second(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
         team_barrier(counter, size, ticket + 1)
-        ticket = before_third(rank, size, counter, ticket + 1, begin, step, model, work, work.x_q, work.v_q)
-        third(share, begin, step, model, work, x, v, work.x_q, work.v_q, work.x_p, work.v_p)
+        ticket = before_third(rank, size, counter, ticket + 1, begin, step, model, work, x_out, v_out)
+        third(share, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_q)
         team_barrier(counter, size, ticket + 1)
-        ticket = before_fourth(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
-        fourth(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
+        ticket = before_fourth(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_q)
+        fourth(share, begin, step, model, work, x, v, work.x_p, work.v_q, x_out, v_out)
         team_barrier(counter, size, ticket + 1)
         return ticket + 1
 
