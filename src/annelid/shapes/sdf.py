@@ -56,20 +56,8 @@ class SignedDistanceGrid:
             margin: Free space around the shape that the grid covers at least [m]; two cells unless told.
             device: Where the grid lives, such as 'cpu' or 'cuda:0'.
         """
-        low, high = shape.bounds()
-        step = _spacing(float((high - low).max()), resolution, spacing)
-        border = _MARGIN_CELLS * step if margin is None else margin
-        if not (np.isfinite(border) and border >= 0.0):
-            raise InvalidValue(f"margin = {margin!r} cannot be used; give a finite number of 0 or more [m].")
-        cells = np.maximum(np.ceil((high - low + 2.0 * border) / step - 1e-9), 1.0)
-        if np.prod(cells + 1.0) > MAX_NODES:
-            nodes = " x ".join(f"{n:.0f}" for n in cells + 1.0)
-            raise InvalidValue(
-                f"a spacing of {step:g} m needs {nodes} nodes, more than {MAX_NODES}; choose a coarser one."
-            )
-        x, y, z = (0.5 * (low + high - cells * step)).tolist()
-        counts = tuple(int(n) + 1 for n in cells)
-        return cls(origin=(x, y, z), spacing=step, values=_bake(shape, (x, y, z), step, counts, device))
+        origin, step, counts = grid_over(*shape.bounds(), resolution=resolution, spacing=spacing, margin=margin)
+        return cls(origin=origin, spacing=step, values=bake_values(shape, origin, step, counts, device))
 
     @property
     def device(self) -> wp.Device:
@@ -101,6 +89,23 @@ class SignedDistanceGrid:
         return distance.numpy().astype(np.float64), gradient.numpy().astype(np.float64)
 
 
+def grid_over(
+    low: Floats, high: Floats, *, resolution: int | None, spacing: float | None, margin: float | None
+) -> tuple[Vector, float, tuple[int, int, int]]:
+    """First node [m], spacing [m] and number of nodes of the grid that `SignedDistanceGrid.bake` puts around a box."""
+    step = _spacing(float((high - low).max()), resolution, spacing)
+    border = _MARGIN_CELLS * step if margin is None else margin
+    if not (np.isfinite(border) and border >= 0.0):
+        raise InvalidValue(f"margin = {margin!r} cannot be used; give a finite number of 0 or more [m].")
+    cells = np.maximum(np.ceil((high - low + 2.0 * border) / step - 1e-9), 1.0)
+    if np.prod(cells + 1.0) > MAX_NODES:
+        nodes = " x ".join(f"{n:.0f}" for n in cells + 1.0)
+        raise InvalidValue(f"a spacing of {step:g} m needs {nodes} nodes, more than {MAX_NODES}; choose a coarser one.")
+    x, y, z = (0.5 * (low + high - cells * step)).tolist()
+    nx, ny, nz = (int(n) + 1 for n in cells)
+    return (x, y, z), step, (nx, ny, nz)
+
+
 def _spacing(longest: float, resolution: int | None, spacing: float | None) -> float:
     if spacing is not None:
         if resolution is not None:
@@ -109,9 +114,10 @@ def _spacing(longest: float, resolution: int | None, spacing: float | None) -> f
     return longest / require_count("resolution", 64 if resolution is None else resolution, least=1, most=4096)
 
 
-def _bake(shape: Shape, origin: Vector, spacing: float, counts: tuple[int, ...], device: str) -> wp.array:
+def bake_values(shape: Shape, origin: Vector, spacing: float, counts: tuple[int, int, int], device: str) -> wp.array:
+    """Signed distances [m] of a shape at the nodes origin + spacing (i, j, k), float32 on the device."""
     if isinstance(shape, TriangleMesh):
-        return shape.query(device).on_grid(origin, spacing, (counts[0], counts[1], counts[2]))
+        return shape.query(device).on_grid(origin, spacing, counts)
     axes = [start + spacing * np.arange(count) for start, count in zip(origin, counts, strict=True)]
     values = np.empty(counts, dtype=np.float32)
     slabs = max(_ROWS_AT_ONCE // (counts[1] * counts[2]), 1)

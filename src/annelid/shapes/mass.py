@@ -1,0 +1,99 @@
+"""Mass, centre of mass and inertia of solids of even density: closed forms for primitives, integrals for meshes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
+from annelid.shapes.shape import Floats, Shape, require_positive
+
+
+@dataclass(frozen=True, eq=False)
+class MassProperties:
+    """What Newton and Euler need to know of a rigid body.
+
+    Attributes:
+        mass: Mass [kg].
+        volume: Volume [m^3].
+        center: Centre of mass [m], shape [3].
+        inertia: Inertia tensor about the centre of mass, along the axes of the shape [kg m^2], shape [3, 3].
+    """
+
+    mass: float
+    volume: float
+    center: Floats
+    inertia: Floats
+
+    @property
+    def principal(self) -> tuple[Floats, Floats]:
+        """Principal moments, rising [kg m^2], shape [3], and the rotation with their axes as columns, shape [3, 3]."""
+        moments, axes = np.linalg.eigh(self.inertia)
+        return moments, axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
+
+    def about(self, point: Floats) -> Floats:
+        """Inertia tensor about another point [m]: the theorem of Steiner; shape [3, 3]."""
+        arm = np.asarray(point, dtype=np.float64) - self.center
+        return self.inertia + self.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+
+
+def mass_properties(shape: Shape, density: float = 1.0) -> MassProperties:
+    """Mass, centre and inertia of a primitive or of a closed mesh; where shells of a mesh overlap they count twice.
+
+    Args:
+        shape: The solid.
+        density: Density [kg/m^3].
+    """
+    density = require_positive("density", density)
+    if isinstance(shape, TriangleMesh):
+        volume, center, inertia = _of_mesh(shape)
+    elif isinstance(shape, (Box, Sphere, Cylinder, Capsule)):
+        volume, center, inertia = shape.volume, np.array(shape.center), shape.volume * _of_primitive(shape)
+    else:
+        raise InvalidValue(f"the mass of {type(shape).__name__} is not known; give a primitive or a closed mesh.")
+    return MassProperties(density * volume, volume, center, density * inertia)
+
+
+def _of_mesh(mesh: TriangleMesh) -> tuple[float, Floats, Floats]:
+    """Volume, centre and inertia at a density of 1, summed over tetrahedra between the triangles and a middle point.
+
+    The integral of x xᵀ over a tetrahedron with one corner at the origin is V/20 (Σ c cᵀ + s sᵀ) with the other corners
+    c and their sum s.
+    """
+    mesh.require_closed()
+    low, high = mesh.bounds()
+    middle = 0.5 * (low + high)  # near the solid, or large terms would cancel
+    corners = mesh.vertices[mesh.triangles] - middle
+    volumes = np.einsum("ni,ni->n", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    sums = corners.sum(axis=1)
+    volume = float(volumes.sum())
+    center = volumes @ sums / (4.0 * volume)
+    second = np.einsum("n,nki,nkj->ij", volumes, corners, corners) + np.einsum("n,ni,nj->ij", volumes, sums, sums)
+    second = second / 20.0 - volume * np.outer(center, center)
+    return volume, center + middle, np.trace(second) * np.eye(3) - second
+
+
+def _of_primitive(shape: Box | Sphere | Cylinder | Capsule) -> Floats:
+    """Inertia of a primitive about its centre over its mass [m^2], shape [3, 3]."""
+    if isinstance(shape, Box):
+        x, y, z = np.square(shape.size)
+        return np.diag([y + z, z + x, x + y]) / 12.0
+    if isinstance(shape, Sphere):
+        return 0.4 * shape.radius**2 * np.eye(3)
+    along, across = _of_rod(shape)
+    axis = np.array(shape.axis)
+    return across * np.eye(3) + (along - across) * np.outer(axis, axis)
+
+
+def _of_rod(rod: Cylinder | Capsule) -> tuple[float, float]:
+    """Moments along and across the axis over the mass [m^2]; the ends of a capsule are half balls."""
+    radius, length = rod.radius, rod.length
+    along, across = 0.5 * radius**2, radius**2 / 4.0 + length**2 / 12.0
+    if isinstance(rod, Cylinder):
+        return along, across
+    balls = 4.0 * radius / (4.0 * radius + 3.0 * length)  # share of the mass
+    ball_across = 0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
+    return (1 - balls) * along + balls * 0.4 * radius**2, (1 - balls) * across + balls * ball_across

@@ -1,0 +1,62 @@
+"""Solids of revolution: volumes, distances and closed surfaces."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annelid.core.errors import InvalidValue
+from annelid.shapes import Cylinder, Revolved, hopper, tube
+
+
+def test_a_tube_is_a_cylinder_less_another() -> None:
+    solid = tube(0.8, 1.0, 2.0)
+    assert solid.volume == pytest.approx(math.pi * (1.0 - 0.64) * 2.0)
+    assert solid.surface(512).volume == pytest.approx(solid.volume, rel=1e-4)
+    points = np.random.default_rng(0).uniform(-1.5, 2.5, (500, 3))
+    outer, inner = Cylinder(1.0, 2.0, center=(0, 0, 1.0)), Cylinder(0.8, 2.0, center=(0, 0, 1.0))
+    inside = outer.contains(points) & (inner.signed_distance(points) >= 0.0)
+    assert np.array_equal(solid.contains(points), inside)
+    away = outer.signed_distance(points) > 0.3  # outside, the hole does not matter
+    side = away & (np.hypot(points[:, 0], points[:, 1]) > 1.0)
+    assert solid.signed_distance(points)[side] == pytest.approx(outer.signed_distance(points)[side])
+
+
+def test_either_way_round() -> None:
+    corners = ((1.0, 0.0), (2.0, 0.0), (2.0, 1.0))
+    assert Revolved(corners) == Revolved(corners[::-1])
+
+
+@given(
+    st.floats(0.2, 2.0), st.floats(0.1, 3.0), st.floats(0.1, 0.9), st.floats(0.0, 1.2), st.floats(0.01, 0.5),
+)  # fmt: skip
+def test_hoppers_are_closed_and_measure_up(radius: float, height: float, part: float, angle: float, wall: float) -> None:
+    solid = hopper(radius, height, part * radius, angle=angle, wall=wall)
+    mesh = solid.surface(64)
+    assert mesh.is_closed
+    assert mesh.volume == pytest.approx(solid.volume, rel=0.01)
+    low, high = solid.bounds()
+    points = np.random.default_rng(1).uniform(low, high, (200, 3))
+    inner = np.hypot(points[:, 0], points[:, 1]) < part * radius
+    assert (solid.signed_distance(points)[inner] > 0.0).all()
+    distance = mesh.query("cpu").signed_distance(points) if hasattr(mesh.query("cpu"), "signed_distance") else None
+    if distance is not None:
+        assert np.abs(distance - solid.signed_distance(points)).max() < 0.01 * radius + 1e-6
+
+
+@pytest.mark.parametrize(
+    "profile", [((1.0, 0.0), (2.0, 0.0)), ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)), ((1, 0), (2, 1), (3, 2)), ((1, 0), (1, float("nan")), (2, 2))]
+)  # fmt: skip
+def test_bad_profiles_are_refused(profile: tuple[tuple[float, float], ...]) -> None:
+    with pytest.raises(InvalidValue):
+        Revolved(profile)
+
+
+@pytest.mark.parametrize("bad", [{"opening": 1.0}, {"angle": 2.0}, {"wall": 0.0}, {"radius": -1.0}])
+def test_bad_hoppers_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(InvalidValue):
+        hopper(**{"radius": 0.5, "height": 1.0, "opening": 0.1, **bad})
