@@ -19,6 +19,7 @@ COMMANDS = {
     "video": "Make a video (MP4 or GIF) of a scene, or of several side by side",
     "export": "Turn a recording into a page, a video, a table or a geometry",
     "study": "Repeat an experiment of a paper",
+    "evolve": "Search for robots: an experiment by name or from a TOML file",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }

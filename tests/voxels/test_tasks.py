@@ -91,8 +91,9 @@ def test_a_trial_is_the_task(device: str) -> None:
     trial(phases[::-1])
     again = trial(phases).velocity
     np.testing.assert_array_equal(again, task([robot.with_parameters(row) for row in phases], device=device).velocity)
-    with pytest.raises(InvalidValue, match="4 rows"):
-        trial(phases[:2])
+    np.testing.assert_array_equal(trial(phases[1:3]).velocity, again[1:3])
+    with pytest.raises(InvalidValue, match="1 to 4 rows, not 5"):
+        trial(phases[[0, 1, 2, 3, 0]])
 
 
 def test_a_robot_that_diverges_does_not_spoil_the_others() -> None:

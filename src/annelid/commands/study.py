@@ -15,6 +15,7 @@ from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.studies.plots import require_matplotlib
 from annelid.studies.registry import studies, study_class, study_names
+from annelid.studies.study import Resumable
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def run_study(study: Any, files: Files, machine: Machine) -> tuple[Report, list[
     if files.plot:
         require_matplotlib()
     folder, device = files.out or Path("out") / study.name, choose_device(machine.device)
+    study = study.inside(folder) if isinstance(study, Resumable) else study
     begin = time.perf_counter()
     with Progress(f"study {study.name}", 1.0, quiet=machine.json) as progress:
         found = study.compute(device, machine.threads, progress)

@@ -54,8 +54,9 @@ class Bank:
         self.arrays.first_call.assign(np.array([first_call], np.int64))
 
     def set_parameters(self, parameters: np.ndarray) -> None:
-        """Replace the numbers that all programs compute with, one after the other."""
-        self.arrays.parameters.assign(np.asarray(parameters, self._numpy_real))
+        """Replace the numbers that programs compute with, one after the other; the last ones may stay as they are."""
+        values = np.asarray(parameters, self._numpy_real)
+        self.arrays.parameters[: len(values)].assign(values)
 
     def _upload(self, real: Any) -> Any:
         types, device = brain_layout(real), self.device

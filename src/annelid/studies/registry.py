@@ -15,7 +15,14 @@ _STUDIES = {
     "throughput": ("annelid.studies.throughput", "Throughput"),
     "lattices": ("annelid.studies.lattices", "Lattices"),
     "materials": ("annelid.studies.materials", "Materials"),
+    "fluid-weight": ("annelid.studies.fluid_weight", "FluidWeight"),
+    "fem-accuracy": ("annelid.studies.fem_accuracy", "FemAccuracy"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
+    "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),
+    "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),
+    "evolve-sensing": ("annelid.studies.evolve_sensing", "EvolveSensing"),
+    "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
+    "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 
 

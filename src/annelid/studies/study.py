@@ -42,6 +42,15 @@ class Study(Protocol):
         ...
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A study that keeps what it has done in its folder, and can go on from there."""
+
+    def inside(self, folder: Path) -> Study:
+        """The study with its checkpoints in a folder."""
+        ...
+
+
 def run(study: Study, device: wp.Device, threads: int | None, progress: Progress) -> list[Measurement]:
     """Compute and judge, without a plot."""
     return study.measure(study.compute(device, threads, progress))

@@ -37,10 +37,36 @@ def line_plot(
     if logarithmic:
         axes.set_xscale("log")
         axes.set_yscale("log")
+    return _finished(figure, axes, path, x_label, y_label, legend=len(lines) > 1)
+
+
+def band_plot(path: str | Path, x: np.ndarray, groups: Mapping[str, np.ndarray], *, x_label: str, y_label: str) -> Path:
+    """Draw the median of each group of curves, the band that holds the middle half of them, and their ends thinly.
+
+    Args:
+        path: File to write, a PNG.
+        x: Values along x, shape [n].
+        groups: Values of the curves of each group by name, shape [n, curves]; values that are not finite leave gaps.
+        x_label: Name and unit of x.
+        y_label: Name and unit of the curves.
+    """
+    figure, axes = _figure()
+    for name, curves in groups.items():
+        known = np.where(np.isfinite(curves), curves, np.nan)
+        known[np.isnan(known).any(axis=1)] = np.nan
+        low, first, middle, third, high = np.percentile(known, [0, 25, 50, 75, 100], axis=1)
+        (line,) = axes.plot(x, middle, linewidth=1.8, label=name)
+        axes.fill_between(x, first, third, color=line.get_color(), alpha=0.25, linewidth=0)
+        for end in (low, high):
+            axes.plot(x, end, color=line.get_color(), linewidth=0.6, alpha=0.5)
+    return _finished(figure, axes, path, x_label, y_label, legend=len(groups) > 1)
+
+
+def _finished(figure: Any, axes: Any, path: str | Path, x_label: str, y_label: str, *, legend: bool) -> Path:
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(alpha=0.3)
-    if len(lines) > 1:
+    if legend:
         axes.legend(frameon=False)
     with replaced(Path(path)) as temporary:
         figure.savefig(temporary, format="png", dpi=120, bbox_inches="tight")

@@ -103,12 +103,12 @@ class Model:
         self.hosted = [i for i, p in enumerate(programs) if p.kind == HOST]
         self.history_count, self.sensors = self._upload_sensors()
         largest = max(shape.voxel_count for shape in self.shapes)
-        self.lanes = (lanes or _lanes(largest, len(self.worlds))) if device.is_cuda else 1
+        self.lanes = (lanes or lanes_for(largest, len(self.worlds))) if device.is_cuda else 1
         self.features = self._features(shared)
         self.object_positions = object_positions
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
-        self.terrain = self._upload_terrain()
+        self.terrain = upload_terrain(world.terrain, self.real, device)
 
     @property
     def numpy_real(self) -> type:
@@ -184,8 +184,6 @@ class Model:
     def _features(self, shared: bool) -> Features:
         forced = any(shape.forced for shape in self.shapes)
         need = max(2 * s.body_count + (15 if forced else 11) * s.voxel_count for s in self.shapes)
-        quads = -(-need // 128) * 128
-        fits = self.lanes > 1 and quads * 4 * np.dtype(self.numpy_real).itemsize <= _SHARED_BYTES
         return Features(
             real=self.real,
             grounded=self.world.terrain is not None,
@@ -197,7 +195,7 @@ class Model:
             watched=self.world.watch,
             kinds=self.bank.kinds,
             functions=self.bank.functions,
-            quads=quads if self.device.is_cuda and shared and fits else 0,
+            quads=shared_quads(need, self.real) if shared and self.lanes > 1 else 0,
         )
 
     def _upload_tables(self) -> Any:
@@ -279,29 +277,36 @@ class Model:
         sensors.mass_mask = self._array(np.concatenate([s.mass_mask for s in self.shapes]), wp.int32)
         return int(starts[-1]), sensors
 
-    def _upload_terrain(self) -> Any:
-        result, ground = self.types.Terrain(), self.world.terrain
-        points = np.zeros((0, 2)) if ground is None else ground.points
-        starts, tops = (np.zeros(0), np.zeros(0)) if ground is None else ground.buckets()
-        result.xs, result.ys = (self._array(points[:, i], self.real) for i in (0, 1))
-        result.starts, result.tops = self._array(starts, wp.int32), self._array(tops, self.real)
-        result.count = len(points)
-        if ground is not None:
-            result.left, result.bucket = float(points[0, 0]), ground.bucket
-            result.friction, result.restitution = ground.friction, ground.restitution
-        return result
-
     def _array(self, values: Any, dtype: Any) -> wp.array:
-        values = np.ascontiguousarray(values)
-        if dtype is self.real:
-            values = values.reshape(-1)
-        if len(values) == 0:
-            return wp.zeros(0, dtype=dtype, device=self.device)
-        if values.dtype.kind == "f":
-            values = values.astype(self.numpy_real)
-        elif values.dtype != np.int32:
-            values = values.astype(np.int32)
-        return wp.array(values, dtype=dtype, device=self.device)
+        return device_array(values, dtype, self.real, self.device)
+
+
+def upload_terrain(ground: Terrain | None, real: Any, device: wp.Device) -> Any:
+    """The ground as kernels take it."""
+    result = layout(real).Terrain()
+    points = np.zeros((0, 2)) if ground is None else ground.points
+    starts, tops = (np.zeros(0), np.zeros(0)) if ground is None else ground.buckets()
+    result.xs, result.ys = (device_array(points[:, i], real, real, device) for i in (0, 1))
+    result.starts, result.tops = device_array(starts, wp.int32, real, device), device_array(tops, real, real, device)
+    result.count = len(points)
+    if ground is not None:
+        result.left, result.bucket = float(points[0, 0]), ground.bucket
+        result.friction, result.restitution = ground.friction, ground.restitution
+    return result
+
+
+def device_array(values: Any, dtype: Any, real: Any, device: wp.Device) -> wp.array:
+    """Numbers on the device: floating ones in the precision `real`, flat where they are scalars, others as int32."""
+    values = np.ascontiguousarray(values)
+    if dtype is real:
+        values = values.reshape(-1)
+    if len(values) == 0:
+        return wp.zeros(0, dtype=dtype, device=device)
+    if values.dtype.kind == "f":
+        values = values.astype(np.float32 if real is wp.float32 else np.float64)
+    elif values.dtype != np.int32:
+        values = values.astype(np.int32)
+    return wp.array(values, dtype=dtype, device=device)
 
 
 def _program(robot: Robot) -> Program:
@@ -314,7 +319,13 @@ def _starts(counts: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.asarray(counts, int))]).astype(int)
 
 
-def _lanes(voxels: int, worlds: int) -> int:
+def shared_quads(need: int, real: Any) -> int:
+    """Vectors of four numbers to set aside in shared memory for `need` of them; 0 where they do not fit."""
+    quads = -(-need // 128) * 128
+    return quads if quads * (16 if real is wp.float32 else 32) <= _SHARED_BYTES else 0
+
+
+def lanes_for(voxels: int, worlds: int) -> int:
     """CUDA threads a world, in whole warps: one a side where few worlds leave the device idle, else one a voxel.
 
     Measured on an H200 with 4,096 robots of 5x5: 882 M voxel-steps/s with 32 threads, 762 M with 64, 605 M with 96. The

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import warp as wp
 
+from annelid.voxels.kernels import totals as columns
 from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
 from annelid.voxels.shape import CORNERS, Shape
@@ -40,6 +42,10 @@ class Readout:
         self._rest_area = np.concatenate([areas[s] for s in model.shape_of])
         self._constants = np.concatenate([s.body_constants for s in shapes])
         self.robot_of_voxel = model.robot_of_voxel
+        self.largest_dimensions = np.array([max(robot.size) for robot in model.robots])
+        """Width or height of each robot at rest, whichever is larger [m]."""
+        self._robots = self._robot_rows()
+        self._totals: wp.array | None = None
 
     def masses(self, state: Any) -> np.ndarray:
         """Centres of the masses [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
@@ -57,10 +63,7 @@ class Readout:
 
     def centers(self, state: Any) -> np.ndarray:
         """Centres of the robots, the means of the centres of their voxels [m], shape [robots, 2]."""
-        voxels = self.masses(state).mean(axis=1)
-        count = np.bincount(self.robot_of_voxel, minlength=len(self.model.robots))
-        sums = [np.bincount(self.robot_of_voxel, voxels[:, i], len(self.model.robots)) for i in (0, 1)]
-        return np.stack(sums, axis=1) / count[:, None]
+        return self.totals(state)[:, [columns.CENTER_X, columns.CENTER_Y]]
 
     def mean_heights(self, state: Any) -> np.ndarray:
         """Mean height of the centre of each robot over all steps [m], shape [robots].
@@ -68,10 +71,16 @@ class Readout:
         Bodies count by the masses that they hold, so that a body's turning, which moves its masses about its centre, is
         left out; over a robot that is nothing to speak of.
         """
-        steps = max(int(state.clock.numpy()[0]), 1)
-        heights = state.heights.numpy() / steps
-        robot = np.repeat(self.robot_of_voxel, 4)
-        return np.bincount(robot, heights[self._body], len(self.model.robots)) / np.bincount(robot)
+        return self.totals(state)[:, columns.HEIGHT] / max(int(state.clock.numpy()[0]), 1)
+
+    def totals(self, state: Any) -> np.ndarray:
+        """Sums over the voxels of each robot in the columns of `kernels.totals`, shape [robots, 5]."""
+        model = self.model
+        if self._totals is None:
+            self._totals = wp.zeros((len(model.robots), columns.COLUMNS), dtype=wp.float64, device=model.device)
+        arguments = [self._robots, model.tables, state.positions, state.heights, state.efforts, self._totals]
+        wp.launch(columns.totals_kernel(model.real), len(model.robots), arguments, device=model.device)
+        return np.array(self._totals.numpy())
 
     def object_positions(self, state: Any) -> np.ndarray:
         """Centre [m] and angle [rad] of each object, shape [worlds, objects, 3]."""
@@ -90,6 +99,15 @@ class Readout:
         spin = (mass * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]) + inertia * v[:, 2]).sum()
         kinetic = 0.5 * (mass * (v[:, :2] ** 2).sum(axis=1) + inertia * v[:, 2] ** 2).sum()
         return Momentum((mass[:, None] * v[:, :2]).sum(axis=0), float(spin), float(kinetic))
+
+    def _robot_rows(self) -> wp.array:
+        """World, first voxel in it and number of voxels of each robot."""
+        model = self.model
+        world = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_robot))
+        counts = np.bincount(self.robot_of_voxel, minlength=len(model.robots))
+        first = np.cumsum(counts) - counts - model.first_voxel[world]
+        rows = np.stack([world, first, counts], axis=1).astype(np.int32)
+        return wp.array(rows, dtype=wp.vec3i, device=model.device)
 
     def _points(self, state: Any, arms: np.ndarray) -> np.ndarray:
         p = state.positions.numpy().astype(float)[self._body]

@@ -67,15 +67,8 @@ class Shape:
         return len(self.cells)
 
     def substeps(self, time_step: float) -> int:
-        """Substeps that keep the stiffest voxels stable under any control.
-
-        The highest frequency of a body stays under 1.78 times that of its springs; at that frequency and damping the
-        longest stable substep is known, and a third is kept in hand for large deformation.
-        """
-        fast = 1.78 * self.fastest.spin_rate
-        ratio = 0.5 * self.fastest.damping_time(time_step) * fast
-        longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
-        return max(4, int(np.ceil(1.28 * time_step * fast / longest)))
+        """Substeps that keep the stiffest voxels stable under any control."""
+        return stable_substeps(self.fastest, time_step)
 
 
 @dataclass(frozen=True)
@@ -103,7 +96,7 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], time_step: fl
     arm = masses.position - centers[masses.body]
     inertia = np.bincount(masses.body, masses.inertia + masses.weight * (arm**2).sum(axis=1), count)
     held = np.bincount(masses.body, masses.fixed, count) > 0
-    corners = np.stack([_corner_lanes(material) for material in table]) if table else np.zeros((0, 64))
+    corners = np.stack([corner_lanes(material) for material in table]) if table else np.zeros((0, 64))
     side_arms, side_bodies = _sides(corners, material_of, arm, masses.body)
     forced = any(m.actuation == "force" for m in table)
     entry_begin, entries = _entries(masses.body, side_bodies, count + len(objects), forced)
@@ -150,6 +143,18 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], time_step: fl
         forced=forced,
         fastest=max(table, key=lambda m: m.frequency) if table else Voxel(),
     )
+
+
+def stable_substeps(material: Voxel, time_step: float) -> int:
+    """Substeps that keep voxels of a material stable under any control.
+
+    The highest frequency of a body stays under 1.78 times that of its springs; at that frequency and damping the
+    longest stable substep is known, and a third is kept in hand for large deformation.
+    """
+    fast = 1.78 * material.spin_rate
+    ratio = 0.5 * material.damping_time(time_step) * fast
+    longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
+    return max(4, int(np.ceil(1.28 * time_step * fast / longest)))
 
 
 _DAMPINGS = ("linear_damping", "angular_damping")
@@ -232,7 +237,7 @@ def _weld(
     return masses, (keys // (2 * (wide + 1) * (high + 1))).astype(np.int32)
 
 
-def _corner_lanes(material: Voxel) -> np.ndarray:
+def corner_lanes(material: Voxel) -> np.ndarray:
     """Corners that the springs E, I, X, X of each side hold, about the centres of their masses: 4 sides × 16."""
     half = 0.5 * material.mass_side
     towards = np.sign(CORNERS[SIDES[:, 1]] - CORNERS[SIDES[:, 0]]) * half

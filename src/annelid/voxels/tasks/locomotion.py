@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.voxels.kernels.totals import CENTER_X, HEIGHT, SQUARES, WORK
 from annelid.voxels.model import Model
 from annelid.voxels.robot import Robot
 from annelid.voxels.solver import Solver
-from annelid.voxels.tasks.task import Task, without_lost
+from annelid.voxels.tasks.task import Task
 from annelid.voxels.terrain import Terrain
 
 
@@ -52,16 +53,26 @@ class Locomotion(Task[LocomotionOutcome]):
 
     def judge(self, solver: Solver, state: Any, start: np.ndarray) -> LocomotionOutcome:
         """Measures of the run."""
-        readout, robots = solver.readout, solver.model.robots
-        velocity = (readout.centers(state) - start)[:, 0] / (self.steps * self.time_step)
-        largest = np.array([max(robot.size) for robot in robots])
-        efforts, owner = state.efforts.numpy(), solver.model.robot_of_voxel
-        calls = -(-self.steps // solver.model.interval)
-        squares, work = (np.bincount(owner, efforts[:, i], len(robots)) for i in (0, 1))
+        readout = solver.readout
+        return self.outcome(readout.totals(state), start[:, 0], readout.largest_dimensions, solver.lost())
+
+    def outcome(
+        self, totals: np.ndarray, start: np.ndarray, largest: np.ndarray, lost: np.ndarray
+    ) -> LocomotionOutcome:
+        """Measures of robots.
+
+        Args:
+            totals: Sums at the end, in the columns of `kernels.totals`, shape [robots, 5].
+            start: Place of their centres along x at the beginning [m].
+            largest: Their largest dimensions [m].
+            lost: Which of them diverged; they get NaN.
+        """
+        velocity = np.where(lost, np.nan, (totals[:, CENTER_X] - start) / (self.steps * self.time_step))
+        calls = -(-self.steps // (self.control_interval + 1))
         return LocomotionOutcome(
-            velocity=without_lost(velocity, solver),
-            relative_velocity=without_lost(velocity / largest, solver),
-            mean_height=without_lost(readout.mean_heights(state), solver),
-            control=squares / calls,
-            energy=without_lost(work, solver) if self.energy else np.full(len(robots), np.nan),
+            velocity=velocity,
+            relative_velocity=velocity / largest,
+            mean_height=np.where(lost, np.nan, totals[:, HEIGHT] / self.steps),
+            control=totals[:, SQUARES] / calls,
+            energy=np.where(lost, np.nan, totals[:, WORK]) if self.energy else np.full(len(largest), np.nan),
         )

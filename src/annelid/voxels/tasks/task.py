@@ -15,6 +15,7 @@ from annelid.core.simulation import Simulation
 from annelid.voxels.model import Model, World
 from annelid.voxels.robot import Robot
 from annelid.voxels.solver import Solver
+from annelid.voxels.tasks.trial import Trial
 from annelid.voxels.terrain import Terrain, terrain
 
 Outcome = TypeVar("Outcome")
@@ -67,7 +68,7 @@ class Task(Generic[Outcome]):
         return self.trial(robot, len(np.atleast_2d(parameters)), **options)(parameters)
 
     def trial(self, robot: Robot, count: int, **options: Any) -> Trial[Outcome]:
-        """Copies of a robot, built once, that can be run again and again with other parameters."""
+        """Copies of a robot, built once, of which all or some can be run again and again with other parameters."""
         return Trial(self, robot, self.simulation([robot] * count, **options))
 
     @property
@@ -100,32 +101,6 @@ class Task(Generic[Outcome]):
             "gravity": self.gravity,
         }
         return World(terrain=terrain(ground) if isinstance(ground, str) else ground, **{**settings, **changes})
-
-
-class Trial(Generic[Outcome]):
-    """Copies of one robot in a task; only the parameters of their controllers change from run to run.
-
-    Args:
-        task: The task.
-        robot: The robot.
-        simulation: The simulation of all copies.
-    """
-
-    def __init__(self, task: Task[Outcome], robot: Robot, simulation: Simulation[Solver]) -> None:
-        if robot.controller is None:
-            raise InvalidValue("a robot without a controller has no parameters to try.")
-        self.task, self.robot, self.simulation = task, robot, simulation
-
-    def __call__(self, parameters: np.ndarray) -> Outcome:
-        """Outcome for parameters of shape [n, p]."""
-        rows, controller = np.atleast_2d(np.asarray(parameters, float)), self.robot.controller
-        count = len(self.simulation.solver.model.robots)
-        if len(rows) != count or controller is None:
-            raise InvalidValue(f"this trial has {count} robots; give {count} rows of parameters, not {len(rows)}.")
-        packed = controller.packed(rows, self.robot.voxel_count)
-        self.simulation.reset()
-        self.simulation.solver.model.bank.set_parameters(packed.reshape(-1))
-        return self.task.run(self.simulation)
 
 
 def without_lost(values: np.ndarray, solver: Solver) -> np.ndarray:

@@ -1,0 +1,172 @@
+"""`annelid evolve FILE|NAME`: search for robots, and write the course of it and the best that were found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.core.device import device as choose_device
+from annelid.core.device import device_title
+from annelid.core.errors import InvalidValue
+from annelid.core.files import replaced, require_folder
+from annelid.core.measurement import Measurement, Report
+from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Look, Snapshot
+from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
+from annelid.evolve.display import Display
+from annelid.evolve.registry import experiment_names, experiment_summary
+from annelid.view.annotate import MissingPackage
+from annelid.view.picture import Painter
+from annelid.view.plot import band_plot
+from annelid.view.video import video
+
+
+@dataclass(frozen=True)
+class Evolve:
+    """How long to search, who evaluates and where results go."""
+
+    generations: int | None = None
+    """Generations after the first, random one; the experiment says how many by default."""
+    repetitions: int | None = None
+    """Independent searches with seeds of their own, side by side; the experiment says how many by default."""
+    seed: int | None = None
+    """Seed of the first repetition; each further one has the next."""
+    out: Path | None = None
+    """Folder for checkpoint and results; out/NAME by default."""
+    resume: bool = False
+    """Go on from the checkpoint in that folder, if there is one."""
+    overwrite: bool = False
+    """Begin anew even if that folder holds a search."""
+    executor: Literal["local", "processes", "ray"] = "local"
+    """One batched simulation, several processes, or the actors of a Ray cluster."""
+    workers: int | None = None
+    """Processes or actors at most; one for each core or GPU by default."""
+    ray_address: str | None = None
+    """Ray cluster: host:port, ray://host:port or auto; without it Ray is started on this machine."""
+    plot: bool = True
+    """Draw the fitness over generations."""
+    video: bool = False
+    """Make a video of the best robot."""
+
+
+def command(arguments: list[str]) -> int:
+    """Run an experiment."""
+    name, rest = split_name(arguments, "file or an experiment", experiment_names())
+    if name is None:
+        print("usage: annelid evolve FILE|NAME [OPTIONS]; annelid evolve NAME --help tells the options.\n")
+        for known in experiment_names():
+            print(f"  {known:24s} {experiment_summary(known)}")
+        return 0
+    kind = combined("Options", Evolve, Machine, doc=f"Search for robots: {name}.")
+    options = parse(kind, rest, f"annelid evolve {name}")
+    experiment = _experiment(name).changed(
+        generations=options.evolve.generations, repetitions=options.evolve.repetitions, seed=options.evolve.seed
+    )
+    report, written = run_experiment(experiment, options.evolve, options.machine)
+    if options.machine.json:
+        print(report.to_json())
+        return 0
+    report.print()
+    for path in written:
+        print(path)
+    return 0
+
+
+def run_experiment(experiment: Experiment, options: Evolve, machine: Machine) -> tuple[Report, list[Path]]:
+    """Search, and write what was found; the report and the files."""
+    folder = options.out or Path("out") / experiment.name
+    require_folder(folder)
+    kind = "ray" if options.ray_address is not None and options.executor == "local" else options.executor
+    executor = make_executor(
+        kind,
+        experiment.problem,
+        device=machine.device,
+        threads=machine.threads,
+        workers=options.workers,
+        address=options.ray_address,
+    )
+    with executor, Display(f"{experiment.name} ({executor.describe()})", quiet=machine.json) as display:
+        found = evolve(
+            experiment,
+            executor=executor,
+            device=machine.device,
+            threads=machine.threads,
+            folder=folder,
+            resume=options.resume,
+            overwrite=options.overwrite,
+            watch=display,
+        )
+        where = executor.describe() if kind != "local" else device_title(choose_device(machine.device))
+    report = Report(experiment.name, where, found.seconds, _measurements(found))
+    with replaced(folder / "results.json") as temporary:
+        temporary.write_text(report.to_json() + "\n")
+    return report, _files(found, folder, options, machine)
+
+
+def _experiment(name: str) -> Experiment:
+    if name in experiment_names():
+        return named_experiment(name)
+    path = Path(name)
+    if not path.is_file() and path.suffix != ".toml":
+        return named_experiment(name)  # which says what names there are
+    sys.path.append(str(path.resolve().parent))  # problems of one's own may lie beside the file
+    return read_experiment(path)
+
+
+def _measurements(found: Outcome) -> list[Measurement]:
+    return [
+        Measurement("best-fitness", float(found.fitness.max())),
+        Measurement("median-best-fitness", float(np.median(found.fitness))),
+        Measurement("random-best-fitness", float(np.median(found.history["best"][0]))),
+        Measurement("evaluations", float(found.evaluations)),
+        Measurement("evaluations-per-second", found.evaluations / max(found.seconds, 1e-9), "1/s"),
+        Measurement("failed-trials", float(found.history["invalid"].sum())),
+    ]
+
+
+def _files(found: Outcome, folder: Path, options: Evolve, machine: Machine) -> list[Path]:
+    names = ("history.csv", "best.json", "experiment.json", "results.json", "checkpoint.npz")
+    files = [folder / name for name in names]
+    if options.plot:
+        try:
+            best = found.history["best"]
+            generations = np.arange(len(best))
+            label = f"best fitness, {best.shape[1]} repetition{'s' if best.shape[1] > 1 else ''}"
+            curves = {found.experiment.name: best}
+            files.append(band_plot(folder / "history.png", generations, curves, x_label="generation", y_label=label))
+        except MissingPackage as error:
+            print(f"annelid: {error}", file=sys.stderr)
+    if options.video:
+        files.append(_film(found, folder / "best.mp4", machine))
+    return files
+
+
+def _film(found: Outcome, path: Path, machine: Machine) -> Path:
+    """A video of the best robot of all repetitions."""
+    best = int(np.argmax(found.fitness))
+    if not np.isfinite(found.fitness[best]):
+        raise InvalidValue("there is no robot to make a video of: every trial failed.")
+    problem = found.experiment.problem.build(device=machine.device, threads=machine.threads)
+    simulation, seconds = problem.film(found.champions[best])
+    caption = f"{found.experiment.name}, fitness {found.fitness[best]:.4g}"
+    painter = Painter(
+        size=(720, 480), name=caption, follow=True, samples=2, device=machine.device, threads=machine.threads
+    )
+    video(_moments(simulation, seconds), path, fps=_FPS, painter=painter)
+    return path
+
+
+_FPS = 25.0
+
+
+def _moments(simulation: Simulation[Any], seconds: float) -> Iterator[list[Snapshot]]:
+    for frame in range(int(seconds * _FPS) + 1):
+        due = round(frame / _FPS / simulation.time_step)
+        simulation.step(max(0, due - simulation.step_count))
+        yield [simulation.snapshot(Look(host=False))]

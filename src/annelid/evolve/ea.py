@@ -1,0 +1,129 @@
+"""The evolutionary algorithm of Medvet et al., sec. 3: μ+λ, tournaments, extended segment crossover, Gaussian mutation.
+
+A generation's children are drawn side by side, round after round: a round draws again all those that were in the
+population or among the children before. Their distribution is that of drawing one child after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.evolve.chance import chance_state, set_chance
+from annelid.evolve.contract import Evaluation, Problem, Searcher
+
+
+@dataclass(frozen=True)
+class EA:
+    """The evolutionary algorithm of the paper.
+
+    Attributes:
+        population: Individuals μ, and children λ of a generation.
+        tournament: Individuals of which the best becomes a parent.
+        crossover: Probability that a child comes from crossover; the others come from mutation.
+        sigma: Standard deviation of the mutation of each parameter.
+        reach: The crossover's α is uniform from `-reach` to `1 + reach`.
+        retries: How often a child that exists already is drawn again.
+    """
+
+    name: ClassVar[str] = "ea"
+
+    population: int = 250
+    tournament: int = 8
+    crossover: float = 0.8
+    sigma: float = 0.15
+    reach: float = 1.0
+    retries: int = 10
+
+    def __post_init__(self) -> None:
+        if self.population < 1 or self.tournament < 1:
+            raise InvalidValue(
+                f"population {self.population} and tournament {self.tournament} of the ea must be 1 or more."
+            )
+        if not 0.0 <= self.crossover <= 1.0:
+            raise InvalidValue(f"crossover is a probability from 0 to 1, not {self.crossover}.")
+        if not (np.isfinite([self.sigma, self.reach]).all() and self.sigma >= 0.0 and self.reach >= 0.0):
+            raise InvalidValue(f"sigma {self.sigma} and reach {self.reach} of the ea must be 0 or more.")
+        if self.retries < 0:
+            raise InvalidValue(f"retries must be 0 or more, not {self.retries}.")
+
+    def build(self, problem: Problem, rng: np.random.Generator) -> Evolution:
+        """The search at its beginning."""
+        return Evolution(self, problem, rng)
+
+
+class Evolution(Searcher):
+    """A population that evolves.
+
+    Args:
+        options: The settings.
+        problem: What initial individuals are sampled from.
+        rng: All its chance.
+    """
+
+    def __init__(self, options: EA, problem: Problem, rng: np.random.Generator) -> None:
+        self.options, self.population = options, options.population
+        self._problem, self._rng = problem, rng
+        self._rows = np.zeros((0, problem.parameters))  # parents, the best first
+        self._fitness = np.zeros(0)
+
+    def ask(self) -> np.ndarray:
+        """Random individuals at the beginning, children after."""
+        if not len(self._rows):
+            return np.asarray(self._problem.sample(self._rng, self.population), float)
+        children = self._children(self.population)
+        for _ in range(self.options.retries):
+            again = known_before(self._rows, children)
+            if not again.any():
+                break
+            children[again] = self._children(int(again.sum()))
+        return children
+
+    def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
+        """Parents and children together; the best survive, and of equal ones the older."""
+        fitness = np.where(evaluation.valid, evaluation.fitness, -np.inf)
+        rows, values = np.concatenate([self._rows, batch]), np.concatenate([self._fitness, fitness])
+        best = np.argsort(-values, kind="stable")[: self.population]
+        self._rows, self._fitness = rows[best], values[best]
+
+    def fitnesses(self) -> np.ndarray:
+        """Fitnesses of the population."""
+        return self._fitness
+
+    def state(self) -> dict[str, Any]:
+        """Population and chance."""
+        return {"rows": self._rows, "fitness": self._fitness, "chance": chance_state(self._rng)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        set_chance(self._rng, state["chance"])
+        self._rows, self._fitness = state["rows"], state["fitness"]
+
+    def _children(self, count: int) -> np.ndarray:
+        """Children, each from an operator and parents of its own, shape [count, p]."""
+        options, rng = self.options, self._rng
+        crossed = rng.random(count) < options.crossover
+        children = self._rows[self._winners(count)]
+        first = children[crossed]
+        second = self._rows[self._winners(len(first))]
+        children[crossed] += rng.uniform(-options.reach, 1.0 + options.reach, first.shape) * (second - first)
+        children[~crossed] += rng.normal(0.0, options.sigma, (count - len(first), children.shape[1]))
+        return children
+
+    def _winners(self, count: int) -> np.ndarray:
+        """Winners of tournaments; the population is sorted, so that the best is the one of the lowest number."""
+        drawn = self._rng.integers(len(self._rows), size=(count, self.options.tournament))
+        return drawn.min(axis=1)
+
+
+def known_before(parents: np.ndarray, children: np.ndarray) -> np.ndarray:
+    """Which children are equal to a parent or to a child before them, shape [n]."""
+    rows = np.ascontiguousarray(np.concatenate([parents, children]) + 0.0)  # -0.0 becomes 0.0: they are equal
+    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+    _, first = np.unique(keys, return_index=True)
+    fresh = np.zeros(len(rows), bool)
+    fresh[first] = True
+    return ~fresh[len(parents) :]

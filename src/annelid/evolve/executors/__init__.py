@@ -1,0 +1,5 @@
+"""Who evaluates: this process, several processes, or machines of a Ray cluster; the results are the same to the bit."""
+
+from annelid.evolve.executors.executor import EXECUTORS, Executor, make_executor
+
+__all__ = ["EXECUTORS", "Executor", "make_executor"]

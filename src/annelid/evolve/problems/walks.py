@@ -1,0 +1,69 @@
+"""What problems of walking voxel robots share: the ground, the time, the voxels, and how a robot is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.evolve.contract import Problem
+from annelid.voxels import Robot, Voxel
+from annelid.voxels.tasks import Locomotion
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkOptions:
+    """Settings of a walk; the fitness is the velocity over the largest dimension of the robot [1/s].
+
+    Attributes:
+        seconds: Simulated time [s].
+        time_step: Time step [s].
+        terrain: Name of the ground.
+        preset: Voxels as the paper describes them, or as its program made them.
+    """
+
+    seconds: float = 60.0
+    time_step: float = 1.0 / 30.0
+    terrain: str = "flat"
+    preset: Literal["paper", "v1"] = "paper"
+
+    def task(self) -> Locomotion:
+        """The task."""
+        return Locomotion(seconds=self.seconds, time_step=self.time_step, terrain=self.terrain)
+
+    def voxel(self, **changes: Any) -> Voxel:
+        """A voxel of the preset with some properties changed."""
+        return (Voxel.paper if self.preset == "paper" else Voxel.v1)(**changes)
+
+
+class Walk(Problem):
+    """A problem whose rows are walking robots.
+
+    Args:
+        options: Settings.
+        device: Where to compute.
+        threads: CPU threads; None takes all cores.
+    """
+
+    def __init__(self, options: WalkOptions, device: str, threads: int | None) -> None:
+        self.task, self.device, self.threads = options.task(), device, threads
+
+    def robot(self, parameters: np.ndarray) -> Robot | None:
+        """The robot of a row; None where a row makes none."""
+        raise NotImplementedError
+
+    def describe(self, parameters: np.ndarray) -> dict[str, Any]:
+        """The robot, as `Robot.from_json` reads it, or nothing."""
+        robot = self.robot(parameters)
+        return {} if robot is None else dict(json.loads(robot.to_json()))
+
+    def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
+        """The robot at the beginning of its walk."""
+        robot = self.robot(parameters)
+        if robot is None:
+            raise InvalidValue("these parameters make no robot that could be shown: no cell of its grid is filled.")
+        return self.task.simulation(robot, device=self.device, threads=self.threads), self.task.seconds

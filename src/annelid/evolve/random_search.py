@@ -1,0 +1,61 @@
+"""Random search: every generation is drawn anew; the measure of what a search is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.evolve.chance import chance_state, set_chance
+from annelid.evolve.contract import Evaluation, Problem, Searcher
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    """Random search.
+
+    Attributes:
+        population: Individuals of a generation.
+    """
+
+    name: ClassVar[str] = "random"
+
+    population: int = 250
+
+    def __post_init__(self) -> None:
+        if self.population < 1:
+            raise InvalidValue(f"population of the random search must be 1 or more, not {self.population}.")
+
+    def build(self, problem: Problem, rng: np.random.Generator) -> Draws:
+        """The search at its beginning."""
+        return Draws(self.population, problem, rng)
+
+
+class Draws(Searcher):
+    """Draws from the distribution that searches begin with.
+
+    Args:
+        population: Individuals of a generation.
+        problem: What they are sampled from.
+        rng: All its chance.
+    """
+
+    def __init__(self, population: int, problem: Problem, rng: np.random.Generator) -> None:
+        self.population, self._problem, self._rng = population, problem, rng
+
+    def ask(self) -> np.ndarray:
+        """New draws."""
+        return np.asarray(self._problem.sample(self._rng, self.population), float)
+
+    def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
+        """Nothing is learnt."""
+
+    def state(self) -> dict[str, Any]:
+        """Its chance."""
+        return {"chance": chance_state(self._rng)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        set_chance(self._rng, state["chance"])

@@ -1,0 +1,122 @@
+"""The lists of problems, searchers and named experiments. Each is imported only when it is asked for.
+
+Problems and searchers of one's own need no entry: "package.module:Class" names a dataclass of options that can be
+imported, here and on every machine that takes part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.evolve.options import to_table
+
+if TYPE_CHECKING:
+    from annelid.evolve.experiment import Experiment
+
+_PROBLEMS: dict[str, tuple[str, str]] = {
+    "voxel-controller": ("annelid.evolve.problems.voxel_controller", "VoxelController"),
+    "voxel-body": ("annelid.evolve.problems.voxel_body", "VoxelBody"),
+    "voxel-body-and-brain": ("annelid.evolve.problems.voxel_body_and_brain", "VoxelBodyAndBrain"),
+    "spring-worm": ("annelid.evolve.problems.spring_worm", "SpringWorm"),
+}
+
+_SEARCHERS = {
+    "ea": ("annelid.evolve.ea", "EA"),
+    "random": ("annelid.evolve.random_search", "RandomSearch"),
+    "cma": ("annelid.evolve.adapters.cma_es", "CmaEs"),
+    "map-elites": ("annelid.evolve.adapters.quality_diversity", "MapElites"),
+    "nsga2": ("annelid.evolve.adapters.multi_objective", "Nsga2"),
+}
+
+_CATALOGUE = "annelid.evolve.problems.catalogue"
+_EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "body-5x5": (_CATALOGUE, "body_5x5"),
+    "body-10x10": (_CATALOGUE, "body_10x10"),
+    "evolution": (_CATALOGUE, "evolution"),
+    "development": (_CATALOGUE, "development"),
+    "phases-worm": (_CATALOGUE, "phases_worm"),
+    "phases-biped": (_CATALOGUE, "phases_biped"),
+    "phases-tripod": (_CATALOGUE, "phases_tripod"),
+    "sensing-worm": (_CATALOGUE, "sensing_worm"),
+    "sensing-biped": (_CATALOGUE, "sensing_biped"),
+    "sensing-tripod": (_CATALOGUE, "sensing_tripod"),
+    "brain-5x5": (_CATALOGUE, "brain_5x5"),
+    "body-and-brain": (_CATALOGUE, "body_and_brain"),
+    "spring-worm": (_CATALOGUE, "spring_worm"),
+}
+"""Functions without arguments that return an experiment; their docstring says what it is about."""
+
+
+def problem_options(name: str) -> type[Any]:
+    """The dataclass of options of a problem by its name."""
+    return _found("problem", name, _PROBLEMS)
+
+
+def searcher_options(name: str) -> type[Any]:
+    """The dataclass of settings of a searcher by its name."""
+    return _found("searcher", name, _SEARCHERS)
+
+
+def name_of(options: Any) -> str:
+    """The name under which `problem_options` or `searcher_options` finds the class of these options again."""
+    kind = type(options)
+    place = (kind.__module__, kind.__qualname__)
+    names = [name for table in (_PROBLEMS, _SEARCHERS) for name, known in table.items() if known == place]
+    if names:
+        return names[0]
+    if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
+        raise InvalidValue(
+            f"{kind.__qualname__} cannot be found again by other processes: define it at the top of a module that "
+            "can be imported."
+        )
+    return ":".join(place)
+
+
+def problem_table(options: Any) -> dict[str, Any]:
+    """Name and options of a problem in one table of plain values, which is how it travels."""
+    return {"name": name_of(options), **to_table(options)}
+
+
+def experiment_names() -> list[str]:
+    """Names of all experiments."""
+    return sorted(_EXPERIMENTS)
+
+
+def named_experiment(name: str) -> Experiment:
+    """An experiment by its name."""
+    if name not in _EXPERIMENTS:
+        raise UnknownName("experiment", name, _EXPERIMENTS)
+    module, attribute = _EXPERIMENTS[name]
+    made: Experiment = getattr(import_module(module), attribute)()
+    return made
+
+
+def experiment_summary(name: str) -> str:
+    """What a named experiment is about, in one line."""
+    module, attribute = _EXPERIMENTS[name]
+    return (getattr(import_module(module), attribute).__doc__ or "").strip().splitlines()[0]
+
+
+def _found(what: str, name: str, table: Mapping[str, tuple[str, str]]) -> type[Any]:
+    if name in table:
+        return _attribute(*table[name])
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", name):
+        raise UnknownName(what, name, table)
+    module, _, attribute = name.partition(":")
+    try:
+        kind = _attribute(module, attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidValue(f"{what} {name!r} cannot be imported: {error}.") from None
+    if not (is_dataclass(kind) and hasattr(kind, "build")):
+        raise InvalidValue(f"{what} {name!r} is not a dataclass of options with a build method.")
+    return kind
+
+
+def _attribute(module: str, attribute: str) -> type[Any]:
+    found: type[Any] = getattr(import_module(module), attribute)
+    return found
