@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -107,4 +108,37 @@ def test_arrays_that_do_not_fit_change_nothing(changes: dict[str, np.ndarray | N
     values = {**{name: array.numpy() + 1 for name, array in state_arrays(two(device)).items()}, **changes}
     with pytest.raises(FileFormatError, match=words):
         fill_state(state, {name: value for name, value in values.items() if value is not None})
+    assert state_hash(state) == before
+
+
+@dataclass
+class Growing(Two):
+    """A state whose points may become more."""
+
+    flexible: ClassVar[frozenset[str]] = frozenset({"points"})
+
+
+def growing(device: str, seed: int, size: int) -> Growing:
+    state = two(device, seed, size)
+    return Growing(state.points, state.count)
+
+
+@pytest.mark.parametrize("size", [0, 3, 4, 9])
+def test_flexible_arrays_are_replaced_where_their_length_differs(size: int, device: str) -> None:
+    source, copied, filled = growing(device, 1, size), growing(device, 2, 4), growing(device, 3, 4)
+    copy_state(source, copied)
+    fill_state(filled, {name: array.numpy() for name, array in state_arrays(source).items()})
+    assert state_hash(copied) == state_hash(filled) == state_hash(source)
+    assert copied.points is not source.points
+    assert copied.points.dtype == filled.points.dtype == wp.vec3
+    assert str(copied.points.device) == str(filled.points.device) == device
+
+
+def test_flexible_arrays_keep_their_type(device: str) -> None:
+    state = growing(device, 1, 4)
+    before = state_hash(state)
+    good = {name: array.numpy() for name, array in state_arrays(state).items()}
+    for points in (np.zeros((7, 2), np.float32), np.zeros((7, 3)), np.zeros(7, np.float32)):
+        with pytest.raises(FileFormatError, match="'points' of the checkpoint"):
+            fill_state(state, {**good, "points": points})
     assert state_hash(state) == before

@@ -13,7 +13,10 @@ import warp as wp
 from annelid.core.errors import FileFormatError
 
 State = Any
-"""A dataclass whose fields are Warp arrays."""
+"""A dataclass whose fields are Warp arrays.
+
+Arrays whose names are in `flexible`, an attribute of the class, may grow and shrink while it runs.
+"""
 
 
 def state_arrays(state: State) -> dict[str, wp.array]:
@@ -41,22 +44,36 @@ def clone_state(state: State) -> State:
 
 
 def copy_state(source: State, target: State) -> None:
-    """Overwrite a state of the same shapes, in place."""
+    """Overwrite a state of the same shapes, in place; flexible arrays of another length are replaced."""
+    flexible = _flexible(source)
     for name, array in state_arrays(source).items():
-        wp.copy(getattr(target, name), array)
+        if name in flexible and len(getattr(target, name)) != len(array):
+            setattr(target, name, wp.clone(array))
+        else:
+            wp.copy(getattr(target, name), array)
 
 
 def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
     """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
-    arrays = state_arrays(state)
+    arrays, flexible = state_arrays(state), _flexible(state)
     for name, array in arrays.items():
         if name not in values:
             raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
         expected = array.numpy()
-        if values[name].shape != expected.shape or values[name].dtype != expected.dtype:
+        first = 1 if name in flexible else 0
+        shapes = values[name].shape[first:], expected.shape[first:]
+        if shapes[0] != shapes[1] or values[name].ndim != expected.ndim or values[name].dtype != expected.dtype:
             raise FileFormatError(
                 f"array {name!r} of the checkpoint is {values[name].dtype}{list(values[name].shape)}, "
                 f"this simulation needs {expected.dtype}{list(expected.shape)}."
             )
     for name, array in arrays.items():
-        array.assign(values[name])
+        if len(values[name]) != len(array):
+            setattr(state, name, wp.array(values[name], dtype=array.dtype, device=array.device))
+        else:
+            array.assign(values[name])
+
+
+def _flexible(state: State) -> frozenset[str]:
+    """Names of the arrays of a state whose length may change."""
+    return frozenset(getattr(type(state), "flexible", ()))

@@ -1,0 +1,72 @@
+"""Granular matter: grains, rigid bodies, and the solvers that bring them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.simulation import Simulation
+from annelid.grains.apart import push_apart
+from annelid.grains.bed import Bed
+from annelid.grains.filling import fill, jittered_lattice, pour
+from annelid.grains.material import GLASS, SAND, Grain, Surface
+from annelid.grains.model import Model, Obstacle
+from annelid.grains.packing import overlaps, packing_fraction
+from annelid.grains.readout import Contacts, Depth, Readout, Summary
+from annelid.grains.rigid import Plane, Rigid, box_walls
+from annelid.grains.solver import Solver, State
+from annelid.grains.world import World
+
+__all__ = [
+    "GLASS",
+    "SAND",
+    "Bed",
+    "Contacts",
+    "Depth",
+    "Grain",
+    "Model",
+    "Plane",
+    "Readout",
+    "Rigid",
+    "Solver",
+    "State",
+    "Summary",
+    "Surface",
+    "World",
+    "box_walls",
+    "fill",
+    "jittered_lattice",
+    "overlaps",
+    "packing_fraction",
+    "pour",
+    "push_apart",
+    "simulation",
+]
+
+
+def simulation(
+    bed: Bed,
+    bodies: Sequence[Obstacle] = (),
+    *,
+    worlds: np.ndarray | None = None,
+    overlapping: str = "refuse",
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+    **world: Any,
+) -> Simulation[Solver]:
+    """A simulation of grains and bodies.
+
+    Args:
+        bed: The grains.
+        bodies: Planes and rigid bodies that they touch.
+        worlds: World of each grain, shape [n], where several are simulated side by side.
+        overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        world: Attributes of `World`: dt, gravity, period, method...
+    """
+    model = Model(bed, bodies, world=World(**world), worlds=worlds, overlapping=overlapping, device=device)
+    return Simulation(Solver(model, threads=threads))

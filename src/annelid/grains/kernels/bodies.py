@@ -1,0 +1,459 @@
+"""Bodies: the sum of what touches them, their motion, and their contacts with each other at points of their surface."""
+
+import functools
+
+import warp as wp
+
+from annelid.grains.kernels.layout import (
+    BALL,
+    CAPSULE,
+    CONTACTS,
+    DRIVEN,
+    FASTEST,
+    FREE,
+    HALTED,
+    MARGIN,
+    PLANE,
+    STALE,
+    Bodies,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+    vec14,
+)
+from annelid.grains.kernels.surfaces import surface_gap
+from annelid.grains.kernels.touch import NEAR, body_give, body_share, body_softness, clipped, hopeful, rebound
+
+wp.set_module_options({"enable_backward": False})
+
+mat23 = wp.types.matrix(shape=(2, 3), dtype=wp.float32)
+
+BODY_BLOCK = 128
+"""Threads that sum the contacts of a body on CUDA."""
+
+
+@wp.func
+def point_place(p: int, bodies: Bodies) -> wp.vec3:
+    """Where a point of a body is [m]."""
+    point = bodies.points[p]
+    a = int(point[3])
+    return bodies.places[a] + wp.quat_rotate(bodies.turns[a], wp.vec3(point[0], point[1], point[2]))
+
+
+@wp.func
+def point_radius(p: int, bodies: Bodies) -> float:
+    """Radius around a point [m]: round bodies touch with balls, others with points."""
+    form = bodies.forms[int(bodies.points[p][3])]
+    radius = float(0.0)
+    if form.kind == wp.static(BALL) or form.kind == wp.static(CAPSULE):
+        radius = form.size[0]
+    return radius
+
+
+@wp.func
+def slanted_give(b: int, arm: wp.vec3, bodies: Bodies) -> float:
+    """The most that a free body gives way at a point, in any direction [1/kg]."""
+    return bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
+
+
+@functools.cache
+def point_contacts(features: Features) -> wp.Function:
+    """Improve the impulses on point p by the other bodies of its world."""
+    gap_of = surface_gap(features.kinds)
+    bouncing = features.bouncing
+
+    @wp.func
+    def pressed(
+        p: int, a: int, b: int, final: int, old: wp.vec3, found: wp.vec4, gap: float, x: wp.vec3,
+        parameters: Parameters, bodies: Bodies,
+    ) -> mat23:  # fmt: skip
+        """The impulse on body a at point p by body b, and what is expected of the next step."""
+        dt = parameters.time_step
+        n = wp.vec3(found[0], found[1], found[2])
+        contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
+        arm_a = contact - bodies.places[a]
+        arm_b = contact - bodies.places[b]
+        relative = bodies.forecast[a] + wp.cross(bodies.turning[a], arm_a)
+        relative -= bodies.forecast[b] + wp.cross(bodies.turning[b], arm_b)
+        normal = wp.dot(relative, n)
+        give = body_give(a, arm_a, n, bodies)
+        shared = body_share(a, bodies) * give
+        slanted = body_share(a, bodies) * slanted_give(a, arm_a, bodies)
+        soft = body_softness(a, give, bodies)
+        fall = -wp.dot(parameters.gravity, n)
+        if bodies.forms[b].motion == wp.static(FREE):
+            give = body_give(b, arm_b, n, bodies)
+            shared += body_share(b, bodies) * give
+            slanted += body_share(b, bodies) * slanted_give(b, arm_b, bodies)
+            soft = wp.max(soft, body_softness(b, give, bodies))
+            fall = 0.0
+        soft *= parameters.softness
+        before = wp.dot(old, n)
+        bias = gap / dt + soft * before
+        if gap < 0.0:
+            bias = parameters.correction * gap / dt + soft * before
+        stiff = shared + soft
+        mine = bodies.forms[a].surface
+        theirs = bodies.forms[b].surface
+        if wp.static(bouncing):
+            if before <= wp.static(NEAR) and normal < -parameters.bounce_speed and gap + dt * normal < 0.0:
+                bias = -rebound(normal, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
+                stiff = shared
+        parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
+        push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), 0.0)
+        slide = parameters.relaxation / (slanted + 3.5 * soft)
+        rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
+        new = push * n + rub
+        if push == 0.0 and (gap < parameters.near * parameters.radius or gap + 1.5 * dt * normal < 0.0):
+            new = wp.static(NEAR) * n
+        hope = float(1.0)
+        if final == 1:
+            hope = hopeful(push, before, bodies.forms[a].inverse_mass, parameters)
+        return mat23(new[0], new[1], new[2], hope * new[0], hope * new[1], hope * new[2])
+
+    @wp.func
+    def press(p: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+        a = int(bodies.points[p][3])
+        world = bodies.forms[a].world
+        first = bodies.first_of_world[world]
+        x = point_place(p, bodies)
+        reach = lists.reach[wp.static(MARGIN)] + point_radius(p, bodies)
+        for b in range(first, bodies.first_of_world[world + 1]):
+            at = p * bodies.point_places + b - first
+            new = mat23()
+            close = b != a
+            if close and bodies.forms[b].reach > 0.0:
+                close = wp.length(x - bodies.places[b]) < bodies.forms[b].reach + reach
+            if close:
+                found = gap_of(b, x, bodies)
+                gap = found[3] - point_radius(p, bodies)
+                if gap < lists.reach[wp.static(MARGIN)]:
+                    new = pressed(p, a, b, final, bodies.point_hopes[at], found, gap, x, parameters, bodies)
+            bodies.point_impulses[at] = new[0]
+            bodies.point_hopes[at] = new[1]
+
+    return press
+
+
+@functools.cache
+def body_total(features: Features) -> wp.Function:
+    """A function `(b, start, stride, ...) -> vec14`: a share of the impulse, angular impulse and contacts of a body."""
+    gap_of = surface_gap(features.kinds)
+    sizes, points = features.sizes, features.points
+    rolls = features.rolling and features.method == "nonsmooth"
+
+    @wp.func
+    def total(
+        b: int, start: int, stride: int, parameters: Parameters, before: Grains, lists: Lists, bodies: Bodies
+    ) -> vec14:
+        sums = vec14()
+        center = bodies.places[b]
+        for k in range(bodies.touched_first[b] + start, bodies.touched_first[b + 1], stride):
+            at = bodies.touched[k]
+            impulse = lists.body_impulses[at]
+            if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
+                i = at // lists.body_places
+                here = before.positions[i]
+                x = wp.vec3(here[0], here[1], here[2])
+                radius = parameters.radius
+                if wp.static(sizes):
+                    radius = before.forecast[i][3]
+                found = gap_of(b, x, bodies)
+                n = wp.vec3(found[0], found[1], found[2])
+                arm = x - 0.5 * (radius + found[3]) * n - center
+                hope = lists.body_hopes[at]
+                turn = wp.cross(arm, impulse)
+                later = wp.cross(arm, hope)
+                if wp.static(rolls):
+                    turn += lists.body_rollings[at]
+                    later += lists.body_rollings[at]
+                sums -= vec14(
+                    impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
+                    hope[0], hope[1], hope[2], later[0], later[1], later[2], -1.0, 0.0,
+                )  # fmt: skip
+        if wp.static(points):
+            world = bodies.forms[b].world
+            first = bodies.first_of_world[world]
+            others = bodies.first_of_world[world + 1] - first
+            for p in range(start, bodies.points.shape[0], stride):
+                a = int(bodies.points[p][3])
+                if bodies.forms[a].world == world:
+                    x = point_place(p, bodies)
+                    for k in range(others):
+                        if a == b or first + k == b:
+                            impulse = bodies.point_impulses[p * bodies.point_places + k]
+                            hope = bodies.point_hopes[p * bodies.point_places + k]
+                            if a != b:
+                                impulse = -impulse
+                                hope = -hope
+                            if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
+                                found = gap_of(first + k, x, bodies)
+                                n = wp.vec3(found[0], found[1], found[2])
+                                contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
+                                turn = wp.cross(contact - center, impulse)
+                                later = wp.cross(contact - center, hope)
+                                sums += vec14(
+                                    impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
+                                    hope[0], hope[1], hope[2], later[0], later[1], later[2], 1.0, 0.0,
+                                )  # fmt: skip
+        return sums
+
+    return total
+
+
+@wp.func
+def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
+    """A turn after a short time."""
+    rate = wp.quat(spin[0], spin[1], spin[2], 0.0) * turn
+    return wp.normalize(turn + 0.5 * dt * rate)
+
+
+@wp.func
+def foresee_body(b: int, sums: vec14, parameters: Parameters, bodies: Bodies):
+    """Tell what a free body would do at the end of the step, between two sweeps."""
+    form = bodies.forms[b]
+    if form.motion == wp.static(FREE):
+        dt = parameters.time_step
+        turn = bodies.turns[b]
+        twist = wp.vec3(sums[3], sums[4], sums[5]) + bodies.loads[2 * b + 1] * dt
+        push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
+        bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * wp.vec3(sums[0], sums[1], sums[2])
+        answer = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
+        bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, answer)
+
+
+@wp.func
+def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lists, bodies: Bodies):
+    """Advance a body by a step of a batch, given what touched it."""
+    dt = parameters.time_step
+    impulse = wp.vec3(sums[0], sums[1], sums[2])
+    angular = wp.vec3(sums[3], sums[4], sums[5])
+    bodies.forces[b] = impulse / dt
+    bodies.torques[b] = angular / dt
+    bodies.contacts[b] = sums[wp.static(CONTACTS)]
+    form = bodies.forms[b]
+    velocity = bodies.velocities[b]
+    spin = bodies.spins[b]
+    if form.motion == wp.static(FREE):
+        turn = bodies.turns[b]
+        push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
+        local = wp.quat_rotate_inv(turn, spin)
+        gyro = wp.cross(form.inertia * local, local)
+        twist = wp.quat_rotate_inv(turn, angular + bodies.loads[2 * b + 1] * dt)
+        velocity += push + form.inverse_mass * impulse
+        spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
+        coming = wp.quat_rotate_inv(turn, wp.vec3(sums[9], sums[10], sums[11]) + bodies.loads[2 * b + 1] * dt)
+        answer = wp.quat_rotate(turn, form.inverse_inertia * coming)
+        bodies.velocities[b] = velocity
+        bodies.spins[b] = spin
+        bodies.forecast[b] = velocity + push + form.inverse_mass * wp.vec3(sums[6], sums[7], sums[8])
+        bodies.turning[b] = spin + answer
+        bodies.places[b] = bodies.places[b] + dt * velocity
+        bodies.turns[b] = turned(turn, spin, dt)
+    if form.motion == wp.static(DRIVEN):
+        column = bodies.path_of[b]
+        if column >= 0:
+            row = int(lists.clock[0] - bodies.path_start[0]) + step
+            here = row * bodies.path_columns + column
+            velocity = bodies.path_velocities[2 * here]
+            spin = bodies.path_velocities[2 * here + 1]
+            bodies.places[b] = bodies.path_places[here]
+            bodies.turns[b] = bodies.path_turns[here]
+            later = here + bodies.path_columns
+            bodies.forecast[b] = bodies.path_velocities[2 * later]
+            bodies.turning[b] = bodies.path_velocities[2 * later + 1]
+        else:
+            velocity = bodies.commands[2 * b]
+            spin = bodies.commands[2 * b + 1]
+            bodies.places[b] = bodies.places[b] + dt * velocity
+            bodies.turns[b] = turned(bodies.turns[b], spin, dt)
+            bodies.forecast[b] = velocity
+            bodies.turning[b] = spin
+        bodies.velocities[b] = velocity
+        bodies.spins[b] = spin
+    speed = wp.length(velocity) + wp.length(spin) * form.reach
+    travel = bodies.travel[b] + dt * speed
+    bodies.travel[b] = travel
+    ahead = travel + parameters.patience * dt * speed
+    if ahead > parameters.body_skin - 0.5 * parameters.skin or 2.2 * dt * speed > lists.reach[wp.static(MARGIN)]:
+        lists.flags[wp.static(STALE)] = 1
+
+
+@wp.func
+def body_speed(b: int, bodies: Bodies) -> float:
+    """Largest speed of the surface of a body [m/s]."""
+    return wp.length(bodies.velocities[b]) + wp.length(bodies.spins[b]) * bodies.forms[b].reach
+
+
+@wp.func
+def chunk_range(b: int, chunk: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> wp.vec2i:
+    """A share of the grains of a body's world, which lie together; nothing for walls, whose forces nobody sums."""
+    world = bodies.forms[b].world
+    low = lists.starts[world * parameters.cell_count]
+    high = lists.starts[(world + 1) * parameters.cell_count]
+    each = (high - low + bodies.chunks - 1) // bodies.chunks
+    first = wp.min(low + chunk * each, high)
+    last = wp.min(first + each, high)
+    if bodies.forms[b].kind == wp.static(PLANE):
+        last = first
+    return wp.vec2i(first, last)
+
+
+@wp.func
+def count_chunk(b: int, chunk: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> int:
+    """Places of the lists of a share of the grains that name body b."""
+    found = int(0)
+    share = chunk_range(b, chunk, parameters, lists, bodies)
+    for i in range(share[0], share[1]):
+        for k in range(lists.counts[i][1]):
+            if lists.bodies[i * lists.body_places + k] == b:
+                found += 1
+    return found
+
+
+@wp.func
+def write_chunk(b: int, chunk: int, place: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+    """Note down those places."""
+    at = place
+    share = chunk_range(b, chunk, parameters, lists, bodies)
+    for i in range(share[0], share[1]):
+        for k in range(lists.counts[i][1]):
+            if lists.bodies[i * lists.body_places + k] == b:
+                bodies.touched[at] = i * lists.body_places + k
+                at += 1
+
+
+@wp.func
+def scan_chunks(bodies: Bodies):
+    """Where the places of each body, and of each of its chunks, begin."""
+    running = int(0)
+    for b in range(bodies.count):
+        bodies.touched_first[b] = running
+        for chunk in range(bodies.chunks):
+            found = bodies.chunk_counts[b * bodies.chunks + chunk]
+            bodies.chunk_counts[b * bodies.chunks + chunk] = running
+            running += found
+    bodies.touched_first[bodies.count] = running
+
+
+@wp.kernel
+def count_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
+    t = wp.tid()
+    bodies.chunk_counts[t] = count_chunk(t // bodies.chunks, t % bodies.chunks, parameters, lists, bodies)
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    __shared__ int sums[256];
+    __shared__ int carry;
+    if (threadIdx.x == 0) carry = 0;
+    __syncthreads();
+    const int total = bodies.count * bodies.chunks;
+    for (int base = 0; base < total; base += 256) {
+        const int at = base + threadIdx.x;
+        const int own = at < total ? bodies.chunk_counts.data[at] : 0;
+        sums[threadIdx.x] = own;
+        __syncthreads();
+        for (int hop = 1; hop < 256; hop <<= 1) {
+            const int other = threadIdx.x >= hop ? sums[threadIdx.x - hop] : 0;
+            __syncthreads();
+            sums[threadIdx.x] += other;
+            __syncthreads();
+        }
+        const int start = carry + sums[threadIdx.x] - own;
+        if (at < total) {
+            bodies.chunk_counts.data[at] = start;
+            if (at % bodies.chunks == 0) bodies.touched_first.data[at / bodies.chunks] = start;
+        }
+        __syncthreads();
+        if (threadIdx.x == 255) carry += sums[255];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) bodies.touched_first.data[bodies.count] = carry;
+#endif
+"""
+)
+def scan_block(bodies: Bodies) -> None:
+    """The same as `scan_chunks`, by one block of 256 threads."""
+
+
+@wp.kernel
+def scan_chunk_counts(bodies: Bodies):
+    scan_block(bodies)
+
+
+@wp.kernel
+def write_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
+    t = wp.tid()
+    if t < bodies.count:
+        bodies.travel[t] = 0.0
+    write_chunk(t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], parameters, lists, bodies)
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    __shared__ float sums[128 * 14];
+    for (int c = 0; c < 14; ++c) sums[threadIdx.x * 14 + c] = value[c];
+    __syncthreads();
+    for (int half = 64; half > 0; half >>= 1) {
+        if (threadIdx.x < half)
+            for (int c = 0; c < 14; ++c) sums[threadIdx.x * 14 + c] += sums[(threadIdx.x + half) * 14 + c];
+        __syncthreads();
+    }
+    wp::vec_t<14, wp::float32> out;
+    for (int c = 0; c < 14; ++c) out[c] = sums[c];
+    return out;
+#else
+    return value;
+#endif
+"""
+)
+def block_total(value: vec14) -> vec14:
+    """Sum over the threads of a block, in a fixed order; every thread gets it."""
+
+
+@functools.cache
+def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
+    """Sum the contacts of each body, one block a body, and then move them (CUDA)."""
+    total = body_total(features)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_bodies(parameters: Parameters, before: Grains, lists: Lists, bodies: Bodies):
+        t = wp.tid()
+        b = t // wp.static(BODY_BLOCK)
+        lane = t % wp.static(BODY_BLOCK)
+        sums = block_total(total(b, lane, wp.static(BODY_BLOCK), parameters, before, lists, bodies))
+        if lane == 0:
+            bodies.totals[b] = sums
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+        b = wp.tid()
+        if lists.flags[wp.static(HALTED)] == 0:
+            if final == 1:
+                move_body(b, step, bodies.totals[b], parameters, lists, bodies)
+            else:
+                foresee_body(b, bodies.totals[b], parameters, bodies)
+
+    return sum_bodies, move_bodies
+
+
+@functools.cache
+def point_kernel(features: Features) -> wp.Kernel:
+    """Contacts of all points (CUDA)."""
+    press = point_contacts(features)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def press_points(final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+        if lists.flags[wp.static(HALTED)] == 0:
+            press(wp.tid(), final, parameters, lists, bodies)
+
+    return press_points
+
+
+@wp.kernel
+def note_speeds(lists: Lists, bodies: Bodies):
+    wp.atomic_max(lists.reach, wp.static(FASTEST), body_speed(wp.tid(), bodies))

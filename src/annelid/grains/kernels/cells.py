@@ -1,0 +1,194 @@
+"""Cells that space is divided into, and the order of grains by cells.
+
+A cell is as wide as a list reaches. Cells repeat after a number along each axis, like tiles on an endless wall: space
+needs no bounds, the 27 cells around a grain are 27 different ones, and a period is nothing special. Grains of distant
+cells that share a tile are told apart by their distance. Each world has tiles of its own.
+"""
+
+import warp as wp
+
+from annelid.grains.kernels.layout import FASTEST, LIMIT, MARGIN, Lists, Parameters
+
+wp.set_module_options({"enable_backward": False})
+
+SCAN_BLOCK = 256
+SCAN_EACH = 8
+SCAN_SPAN = SCAN_BLOCK * SCAN_EACH
+"""Cells that a block sums on CUDA."""
+
+
+@wp.func
+def margin_for(fastest: float, parameters: Parameters) -> float:
+    """How far apart two grains may be that touch within the next step [m]."""
+    return wp.max(2.0 * parameters.near * parameters.radius, 2.2 * fastest * parameters.time_step)
+
+
+@wp.func
+def cell_edge(axis: int, margin: float, parameters: Parameters) -> wp.vec2:
+    """Edge of a cell along an axis [m], and the number of cells after which they repeat."""
+    edge = 2.0 * parameters.radius + margin + parameters.skin
+    count = float(parameters.cells[axis])
+    if parameters.period[axis] > 0.0:
+        count = wp.max(wp.min(wp.floor(parameters.period[axis] / edge), count), 1.0)
+        edge = parameters.period[axis] / count
+    return wp.vec2(edge, count)
+
+
+@wp.func
+def tile(x: float, edge: wp.vec2) -> int:
+    """Cell along one axis."""
+    along = int(wp.floor(wp.clamp(x / edge[0], -1.0e8, 1.0e8)))
+    count = int(edge[1])
+    return ((along % count) + count) % count
+
+
+@wp.func
+def tile_index(world: int, cx: int, cy: int, cz: int, parameters: Parameters) -> int:
+    return ((world * parameters.cells[2] + cz) * parameters.cells[1] + cy) * parameters.cells[0] + cx
+
+
+@wp.func
+def key_of(x: wp.vec4, world: int, margin: float, parameters: Parameters) -> int:
+    """Cell of a grain."""
+    cx = tile(x[0], cell_edge(0, margin, parameters))
+    cy = tile(x[1], cell_edge(1, margin, parameters))
+    cz = tile(x[2], cell_edge(2, margin, parameters))
+    return tile_index(world, cx, cy, cz, parameters)
+
+
+@wp.func
+def sort_here(
+    parameters: Parameters, lists: Lists, positions: wp.array(dtype=wp.vec4), names: wp.array(dtype=wp.vec2i)
+):
+    """Sort the grains by cells, on one thread."""
+    margin = lists.reach[wp.static(MARGIN)]
+    cells = parameters.worlds * parameters.cell_count
+    for c in range(cells + 1):
+        lists.starts[c] = 0
+    for i in range(parameters.count):
+        key = key_of(positions[i], names[i][1], margin, parameters)
+        lists.keys[i] = key
+        lists.starts[key + 1] = lists.starts[key + 1] + 1
+    for c in range(cells):
+        lists.cursors[c] = lists.starts[c]
+        lists.starts[c + 1] = lists.starts[c + 1] + lists.starts[c]
+    for i in range(parameters.count):
+        key = lists.keys[i]
+        place = lists.cursors[key]
+        lists.order[place] = i
+        lists.cursors[key] = place + 1
+
+
+@wp.kernel
+def count_grains(
+    parameters: Parameters, lists: Lists, positions: wp.array(dtype=wp.vec4), names: wp.array(dtype=wp.vec2i)
+):
+    """Grains of each cell."""
+    i = wp.tid()
+    margin = margin_for(lists.reach[wp.static(FASTEST)], parameters)
+    if i == 0:
+        lists.reach[wp.static(MARGIN)] = margin
+        lists.reach[wp.static(LIMIT)] = margin / (2.2 * parameters.time_step)
+    key = key_of(positions[i], names[i][1], margin, parameters)
+    lists.keys[i] = key
+    wp.atomic_add(lists.cursors, key, 1)
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    __shared__ int sums[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
+    int sum = value;
+    for (int hop = 1; hop < 32; hop <<= 1) {
+        const int other = __shfl_up_sync(0xffffffffu, sum, hop);
+        if (lane >= hop) sum += other;
+    }
+    __syncthreads();
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+        int all = lane < warps ? sums[lane] : 0;
+        for (int hop = 1; hop < 32; hop <<= 1) {
+            const int other = __shfl_up_sync(0xffffffffu, all, hop);
+            if (lane >= hop) all += other;
+        }
+        sums[lane] = all;
+    }
+    __syncthreads();
+    return warp > 0 ? sum + sums[warp - 1] : sum;
+#else
+    return value;
+#endif
+"""
+)
+def block_scan(value: int) -> int:
+    """Sum of a value over the threads of a block up to this one."""
+
+
+@wp.kernel
+def scan_spans(lists: Lists, cells: int):
+    """Sums of counts before each cell, within its span of cells; totals of the spans."""
+    t = wp.tid()
+    first = t * wp.static(SCAN_EACH)
+    own = int(0)
+    for c in range(first, wp.min(first + wp.static(SCAN_EACH), cells)):
+        own += lists.cursors[c]
+    through = block_scan(own)
+    running = through - own
+    for c in range(first, wp.min(first + wp.static(SCAN_EACH), cells)):
+        lists.starts[c] = running
+        running += lists.cursors[c]
+    if t % wp.static(SCAN_BLOCK) == wp.static(SCAN_BLOCK - 1):
+        lists.sums[t // wp.static(SCAN_BLOCK)] = through
+
+
+@wp.kernel
+def scan_totals(lists: Lists, spans: int):
+    """Sums of totals before each span, by one block."""
+    t = wp.tid()
+    each = (spans + wp.static(SCAN_BLOCK - 1)) // wp.static(SCAN_BLOCK)
+    own = int(0)
+    for s in range(t * each, wp.min((t + 1) * each, spans)):
+        own += lists.sums[s]
+    running = block_scan(own) - own
+    for s in range(t * each, wp.min((t + 1) * each, spans)):
+        here = lists.sums[s]
+        lists.sums[s] = running
+        running += here
+
+
+@wp.kernel
+def add_totals(lists: Lists, cells: int, count: int):
+    """Where each cell begins."""
+    c = wp.tid()
+    if c < cells:
+        start = lists.starts[c] + lists.sums[c // wp.static(SCAN_SPAN)]
+        lists.starts[c] = start
+        lists.cursors[c] = start
+    if c == cells:
+        lists.starts[c] = count
+
+
+@wp.kernel
+def place_grains(lists: Lists):
+    """Put each grain into its cell, in any order."""
+    i = wp.tid()
+    place = wp.atomic_add(lists.cursors, lists.keys[i], 1)
+    lists.order[place] = i
+
+
+@wp.kernel
+def order_cells(lists: Lists):
+    """Sort the few grains of each cell, so that their order is always the same; make the counters ready again."""
+    c = wp.tid()
+    first = lists.starts[c]
+    last = lists.starts[c + 1]
+    lists.cursors[c] = 0
+    for a in range(first + 1, last):
+        moving = lists.order[a]
+        b = int(a - 1)
+        while b >= first and lists.order[b] > moving:
+            lists.order[b + 1] = lists.order[b]
+            b -= 1
+        lists.order[b + 1] = moving

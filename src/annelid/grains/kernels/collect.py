@@ -1,0 +1,224 @@
+"""Lists of grains and bodies that can touch a grain before lists are made again."""
+
+import functools
+
+import warp as wp
+
+from annelid.grains.kernels.cells import cell_edge, tile, tile_index
+from annelid.grains.kernels.layout import (
+    BODY_OVERFLOW,
+    GROUP,
+    HALTED,
+    MARGIN,
+    OVERFLOW,
+    Bodies,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+)
+from annelid.grains.kernels.surfaces import surface_gap
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, sizes: int, materials: int):
+    """Bring grain i to its new place."""
+    o = order[i]
+    grains.positions[i] = old.positions[o]
+    grains.velocities[i] = old.velocities[o]
+    grains.spins[i] = old.spins[o]
+    grains.forecast[i] = old.forecast[o]
+    grains.turning[i] = old.turning[o]
+    grains.names[i] = old.names[o]
+    if materials == 1:
+        grains.surfaces[i] = old.surfaces[o]
+
+
+@functools.cache
+def gather_row(features: Features) -> wp.Function:
+    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length."""
+    wrap = "".join(
+        f"if (d{axis} > 0.5f * parameters.period[{n}]) d{axis} -= parameters.period[{n}];\n"
+        f"if (d{axis} < -0.5f * parameters.period[{n}]) d{axis} += parameters.period[{n}];\n"
+        for n, axis in enumerate("xyz")
+        if features.periodic[n]
+    )
+    theirs = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
+    guests = (
+        "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
+        " continue;  // guests do not touch each other\n"
+        if features.guests
+        else ""
+    )
+
+    text = f"""
+    int count = found;
+    int* row = lists.neighbours.data + (size_t)i * lists.places;
+    const float* all = (const float*)grains.positions.data;
+    for (int j = first; j < last; ++j) {{
+        float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
+        {wrap}
+        const float far = near + {theirs};
+        if (dx * dx + dy * dy + dz * dz >= far * far || j == i) continue;
+        {guests}
+        if (count < lists.places) row[count] = j;
+        ++count;
+    }}
+    return count;
+"""
+
+    @wp.func_native(text)
+    def gather(
+        i: int, first: int, last: int, found: int, x: wp.vec4, near: float, parameters: Parameters, grains: Grains,
+        lists: Lists,
+    ) -> int: ...  # fmt: skip
+
+    return gather
+
+
+@functools.cache
+def inherit(rolling: bool) -> wp.Function:
+    """Take over the impulses of neighbours that were in the list before, and fill the list up with ghosts.
+
+    The length with ghosts.
+    """
+    also = "rolls[to] = same < 0 ? 0.0f : old_rolls[from];" if rolling else ""
+
+    text = f"""
+    const int o = order.data[i], before = ((const int*)old.counts.data)[2 * o], ghost = (int)lists.counts.shape[0];
+    const int padded = (length + {GROUP - 1}) / {GROUP} * {GROUP};
+    int* row = lists.neighbours.data + (size_t)i * lists.places;
+    const int* old_row = old.neighbours.data + (size_t)o * old.places;
+    float* impulses = lists.impulses.data + 3 * (size_t)i * lists.places;
+    const float* old_impulses = old.impulses.data + 3 * (size_t)o * old.places;
+    float* rolls = lists.rollings.data + 3 * (size_t)i * lists.places;
+    const float* old_rolls = old.rollings.data + 3 * (size_t)o * old.places;
+    for (int k = 0; k < padded; ++k) {{
+        int same = -1;
+        if (k < length) {{
+            const int was = order.data[row[k]];
+            for (int q = 0; q < before; ++q) if (old_row[q] == was) {{ same = q; break; }}
+        }} else row[k] = ghost;
+        for (int c = 0; c < 3; ++c) {{
+            const int to = 3 * (k & ~{GROUP - 1}) + (k & {GROUP - 1}) + {GROUP} * c;
+            const int from = 3 * (same & ~{GROUP - 1}) + (same & {GROUP - 1}) + {GROUP} * c;
+            impulses[to] = same < 0 ? 0.0f : old_impulses[from];
+            {also}
+        }}
+    }}
+    return padded;
+"""
+
+    @wp.func_native(text)
+    def take_over(i: int, length: int, order: wp.array(dtype=wp.int32), old: Lists, lists: Lists) -> int: ...
+
+    return take_over
+
+
+@functools.cache
+def near_bodies(features: Features) -> wp.Function:
+    """List the bodies that are close to grain i, with their impulses; the length of the list."""
+    gap_of = surface_gap(features.kinds)
+    rolls = features.keeps_rolling
+
+    @wp.func
+    def near(
+        i: int, o: int, x: wp.vec3, radius: float, world: int, parameters: Parameters, old: Lists, lists: Lists,
+        bodies: Bodies,
+    ) -> int:  # fmt: skip
+        count = int(0)
+        reach = lists.reach[wp.static(MARGIN)] + parameters.body_skin + radius
+        for b in range(bodies.first_of_world[world], bodies.first_of_world[world + 1]):
+            close = bool(True)
+            if bodies.forms[b].reach > 0.0:
+                close = wp.length(x - bodies.places[b]) - bodies.forms[b].reach < reach
+            if close:
+                close = gap_of(b, x, bodies)[3] < reach
+            if close:
+                if count < lists.body_places:
+                    at = i * lists.body_places + count
+                    lists.bodies[at] = b
+                    lists.body_hopes[at] = wp.vec3()
+                    if wp.static(rolls):
+                        lists.body_rollings[at] = wp.vec3()
+                    for q in range(old.counts[o][1]):
+                        if old.bodies[o * old.body_places + q] == b:
+                            lists.body_hopes[at] = old.body_hopes[o * old.body_places + q]
+                            if wp.static(rolls):
+                                lists.body_rollings[at] = old.body_rollings[o * old.body_places + q]
+                count += 1
+        return count
+
+    return near
+
+
+@functools.cache
+def collect(features: Features) -> wp.Function:
+    """A function that makes the lists of grain i, which has just come to its place."""
+    sizes, kinds = features.sizes, features.kinds
+    gather, take_over = gather_row(features), inherit(features.keeps_rolling)
+    near = near_bodies(features) if kinds else None
+
+    @wp.func
+    def make(i: int, parameters: Parameters, grains: Grains, old: Lists, lists: Lists, bodies: Bodies):
+        x = grains.positions[i]
+        world = grains.names[i][1]
+        lists.built[i] = x
+        margin = lists.reach[wp.static(MARGIN)]
+        reach = margin + parameters.skin
+        own = parameters.radius
+        if wp.static(sizes):
+            own = grains.forecast[i][3]
+        ex = cell_edge(0, margin, parameters)
+        ey = cell_edge(1, margin, parameters)
+        ez = cell_edge(2, margin, parameters)
+        nx = int(ex[1])
+        ny = int(ey[1])
+        nz = int(ez[1])
+        cx = tile(x[0], ex)
+        cy = tile(x[1], ey)
+        cz = tile(x[2], ez)
+        length = int(0)
+        for dz in range(wp.min(3, nz)):
+            az = dz
+            if nz >= 3:
+                az = (cz + dz + nz - 1) % nz
+            for dy in range(wp.min(3, ny)):
+                ay = dy
+                if ny >= 3:
+                    ay = (cy + dy + ny - 1) % ny
+                row = tile_index(world, 0, ay, az, parameters)
+                if nx < 3:
+                    length = gather(
+                        i, lists.starts[row], lists.starts[row + nx], length, x, own + reach, parameters, grains, lists
+                    )
+                else:
+                    low = wp.max(cx - 1, 0)
+                    high = wp.min(cx + 1, nx - 1)
+                    length = gather(
+                        i, lists.starts[row + low], lists.starts[row + high + 1], length, x, own + reach,
+                        parameters, grains, lists,
+                    )  # fmt: skip
+                    if cx == 0 or cx == nx - 1:
+                        wrapped = row + (nx - 1 if cx == 0 else 0)
+                        length = gather(
+                            i, lists.starts[wrapped], lists.starts[wrapped + 1], length, x, own + reach,
+                            parameters, grains, lists,
+                        )  # fmt: skip
+        if length > lists.places:
+            wp.atomic_max(lists.flags, wp.static(OVERFLOW), length)
+            lists.flags[wp.static(HALTED)] = 1
+            length = lists.places
+        padded = take_over(i, length, lists.order, old, lists)
+        touched = int(0)
+        if wp.static(len(kinds) > 0):
+            touched = near(i, lists.order[i], wp.vec3(x[0], x[1], x[2]), own, world, parameters, old, lists, bodies)
+            if touched > lists.body_places:
+                wp.atomic_max(lists.flags, wp.static(BODY_OVERFLOW), touched)
+                lists.flags[wp.static(HALTED)] = 1
+                touched = lists.body_places
+        lists.counts[i] = wp.vec2i(padded, touched)
+
+    return make

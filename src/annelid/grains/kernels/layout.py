@@ -1,0 +1,213 @@
+"""Types of the kernels: which features are compiled, and the structures of parameters, grains, lists and bodies."""
+
+from dataclasses import dataclass
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+PLANE, BALL, BOX, CYLINDER, CAPSULE, GRID = range(6)
+"""Kinds of surfaces of bodies."""
+
+FIXED, DRIVEN, FREE = range(3)
+"""How bodies move: not at all, as they are told, or as forces make them."""
+
+STALE, OVERFLOW, BODY_OVERFLOW, HALTED, TOO_FAST, BUILDS, DONE = range(7)
+"""Places in `Lists.flags`.
+
+Whether lists must be made anew; the longest list that did not fit; the same for bodies; whether steps are skipped until
+the host has looked; whether a grain moved by more than its radius in a step; how often lists were made; steps of this
+batch that were done.
+"""
+
+FLAGS = 7
+
+MARGIN, FASTEST, LIMIT, RESIDUAL, CHANGES = range(5)
+"""Places in `Lists.reach`.
+
+How far from contact a pair is looked at [m]; largest speed while lists are made [m/s]; the speed at which they are made
+anew [m/s]; largest change of the relative velocity at a contact in the last sweep of a batch [m/s], and the same in
+three sweeps by turns: the one under way, the one before, and the one to come, which is made ready.
+"""
+
+REACHES = 7
+
+GROUP = 4
+"""Neighbours that lie together in memory: what a CPU core takes at a time."""
+
+vec14 = wp.types.vector(length=14, dtype=wp.float32)
+"""What a grain or body sums over its contacts.
+
+Impulse (3) and angular impulse (3); those that the next step is expected to bring, (3) and (3); contacts; the largest
+change of a relative velocity.
+"""
+
+CONTACTS, CHANGE = 12, 13
+"""Places of the last two."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the kernels of a model do; those of a plain bed of equal spheres pay for nothing else.
+
+    Attributes:
+        method: "nonsmooth", "paper" or "hertz".
+        sizes: Grains differ in radius or density.
+        materials: Grains differ in friction, restitution, rolling resistance or cohesion.
+        bouncing: Some restitution is not 0.
+        rolling: Some rolling resistance is not 0.
+        cohesive: Some cohesion is not 0.
+        periodic: Whether x, y and z are periodic.
+        kinds: Kinds of surfaces of the bodies, ascending.
+        tracked: There are bodies other than walls: forces on them are summed.
+        free: Some body is free.
+        points: Bodies touch each other.
+        tolerant: Sweeps end at a residual, not after a fixed number.
+        guests: Some grains are moved by someone else, who is told what pushes them.
+    """
+
+    method: str = "nonsmooth"
+    sizes: bool = False
+    materials: bool = False
+    bouncing: bool = False
+    rolling: bool = False
+    cohesive: bool = False
+    periodic: tuple[bool, bool, bool] = (False, False, False)
+    kinds: tuple[int, ...] = ()
+    tracked: bool = False
+    free: bool = False
+    points: bool = False
+    tolerant: bool = False
+    guests: bool = False
+
+    @property
+    def keeps_rolling(self) -> bool:
+        """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
+        return self.rolling or self.method == "hertz"
+
+
+@wp.struct
+class Parameters:
+    count: wp.int32  # grains
+    time_step: wp.float32  # [s]
+    gravity: wp.vec3  # [m/s²]
+    relaxation: wp.float32
+    correction: wp.float32  # share of an overlap that a step removes
+    softness: wp.float32
+    damping: wp.float32  # of the paper's method: what it calls gamma
+    near: wp.float32  # gap, in radii, below which a contact counts
+    skin: wp.float32  # how much further than needed lists reach [m]
+    body_skin: wp.float32  # the same for bodies [m]
+    patience: wp.float32  # steps that may pass before stale lists are made anew, less one
+    radius: wp.float32  # of equal grains, or the largest [m]
+    smallest: wp.float32  # the smallest radius [m]
+    inverse_mass: wp.float32  # of equal grains [1/kg]
+    friction: wp.float32  # of equal grains, and so on
+    restitution: wp.float32
+    rolling: wp.float32
+    cohesion: wp.float32  # largest pull of a contact [N]
+    stiffness: wp.float32  # effective modulus of two equal grains [Pa] (Hertz)
+    shear: wp.float32  # effective shear modulus [Pa] (Hertz)
+    bounce_speed: wp.float32  # slower impacts do not bounce [m/s]
+    release: wp.float32  # how much faster contacts let go that part faster than that
+    calm_speed: wp.float32  # what a new contact is expected to bring again, at most [m/s]
+    period: wp.vec3  # [m]
+    cells: wp.vec3i  # cells along each axis, after which they repeat; fewer along a short period
+    cell_count: wp.int32  # in one world
+    worlds: wp.int32
+    tolerance: wp.float32  # [m/s]
+    first_guest: wp.int32  # grains from this name on are guests
+
+
+@wp.struct
+class Grains:
+    """What changes, in the order of cells; one more than there are grains: a ghost far away fills up lists."""
+
+    positions: wp.array(dtype=wp.vec4)  # centre [m], contacts
+    velocities: wp.array(dtype=wp.vec4)  # [m/s], radius [m]
+    spins: wp.array(dtype=wp.vec4)  # [rad/s], inverse mass [1/kg]
+    forecast: wp.array(dtype=wp.vec4)  # velocity that the next step would bring, radius
+    turning: wp.array(dtype=wp.vec4)  # spin that the next step would bring, inverse mass
+    surfaces: wp.array(dtype=wp.vec4)  # friction, restitution, rolling resistance, cohesion [N], where they differ
+    names: wp.array(dtype=wp.vec2i)  # which grain this is, and its world
+
+
+@wp.struct
+class Lists:
+    places: wp.int32  # room of a list, a multiple of GROUP
+    body_places: wp.int32
+    counts: wp.array(dtype=wp.vec2i)  # neighbours and bodies in the lists of each grain
+    neighbours: wp.array(dtype=wp.int32)
+    impulses: wp.array(dtype=wp.float32)  # that each neighbour is expected to bring [N s], groups of x, y, z
+    rollings: wp.array(dtype=wp.float32)  # angular, by rolling resistance [N m s]
+    bodies: wp.array(dtype=wp.int32)  # bodies that are close to each grain
+    body_impulses: wp.array(dtype=wp.vec3)  # of the last step [N s]
+    body_hopes: wp.array(dtype=wp.vec3)  # of the next step, as expected [N s]
+    body_rollings: wp.array(dtype=wp.vec3)  # [N m s]
+    built: wp.array(dtype=wp.vec4)  # where each grain was when the lists were made [m]
+    starts: wp.array(dtype=wp.int32)  # first grain of each cell
+    cursors: wp.array(dtype=wp.int32)  # where the next grain of each cell goes
+    order: wp.array(dtype=wp.int32)  # old place of each grain
+    keys: wp.array(dtype=wp.int32)  # cell of each grain
+    sums: wp.array(dtype=wp.int32)  # partial sums of the scan
+    reach: wp.array(dtype=wp.float32)
+    flags: wp.array(dtype=wp.int32)
+    clock: wp.array(dtype=wp.int64)  # steps done before this batch
+    trouble: wp.array(dtype=wp.int64)  # first step whose result was not finite, -1 while all are
+    pushes: wp.array(dtype=wp.vec3)  # impulse [N s] and angular impulse [N m s] on each guest in the last step
+
+
+@wp.struct
+class Body:
+    kind: wp.int32  # of its surface
+    motion: wp.int32  # FIXED, DRIVEN or FREE
+    world: wp.int32
+    size: wp.vec3  # half sides; radius and half height; normal of a plane
+    reach: wp.float32  # radius of a ball around the centre of mass that holds it [m]; 0 for planes
+    inside: wp.float32  # -1 where grains are kept inside, else 1
+    origin: wp.vec3  # first node of the grid in the frame of the body [m]
+    spacing: wp.float32
+    nodes: wp.vec3i
+    first: wp.int32  # where its distances begin
+    inverse_mass: wp.float32  # [1/kg], 0 unless it is free
+    inertia: wp.mat33  # in the frame of the body [kg m²]
+    inverse_inertia: wp.mat33  # [1/(kg m²)]
+    largest_inverse_inertia: wp.float32
+    surface: wp.vec4  # friction, restitution, rolling resistance, cohesion
+    first_point: wp.int32  # its points that touch other bodies
+    last_point: wp.int32
+
+
+@wp.struct
+class Bodies:
+    count: wp.int32
+    first_of_world: wp.array(dtype=wp.int32)
+    forms: wp.array(dtype=Body)
+    distances: wp.array(dtype=wp.float32)  # of all grids [m]
+    places: wp.array(dtype=wp.vec3)  # centres of mass [m]
+    turns: wp.array(dtype=wp.quat)
+    velocities: wp.array(dtype=wp.vec3)  # [m/s]
+    spins: wp.array(dtype=wp.vec3)  # [rad/s]
+    forecast: wp.array(dtype=wp.vec3)  # velocity that the next step would bring
+    turning: wp.array(dtype=wp.vec3)
+    contacts: wp.array(dtype=wp.float32)  # of each body, at the step before
+    travel: wp.array(dtype=wp.float32)  # how far its surface may have moved since the lists were made [m]
+    totals: wp.array(dtype=vec14)  # what touches each body, where bodies touch each other
+    forces: wp.array(dtype=wp.vec3)  # of grains and bodies on each, at the last step [N]
+    torques: wp.array(dtype=wp.vec3)  # about its centre of mass [N m]
+    commands: wp.array(dtype=wp.vec3)  # velocity and spin that driven bodies are told, two each
+    path_of: wp.array(dtype=wp.int32)  # column of each body in the tables of motion, -1 for none
+    path_columns: wp.int32
+    path_start: wp.array(dtype=wp.int64)  # step of their first row
+    path_velocities: wp.array(dtype=wp.vec3)  # velocity and spin during each step, two each
+    path_places: wp.array(dtype=wp.vec3)  # where a body is at the end of each step [m]
+    path_turns: wp.array(dtype=wp.quat)
+    loads: wp.array(dtype=wp.vec3)  # force and torque from outside on each body, two each
+    touched_first: wp.array(dtype=wp.int32)  # where each body's contacts begin in `touched`
+    touched: wp.array(dtype=wp.int32)  # places in `Lists.bodies`, ascending
+    chunks: wp.int32  # shares of the grains of a world that are counted side by side
+    chunk_counts: wp.array(dtype=wp.int32)
+    points: wp.array(dtype=wp.vec4)  # in the frames of their bodies [m], body
+    point_impulses: wp.array(dtype=wp.vec3)  # on each point by each body of its world, in the last step [N s]
+    point_hopes: wp.array(dtype=wp.vec3)  # in the next step, as expected [N s]
+    point_places: wp.int32  # bodies that a world has at most

@@ -1,0 +1,251 @@
+"""Contacts of one grain with its neighbours: impulses are improved once, and summed.
+
+The text below is compiled for both devices. On the CPU `F` is four numbers, and a core takes four neighbours at a time;
+on CUDA it is one, and the lanes of a warp that share a grain take a neighbour each. Either way, both sides of a contact
+do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
+"""
+
+import functools
+
+import warp as wp
+
+from annelid.grains.kernels.layout import Features, Grains, Lists, Parameters, vec14
+
+wp.set_module_options({"enable_backward": False})
+
+_TYPES = """
+#if defined(__CUDA_ARCH__)
+    typedef float F; typedef int I;
+    #define SQRT(a) sqrtf(a)
+    #define ANY(a) (a)
+    #define MAX(a, b) fmaxf(a, b)
+    #define MIN(a, b) fminf(a, b)
+    #define LOAD(array, a0, a1, a2, a3) { \\
+        const float4 row4 = ((const float4*)array.data)[j]; a0 = row4.x; a1 = row4.y; a2 = row4.z; a3 = row4.w; }
+    #define FIRST lane
+    #define STEP lanes
+    #define IMPULSE(array, c) array.data[at + 4 * c]
+#else
+    typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
+    #define SQRT(a) __builtin_elementwise_sqrt(a)
+    #define ANY(a) __builtin_reduce_or((I)(a))
+    #define MAX(a, b) __builtin_elementwise_max((F)(a), (F)(b))
+    #define MIN(a, b) __builtin_elementwise_min((F)(a), (F)(b))
+    #define MIX __builtin_shufflevector
+    #define TURN(a, b, c, d, x, y, z, w) { \\
+        const F p = MIX(a, b, 0, 4, 2, 6), q = MIX(a, b, 1, 5, 3, 7), r = MIX(c, d, 0, 4, 2, 6), \\
+                s = MIX(c, d, 1, 5, 3, 7); \\
+        x = MIX(p, r, 0, 1, 4, 5); y = MIX(q, s, 0, 1, 4, 5); z = MIX(p, r, 2, 3, 6, 7); w = MIX(q, s, 2, 3, 6, 7); }
+    #define LOAD(array, x, y, z, w) { \\
+        const F* rows = (const F*)array.data; const F a = rows[j0], b = rows[j1], c = rows[j2], d = rows[j3]; \\
+        TURN(a, b, c, d, x, y, z, w) }
+    #define FIRST 0
+    #define STEP 4
+    #define IMPULSE(array, c) ((F*)(array.data + at))[c]
+#endif
+"""
+
+_BEGIN = """
+    typedef float Number;
+    const Number* mine = (const Number*)&grains.positions.data[i];
+    const Number* my_motion = (const Number*)&grains.forecast.data[i];
+    const Number* my_turning = (const Number*)&grains.turning.data[i];
+    const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[0];
+    const size_t row = (size_t)i * lists.places;
+    F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
+    F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
+    const F zero = 0.0f, one = 1.0f;
+    const int length = ((const int*)lists.counts.data)[2 * i];
+    for (int k = FIRST; k < length; k += STEP) {
+        const size_t at = 3 * row + 3 * (k & ~3) + (k & 3);
+#if defined(__CUDA_ARCH__)
+        const int j = lists.neighbours.data[row + k];
+#else
+        const int* js = lists.neighbours.data + row + k;
+        const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
+#endif
+        F nx, ny, nz, nj, ux, uy, uz, rj, wx, wy, wz, mj;
+        LOAD(grains.positions, nx, ny, nz, nj)
+        LOAD(grains.forecast, ux, uy, uz, rj)
+        LOAD(grains.turning, wx, wy, wz, mj)
+        nx = mine[0] - nx; ny = mine[1] - ny; nz = mine[2] - nz;
+        @WRAP@
+        const F square = nx * nx + ny * ny + nz * nz, distance = SQRT(square), inverse = 1.0f / MAX(distance, 1.0e-20f);
+        @SIZES@
+        const F gap = distance - (ri + rj);
+        const I close = gap < margin;
+        nx *= inverse; ny *= inverse; nz *= inverse;
+        // Arms reach to the middle of the gap, from either side.
+        const F ai = ri + 0.5f * gap, aj = rj + 0.5f * gap;
+        @ARMS@
+        ux = my_motion[0] - ux - (oy * nz - oz * ny);
+        uy = my_motion[1] - uy - (oz * nx - ox * nz);
+        uz = my_motion[2] - uz - (ox * ny - oy * nx);
+        const F normal = ux * nx + uy * ny + uz * nz;
+        @SURFACES@
+"""
+
+_NONSMOOTH = """
+        // Masses are split among the contacts of each side; the lighter side sets the softness.
+        const F shared = @SHARED@;
+        const F soft = parameters.softness * MAX(mi, mj);
+        F inverse_mass = shared + soft, pull = 0.0f;
+        const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
+        const F before = lx * nx + ly * ny + lz * nz;
+        F bias = (gap < 0.0f ? parameters.correction * gap : gap) * rate + soft * before;
+        @COHESION@
+        @BOUNCE@
+        const F give = parameters.relaxation / inverse_mass;
+        // Impulses build up over steps like the force of a spring; letting go quickly, they do not throw grains back.
+        const F parting = parameters.release * MAX(normal - parameters.calm_speed, 0.0f);
+        F push = MAX(before - give * (normal + bias + parting), -pull);
+        push = close ? push : zero;
+        // A sphere turns as well as slides: tangentially it gives 7/2 as much.
+        const F slide = give * (1.0f / 3.5f), rest = normal * slide - before;
+        F fx = lx - ux * slide + rest * nx, fy = ly - uy * slide + rest * ny, fz = lz - uz * slide + rest * nz;
+        const F limit = friction * (close ? push + pull : zero), force = fx * fx + fy * fy + fz * fz;
+        const I slips = force > limit * limit;
+        if (ANY(slips)) {
+            const F scale = slips ? limit / SQRT(force + 1.0e-30f) : one;
+            fx *= scale; fy *= scale; fz *= scale;
+        }
+        const F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
+        @RESIDUAL@
+        // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
+        const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / MAX(mi, mj);
+        F hope = one;
+        if (final == 1 && ANY(push > calm)) hope = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
+        const F qx = hope * px, qy = hope * py, qz = hope * pz;
+        IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
+        const F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
+        sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
+        hx += qx; hy += qy; hz += qz; kx += hope * twx; ky += hope * twy; kz += hope * twz;
+        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + 1.5f * dt * normal < 0.0f))
+            & close ? one : zero;
+        @ROLLING@
+    }
+"""
+
+_END = """
+    float out[14];
+#if defined(__CUDA_ARCH__)
+    out[0] = sx; out[1] = sy; out[2] = sz; out[3] = tx; out[4] = ty; out[5] = tz;
+    out[6] = hx; out[7] = hy; out[8] = hz; out[9] = kx; out[10] = ky; out[11] = kz; out[12] = touching; out[13] = worst;
+    const unsigned all = lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32 / lanes * lanes);
+    for (int hop = lanes >> 1; hop > 0; hop >>= 1) {
+        for (int c = 0; c < 13; ++c) out[c] += __shfl_xor_sync(all, out[c], hop);
+        out[13] = fmaxf(out[13], __shfl_xor_sync(all, out[13], hop));
+    }
+#else
+    #define SUM(a) ((a.x + a.y) + (a.z + a.w))
+    out[0] = SUM(sx); out[1] = SUM(sy); out[2] = SUM(sz); out[3] = SUM(tx); out[4] = SUM(ty); out[5] = SUM(tz);
+    out[6] = SUM(hx); out[7] = SUM(hy); out[8] = SUM(hz); out[9] = SUM(kx); out[10] = SUM(ky); out[11] = SUM(kz);
+    out[12] = SUM(touching);
+    const F high = worst;
+    out[13] = high.x; if (high.y > out[13]) out[13] = high.y; if (high.z > out[13]) out[13] = high.z;
+    if (high.w > out[13]) out[13] = high.w;
+    #undef SUM
+    #undef MIX
+    #undef TURN
+#endif
+    #undef SQRT
+    #undef ANY
+    #undef MAX
+    #undef MIN
+    #undef LOAD
+    #undef FIRST
+    #undef STEP
+    #undef IMPULSE
+    wp::vec_t<14, wp::float32> total;
+    for (int c = 0; c < 14; ++c) total[c] = out[c];
+    return total;
+"""
+
+_SAME_SIZE = {
+    "SIZES": "const F ri = parameters.radius, mi = parameters.inverse_mass; rj = ri; mj = mi;",
+    "ARMS": "const F ox = ai * (my_turning[0] + wx), oy = ai * (my_turning[1] + wy), oz = ai * (my_turning[2] + wz);",
+    "SHARED": "mi * (MAX(mine[3], 1.0f) + MAX(nj, 1.0f))",
+}
+_OWN_SIZE = {
+    "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
+    "ARMS": """const F ox = ai * my_turning[0] + aj * wx, oy = ai * my_turning[1] + aj * wy,
+                oz = ai * my_turning[2] + aj * wz;""",
+    "SHARED": "MAX(mine[3], 1.0f) * mi + MAX(nj, 1.0f) * mj",
+}
+
+_SAME_SURFACE = """
+        const F friction = parameters.friction, restitution = parameters.restitution, rolling = parameters.rolling,
+                cohesion = parameters.cohesion;
+"""
+_OWN_SURFACE = """
+        F friction, restitution, rolling, cohesion;
+        LOAD(grains.surfaces, friction, restitution, rolling, cohesion)
+        const Number* my_surface = (const Number*)&grains.surfaces.data[i];
+        friction = SQRT(friction * my_surface[0]); restitution = SQRT(restitution * my_surface[1]);
+        rolling = SQRT(rolling * my_surface[2]); cohesion = SQRT(cohesion * my_surface[3]);
+"""
+
+_BOUNCE = """
+        // A new impact reflects its speed at once, with nothing soft about it.
+        const I impact = (before == 0.0f) & (normal < -parameters.bounce_speed) & (gap + dt * normal < 0.0f);
+        bias = impact ? restitution * normal : bias; inverse_mass = impact ? shared : inverse_mass;
+"""
+
+_COHESION = """
+        const I held = gap < 0.02f * MIN(ri, rj);
+        pull = held ? cohesion * dt : zero;
+        bias = held ? parameters.correction * gap * rate + soft * before : bias;
+"""
+
+_ROLLING = """
+        // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
+        const F spin = parameters.relaxation
+            / (2.5f * (MAX(mine[3], 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)));
+        F ax = IMPULSE(lists.rollings, 0) - spin * (my_turning[0] - wx);
+        F ay = IMPULSE(lists.rollings, 1) - spin * (my_turning[1] - wy);
+        F az = IMPULSE(lists.rollings, 2) - spin * (my_turning[2] - wz);
+        const F most = rolling * (ri * rj / (ri + rj)) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
+        const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
+        ax *= share; ay *= share; az *= share;
+        IMPULSE(lists.rollings, 0) = ax; IMPULSE(lists.rollings, 1) = ay; IMPULSE(lists.rollings, 2) = az;
+        tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
+"""
+
+_RESIDUAL = """
+        const F cx = px - lx, cy = py - ly, cz = pz - lz;
+        worst = MAX(worst, SQRT(cx * cx + cy * cy + cz * cz) * shared);
+"""
+
+
+@functools.cache
+def pair_impulses(features: Features) -> wp.Function:
+    """A function `(i, lane, lanes, final, parameters, grains, lists) -> vec14`: sums over the neighbours of grain i.
+
+    See `vec14`; what the next step is expected to bring matters in the final sweep of a step alone.
+    """
+    wrap = "".join(
+        f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
+        f"n{axis} = n{axis} > half ? n{axis} - period : n{axis}; "
+        f"n{axis} = n{axis} < -half ? n{axis} + period : n{axis}; }}\n"
+        for number, axis in enumerate("xyz")
+        if features.periodic[number]
+    )
+    parts = {
+        "WRAP": wrap,
+        **(_OWN_SIZE if features.sizes else _SAME_SIZE),
+        "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
+        "BOUNCE": _BOUNCE if features.bouncing else "",
+        "COHESION": _COHESION if features.cohesive else "",
+        "ROLLING": _ROLLING if features.rolling else "",
+        "RESIDUAL": _RESIDUAL if features.tolerant else "",
+    }
+    text = _TYPES + _BEGIN + _NONSMOOTH + _END
+    for name, part in parts.items():
+        text = text.replace(f"@{name}@", part)
+
+    @wp.func_native(text)
+    def pairs(
+        i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
+    ) -> vec14: ...
+
+    return pairs

@@ -1,0 +1,133 @@
+"""The launches of a batch of steps on CUDA, captured once into a graph and replayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from annelid.grains.kernels import bodies as body_programs
+from annelid.grains.kernels import cells as cell_programs
+from annelid.grains.kernels.layout import HALTED
+from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
+from annelid.grains.model import PATIENCE, Model
+
+_LANES = 4
+_BLOCK = 128
+
+
+class Launches:
+    """Enqueues batches of steps of a model.
+
+    Args:
+        model: The model.
+        here: Grains.
+        there: The buffers that grains come from and go to by turns.
+        old: Room for grains while they change places.
+        lists: Lists.
+        kept: Room for lists while they are made.
+        bodies: Bodies.
+    """
+
+    def __init__(self, model: Model, here: Any, there: Any, old: Any, lists: Any, kept: Any, bodies: Any) -> None:
+        self.model, self.device = model, model.device
+        self.here, self.there, self.old = here, there, old
+        self.lists, self.kept, self.bodies = lists, kept, bodies
+        self._graphs: dict[int, Any] = {}
+        self._loaded = False
+        self.companion: Any = None
+
+    def forget(self) -> None:
+        """Arrays have moved: what was captured is of no use."""
+        self._graphs.clear()
+
+    def run(self, steps: int, batch: int) -> None:
+        """Take up to `steps` steps in batches of at most `batch`; fewer where something does not fit."""
+        if not self._loaded:  # kernels cannot be loaded during capture
+            for kernel, block in self._kernels():
+                kernel.module.load(self.device, block_dim=block)
+            self._loaded = True
+        while steps > 0:  # a graph is captured for each count: powers of two keep them few
+            count = 1 << (min(steps, batch).bit_length() - 1)
+            if count not in self._graphs:
+                with wp.ScopedCapture(device=self.device) as capture:
+                    self._enqueue(count)
+                self._graphs[count] = capture.graph
+            wp.capture_launch(self._graphs[count])
+            steps -= count
+
+    def _kernels(self) -> list[tuple[wp.Kernel, int]]:
+        features = self.model.features
+        used = [(sweep_kernel(features, _LANES), _BLOCK), (finish_batch, 1)]
+        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features)]
+        used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
+        if features.tracked:
+            used += [(body_programs.count_chunks, _BLOCK), (body_programs.scan_chunk_counts, 256)]
+            used += [(kernel, body_programs.BODY_BLOCK) for kernel in body_programs.body_kernels(features)]
+            if features.points:
+                used.append((body_programs.point_kernel(features), 32))
+        return used
+
+    def _enqueue(self, steps: int) -> None:
+        model, sweeps = self.model, self.model.world.sweeps
+        launches = sweeps if model.features.method == "nonsmooth" else 1
+        pair, turn = (self.here, self.there), 0
+        kernel = sweep_kernel(model.features, _LANES)
+        for step in range(steps):
+            if step % PATIENCE == 0:
+                wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
+            for sweep in range(launches):
+                first, final = int(sweep == 0), int(sweep == launches - 1)
+                before, after = pair[turn % 2], pair[1 - turn % 2]
+                self._launch(
+                    kernel, model.count * _LANES,
+                    [step, turn, sweeps, first, final, model.parameters, before, after, self.lists, self.bodies],
+                )  # fmt: skip
+                self._move_bodies(step, final, before)
+                turn += 1
+            if self.companion is not None:
+                halted = self.lists.flags[HALTED : HALTED + 1]
+                wp.capture_if(halted, on_false=self.companion, grains=pair[turn % 2])
+        if turn % 2:
+            for name in ("positions", "forecast", "turning"):
+                wp.copy(getattr(self.here, name), getattr(self.there, name))
+        self._launch(finish_batch, 1, [turn, self.lists], block=1)
+
+    def _move_bodies(self, step: int, final: int, before: Any) -> None:
+        model, count = self.model, self.bodies.count
+        if not model.features.tracked:
+            return
+        if model.features.points:
+            arguments = [final, model.parameters, self.lists, self.bodies]
+            self._launch(body_programs.point_kernel(model.features), len(self.bodies.points), arguments, block=32)
+        add, move = body_programs.body_kernels(model.features)
+        block = body_programs.BODY_BLOCK
+        self._launch(add, count * block, [model.parameters, before, self.lists, self.bodies], block=block)
+        self._launch(move, count, [step, final, model.parameters, self.lists, self.bodies], block=block)
+
+    def _refresh(self, grains: Any) -> None:
+        """Sort the grains and make their lists, if they are stale."""
+        model, lists, n = self.model, self.lists, self.model.count
+        keep, bring, list_all = refresh_kernels(model.features)
+        cells = model.world_count * model.parameters.cell_count
+        spans = -(-cells // cell_programs.SCAN_SPAN)
+        self._launch(keep, n, [grains, self.old, lists, self.kept])
+        if model.features.tracked:
+            self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
+        self._launch(cell_programs.count_grains, n, [model.parameters, lists, self.old.positions, self.old.names])
+        scan = cell_programs.SCAN_BLOCK
+        self._launch(cell_programs.scan_spans, spans * scan, [lists, cells], block=scan)
+        self._launch(cell_programs.scan_totals, scan, [lists, spans], block=scan)
+        self._launch(cell_programs.add_totals, cells + 1, [lists, cells, n])
+        self._launch(cell_programs.place_grains, n, [lists])
+        self._launch(cell_programs.order_cells, cells, [lists])
+        self._launch(bring, n, [grains, self.old, lists])
+        self._launch(list_all, n, [model.parameters, grains, lists, self.kept, self.bodies])
+        if model.features.tracked:
+            shares = self.bodies.count * self.bodies.chunks
+            self._launch(body_programs.count_chunks, shares, [model.parameters, lists, self.bodies])
+            self._launch(body_programs.scan_chunk_counts, 256, [self.bodies], block=256)
+            self._launch(body_programs.write_chunks, shares, [model.parameters, lists, self.bodies])
+
+    def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:
+        wp.launch(kernel, dim, arguments, device=self.device, block_dim=block)

@@ -1,0 +1,279 @@
+"""Grains and bodies compiled for a device: parameters, features, and the arrays of bodies."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.device import device as find_device
+from annelid.core.errors import InvalidValue
+from annelid.grains.bed import Bed
+from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
+from annelid.grains.material import Surface
+from annelid.grains.rigid import Plane, Rigid
+from annelid.grains.start import begin
+from annelid.grains.world import World
+
+Obstacle = Plane | Rigid
+
+PATIENCE = 4
+"""Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
+
+_NEAR = 0.05  # gap, in radii, below which a contact counts
+_CHUNKS = 64
+_RELEASE = 4.0  # how much faster contacts let go that part
+_CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
+_OVERLAP = 0.009  # of a diameter, that the default step aims at
+
+
+class Model:
+    """A bed of grains and the bodies that they touch.
+
+    Args:
+        bed: The grains.
+        bodies: Planes and rigid bodies.
+        world: Gravity, time step and method.
+        worlds: World of each grain, shape [n], where several are simulated side by side; grains of different worlds do
+            not touch.
+        overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
+        guests: How many of the last grains are guests: someone else moves them, and they do not touch each other.
+        device: Where to compute.
+    """
+
+    def __init__(
+        self,
+        bed: Bed,
+        bodies: Sequence[Obstacle] = (),
+        *,
+        world: World | None = None,
+        worlds: np.ndarray | None = None,
+        overlapping: str = "refuse",
+        guests: int = 0,
+        device: str | wp.Device = "auto",
+    ) -> None:
+        self.world, self.guests = world or World(), guests
+        if len(bed) == 0:
+            raise InvalidValue("a bed needs at least one grain.")
+        self.device = find_device(device)
+        self.worlds = np.zeros(len(bed), np.int32) if worlds is None else np.asarray(worlds, np.int32)
+        if self.worlds.shape != (len(bed),) or self.worlds.min() < 0:
+            raise InvalidValue(f"worlds must be {len(bed)} numbers of 0 or more, one a grain.")
+        self.world_count = 1 + int(max([self.worlds.max(), *(body.world for body in bodies)]))
+        self.bed = begin(bed, bodies, self.worlds, overlapping)
+        order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
+        self.bodies = [bodies[i] for i in order]
+        self.body_of = {id(body): number for number, body in enumerate(self.bodies)}
+        if self.world.method == "paper" and any(isinstance(b, Rigid) and b.motion == "free" for b in self.bodies):
+            raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
+        self.time_step = self.world.dt or default_step(bed, self.world)
+        self.features = self._features()
+        self.parameters = self._parameters()
+
+    @property
+    def count(self) -> int:
+        """Number of grains."""
+        return len(self.bed)
+
+    @property
+    def paths(self) -> list[int]:
+        """Numbers of the bodies that follow a path."""
+        return [n for n, body in enumerate(self.bodies) if isinstance(body, Rigid) and body.path is not None]
+
+    def number(self, body: Obstacle | int) -> int:
+        """Number of a body."""
+        if isinstance(body, int):
+            if not 0 <= body < len(self.bodies):
+                raise InvalidValue(f"there is no body {body}; there are {len(self.bodies)}.")
+            return body
+        if id(body) not in self.body_of:
+            raise InvalidValue("that body does not belong to this model.")
+        return self.body_of[id(body)]
+
+    def fingerprint(self) -> str:
+        """Identity of the model."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((self.features, self.world, self.time_step, self.world_count)).encode())
+        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.worlds):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        for body in self.bodies:
+            size = body.size if isinstance(body, Rigid) else body.normal
+            digest.update(repr((type(body).__name__, body.numbers, size, body.world)).encode())
+        return digest.hexdigest()
+
+    def surfaces(self) -> np.ndarray:
+        """Friction, restitution, rolling resistance and cohesion of each grain, shape [n, 4]."""
+        return self.answers(self.bed.materials)[self.bed.kinds]
+
+    def answers(self, surfaces: Sequence[Surface]) -> np.ndarray:
+        """The four numbers of each surface; penalty forces want a dashpot in place of a restitution; shape [k, 4]."""
+        numbers = np.array([surface.numbers for surface in surfaces], np.float32).reshape(-1, 4)
+        if self.world.method == "hertz":
+            logs = np.log(np.maximum(numbers[:, 1], 1.0e-3))
+            numbers[:, 1] = 2.0 * math.sqrt(5.0 / 6.0) * -logs / np.sqrt(logs**2 + math.pi**2)
+        return numbers
+
+    def _features(self) -> Features:
+        bed, world = self.bed, self.world
+        masses, surfaces = bed.masses, self.surfaces()
+        answers = np.concatenate([surfaces, self.answers(self.bodies)])
+        kinds = {PLANE if isinstance(body, Plane) else body.kind for body in self.bodies}
+        free = [body for body in self.bodies if isinstance(body, Rigid) and body.motion == "free"]
+        crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
+        return Features(
+            method=world.method,
+            sizes=bool(np.ptp(bed.radii) > 0.0 or np.ptp(masses) > 0.0),
+            materials=bool((np.ptp(surfaces, axis=0) > 0.0).any()),
+            bouncing=bool((answers[:, 1] > 0.0).any()),
+            rolling=bool((surfaces[:, 2] > 0.0).any()),
+            cohesive=bool((surfaces[:, 3] > 0.0).any()),
+            periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
+            kinds=tuple(sorted(kinds)),
+            tracked=any(isinstance(body, Rigid) for body in self.bodies),
+            free=bool(free),
+            points=crowded and any(body.points > 0 for body in free),
+            tolerant=world.tolerance is not None,
+            guests=self.guests > 0,
+        )
+
+    def _parameters(self) -> Any:
+        bed, world = self.bed, self.world
+        p: Any = Parameters()
+        surface = bed.materials[bed.kinds[0]]
+        speed = 4.0 * math.hypot(*world.gravity) * self.time_step if world.bounce_speed is None else world.bounce_speed
+        own = bed.radii[: self.count - self.guests]
+        largest, smallest = float(bed.radii.max()), float((own if len(own) else bed.radii).min())
+        p.first_guest = self.count - self.guests
+        p.count, p.time_step, p.gravity = self.count, self.time_step, wp.vec3(*world.gravity)
+        p.relaxation, p.correction, p.softness = world.relaxation, world.share, world.softness
+        p.damping = world.paper_gamma
+        p.near, p.skin, p.body_skin = _NEAR, world.skin * smallest, max(world.skin, 0.5) * smallest
+        p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
+        p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
+        p.friction, p.restitution, p.rolling, p.cohesion = self.answers([surface])[0]
+        p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
+        p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
+        p.bounce_speed, p.period = speed, wp.vec3(*world.period)
+        p.release = _RELEASE
+        calm = _CALM * math.hypot(*world.gravity) * self.time_step
+        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step)
+        p.tolerance = 0.0 if world.tolerance is None else world.tolerance
+        cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin)
+        p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
+        return p
+
+    def _cells(self, edge: float) -> list[int]:
+        """Cells along each axis: enough for the bed as it is, not many more than grains."""
+        extent = np.ptp(self.bed.positions, axis=0) + 4.0 * edge
+        period = np.asarray(self.world.period)
+        cells = np.maximum(np.ceil(np.where(period > 0.0, period, extent) / edge), 3.0)
+        most = max(64.0, 4.0 * self.count / self.world_count)
+        while np.prod(cells) > most and cells.max() > 3:
+            cells[np.argmax(cells)] = max(3.0, math.floor(0.8 * cells.max()))
+        return [int(c) for c in cells]
+
+    def body_arrays(self) -> Any:
+        """A new structure of the bodies: their forms, grids and points; the rest is the solver's."""
+        values: list[np.ndarray] = []
+        points: list[np.ndarray] = []
+        forms = []
+        for number, body in enumerate(self.bodies):
+            first = sum(len(v) for v in values)
+            answer = self.answers([body])[0]
+            form = _plane_form(body, answer) if isinstance(body, Plane) else _body_form(body, answer, first)
+            form.first_point = sum(len(p) for p in points)
+            if isinstance(body, Rigid):
+                if body.grid is not None:
+                    values.append(np.ascontiguousarray(body.grid.values.numpy(), np.float32).ravel())
+                if body.motion == "free" and self.features.points and body.points > 0:
+                    sample = body.sample_points()
+                    points.append(np.column_stack([sample, np.full(len(sample), number)]))
+            form.last_point = sum(len(p) for p in points)
+            forms.append(form)
+        shapes: Any = Bodies()
+        device = self.device
+        worlds = np.array([body.world for body in self.bodies], int)
+        shapes.count = len(forms)
+        shapes.first_of_world = _array(np.searchsorted(worlds, np.arange(self.world_count + 1)), wp.int32, device)
+        shapes.forms = wp.array(forms, dtype=Body, device=device)
+        shapes.distances = _array(np.concatenate([np.zeros(1), *values]), wp.float32, device)
+        shapes.points = wp.array(
+            np.concatenate([np.zeros((0, 4)), *points]).astype(np.float32), dtype=wp.vec4, device=device
+        )
+        shapes.point_places = int(np.bincount(worlds).max()) if len(worlds) else 0
+        shapes.chunks = int(np.clip(self.count // self.world_count // 64, 1, _CHUNKS * 16))
+        shapes.path_of = _array(_columns(len(forms), self.paths), wp.int32, device)
+        shapes.path_columns = len(self.paths)
+        return shapes
+
+
+def replaced_features(model: Model, **changes: Any) -> Model:
+    """The same model with other features compiled; it shares all arrays."""
+    other = copy(model)
+    other.features = replace(model.features, **changes)
+    return other
+
+
+def default_step(bed: Bed, world: World) -> float:
+    """The longest step that keeps overlaps near a hundredth of a diameter in a bed as high as this one [s]."""
+    gravity = math.hypot(*world.gravity)
+    smallest, largest = float(bed.radii.min()), float(bed.radii.max())
+    if world.method == "hertz":
+        return _collision_time(bed, speed=1.0) / 40.0
+    if world.method == "paper":
+        return 1.0e-3
+    if gravity == 0.0:
+        return float(1.0e-3 * math.sqrt(smallest / 0.01))
+    up = -np.asarray(world.gravity) / gravity
+    layers = max(float(np.ptp(bed.positions @ up)) / (2.0 * smallest), 4.0)
+    step = math.sqrt(_OVERLAP * 2.0 * smallest * world.share / (world.softness * gravity * layers))
+    return step * math.sqrt(smallest / largest)
+
+
+def _collision_time(bed: Bed, speed: float) -> float:
+    """How long the shortest elastic collision of two equal grains lasts [s]."""
+    moduli = np.array([m.youngs_modulus / (2.0 * (1.0 - m.poisson_ratio**2)) for m in bed.materials])
+    radius, mass = float(bed.radii.min()), float(bed.masses.min())
+    return float(2.87 * ((0.5 * mass) ** 2 / (0.5 * radius * moduli.max() ** 2 * speed)) ** 0.2)
+
+
+def _plane_form(plane: Plane, surface: np.ndarray) -> Any:
+    form: Any = Body()
+    form.kind, form.motion, form.world = PLANE, 0, plane.world
+    form.size, form.inside, form.surface = wp.vec3(*plane.normal), 1.0, wp.vec4(*surface)
+    return form
+
+
+def _body_form(body: Rigid, surface: np.ndarray, first: int) -> Any:
+    form: Any = Body()
+    form.kind, form.motion, form.world = body.kind, body.motion_number, body.world
+    form.size, form.inside, form.surface = wp.vec3(*body.size), -1.0 if body.inside else 1.0, wp.vec4(*surface)
+    form.reach = 0.0 if body.inside else body.reach
+    form.first = first + 1  # distances begin with one that nobody uses
+    if body.kind == GRID:
+        assert body.grid is not None
+        form.origin = wp.vec3(*(np.asarray(body.grid.origin) - body.middle))
+        form.spacing, form.nodes = body.grid.spacing, wp.vec3i(*body.grid.values.shape)
+    if body.motion_number == FREE:
+        mass, inertia = body.weight
+        inverse = np.linalg.inv(inertia)
+        form.inverse_mass, form.inertia = 1.0 / mass, wp.mat33(*inertia.ravel())
+        form.inverse_inertia = wp.mat33(*inverse.ravel())
+        form.largest_inverse_inertia = float(np.linalg.eigvalsh(inverse).max())
+    return form
+
+
+def _columns(count: int, members: list[int]) -> np.ndarray:
+    columns = np.full(count, -1)
+    columns[members] = np.arange(len(members))
+    return columns
+
+
+def _array(values: np.ndarray, dtype: Any, device: wp.Device) -> wp.array:
+    return wp.array(np.asarray(values), dtype=dtype, device=device)

@@ -1,0 +1,86 @@
+"""Motions of driven bodies that are functions of time, tabulated for the steps to come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+from scipy.spatial.transform import Rotation
+
+from annelid.core.errors import InvalidValue
+from annelid.grains.model import Model
+from annelid.grains.rigid import Rigid
+
+ROWS = 1024
+"""Steps that a table reaches ahead."""
+
+
+class PathTable:
+    """Poses and velocities of the bodies that follow a path.
+
+    Args:
+        model: The model.
+        bodies: The structure of the kernels, whose tables are set.
+    """
+
+    def __init__(self, model: Model, bodies: Any) -> None:
+        self.model, self._bodies = model, bodies
+        self._columns = len(model.paths)
+        self._key: tuple[int, float] | None = None
+        device, size = model.device, (ROWS + 1) * self._columns
+        bodies.path_start = wp.zeros(1, dtype=wp.int64, device=device)
+        bodies.path_velocities = wp.zeros(2 * size, dtype=wp.vec3, device=device)
+        bodies.path_places = wp.zeros(size, dtype=wp.vec3, device=device)
+        bodies.path_turns = wp.zeros(size, dtype=wp.quat, device=device)
+
+    def poses(self, number: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres of mass [m], shape [k, 3], and turns of the frame of the kernels, shape [k, 4], at times [s]."""
+        body = self.model.bodies[number]
+        assert isinstance(body, Rigid)
+        assert body.path is not None
+        positions, rotations = (np.asarray(part, float) for part in body.path(times))
+        if positions.shape != (len(times), 3) or rotations.shape != (len(times), 4):
+            raise InvalidValue(
+                f"the path of body {number} must give arrays of shape [{len(times)}, 3] and [{len(times)}, 4], not "
+                f"{list(positions.shape)} and {list(rotations.shape)}."
+            )
+        if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
+            raise InvalidValue(f"the path of body {number} is not finite between {times[0]:.4g} and {times[-1]:.4g} s.")
+        turns = Rotation.from_quat(rotations)
+        return positions + turns.apply(body.middle), (turns * Rotation.from_matrix(body.axes)).as_quat()
+
+    def reach(self, clock: int, time_step: float, origin: float | None = None) -> int:
+        """Steps that the table covers from `clock` on; it is made anew when few are left.
+
+        Args:
+            clock: Steps done.
+            time_step: Time step [s].
+            origin: Time of that step [s], where steps are not all of one length.
+        """
+        if not self._columns:
+            return ROWS
+        now = clock * time_step if origin is None else origin
+        known = self._key is not None and origin is None and self._key[1] == time_step
+        if not (known and self._key is not None and 0 <= clock - self._key[0] <= ROWS // 2):
+            self._tabulate(clock, now, time_step)
+        assert self._key is not None
+        return ROWS - (clock - self._key[0])
+
+    def _tabulate(self, clock: int, now: float, time_step: float) -> None:
+        times = now + time_step * np.arange(ROWS + 2)
+        places = np.empty((ROWS + 1, self._columns, 3), np.float32)
+        turns = np.empty((ROWS + 1, self._columns, 4), np.float32)
+        velocities = np.empty((ROWS + 1, self._columns, 2, 3), np.float32)
+        for column, number in enumerate(self.model.paths):
+            where, how = self.poses(number, times)
+            places[:, column], turns[:, column] = where[1:], how[1:]
+            velocities[:, column, 0] = np.diff(where, axis=0) / time_step
+            turned = Rotation.from_quat(how)
+            velocities[:, column, 1] = (turned[1:] * turned[:-1].inv()).as_rotvec() / time_step
+        bodies = self._bodies
+        bodies.path_places.assign(places.reshape(-1, 3))
+        bodies.path_turns.assign(turns.reshape(-1, 4))
+        bodies.path_velocities.assign(velocities.reshape(-1, 3))
+        bodies.path_start.assign(np.array([clock], np.int64))
+        self._key = (clock, time_step)

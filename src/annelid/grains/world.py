@@ -1,0 +1,89 @@
+"""Where grains live: gravity, time step, method, and what happens to grains that are too fast for the step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from annelid.core.errors import InvalidValue, UnknownName
+
+METHODS = ("nonsmooth", "paper", "hertz")
+TOO_FAST = ("warn", "stop", "substep")
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Gravity, time step and method.
+
+    Attributes:
+        dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
+        gravity: Gravity [m/s²].
+        method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
+            (Hertz-Mindlin penalty forces, for reference).
+        iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 50 with a
+            tolerance, and the paper's method takes 3.
+        tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
+        relaxation: Share of each correction that a sweep applies, below 4/3.
+        softness: Compliance of contacts, in units of the lighter grain's inverse mass.
+        correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
+        paper_gamma: Share of a partner's velocity that the paper's method reckons with.
+        skin: How much further than needed neighbours are listed, in radii.
+        period: Lengths after which space repeats along x, y, z [m]; 0 for none.
+        too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
+        bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
+    """
+
+    dt: float | None = None
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    method: str = "nonsmooth"
+    iterations: int | None = None
+    tolerance: float | None = None
+    relaxation: float = 1.0
+    softness: float = 0.15
+    correction: float | None = None
+    paper_gamma: float = 1.0
+    skin: float = 0.25
+    period: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    too_fast: str = "warn"
+    bounce_speed: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownName("method", self.method, METHODS)
+        if self.too_fast not in TOO_FAST:
+            raise UnknownName("answer to grains that are too fast", self.too_fast, TOO_FAST)
+        if self.dt is not None and not (math.isfinite(self.dt) and self.dt > 0.0):
+            raise InvalidValue(f"dt must be above 0 s, not {self.dt}.")
+        if len(self.gravity) != 3 or not all(math.isfinite(g) for g in self.gravity):
+            raise InvalidValue(f"gravity must be three finite numbers [m/s²], not {self.gravity}.")
+        if len(self.period) != 3 or not all(math.isfinite(p) and p >= 0.0 for p in self.period):
+            raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
+        if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):
+            raise InvalidValue(f"iterations must be a whole number from 1 to 1000, not {self.iterations}.")
+        if self.tolerance is not None and self.method != "nonsmooth":
+            raise InvalidValue(f"only the nonsmooth method iterates to a tolerance, not {self.method!r}.")
+        for name, low, high in (
+            ("relaxation", 0.0, 4.0 / 3.0), ("softness", 0.0, 10.0), ("share", 0.0, 1.0), ("skin", 0.0, 4.0),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if not low < value <= high:
+                name = "correction" if name == "share" else name
+                raise InvalidValue(f"{name} must be above {low:g} and at most {high:.3g}, not {value}.")
+        for name in ("tolerance", "bounce_speed"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0.0):
+                raise InvalidValue(f"{name} must be 0 or more [m/s], or None, not {value}.")
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps in a step, at most."""
+        if self.iterations is not None:
+            return self.iterations
+        return 3 if self.method == "paper" else 1 if self.tolerance is None else 50
+
+    @property
+    def share(self) -> float:
+        """Share of an overlap that a step removes."""
+        if self.correction is not None:
+            return self.correction
+        return 0.02 if self.method == "paper" else 0.012

@@ -1,0 +1,68 @@
+"""One state, whatever the number of threads, the way of running there, and a checkpoint between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annelid.core.state import state_hash
+
+from .conftest import bed_with_ball
+
+STEPS = 700  # the ball has hit the bed by then
+
+
+@pytest.fixture(scope="module")
+def reference() -> str:
+    simulation = bed_with_ball("cpu")
+    simulation.step(STEPS)
+    return simulation.state_hash()
+
+
+def test_threads_do_not_matter(reference: str) -> None:
+    simulation = bed_with_ball("cpu", threads=2)
+    assert simulation.solver.threads == 2
+    simulation.step(STEPS)
+    assert simulation.state_hash() == reference
+
+
+def test_pieces_do_not_matter(reference: str) -> None:
+    simulation = bed_with_ball("cpu")
+    for part in (1, 2, 64, 3, 130, 200, 300):
+        simulation.step(part)
+    assert simulation.step_count == STEPS
+    assert simulation.state_hash() == reference
+
+
+def test_a_checkpoint_in_between_does_not_matter(reference: str, tmp_path: Path) -> None:
+    first = bed_with_ball("cpu")
+    first.step(333)
+    first.save(tmp_path / "state.h5")
+    second = bed_with_ball("cpu")
+    second.step(11)
+    second.load(tmp_path / "state.h5")
+    assert second.state_hash() == first.state_hash()
+    second.step(STEPS - 333)
+    assert second.state_hash() == reference
+
+
+def test_a_reset_goes_back_to_the_beginning(reference: str) -> None:
+    simulation = bed_with_ball("cpu")
+    start = state_hash(simulation.solver.initial_state())
+    simulation.step(50)
+    simulation.reset()
+    assert simulation.state_hash() == start
+    simulation.step(STEPS)
+    assert simulation.state_hash() == reference
+
+
+def test_runs_repeat_on_every_device(device: str) -> None:
+    hashes = set()
+    for _ in range(2):
+        simulation = bed_with_ball(device)
+        simulation.step(200)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+    assert np.isfinite(simulation.solver.summary(simulation.state).total)
