@@ -1,0 +1,102 @@
+"""Deformable solids of finite elements, with fluid-filled cavities (Rodríguez, Coevoet and Duriez, Hydraulic)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+
+from annelid.core.device import device as choose_device
+from annelid.core.simulation import Simulation
+from annelid.fem.dynamics import Inertia
+from annelid.fem.elements import ElementSet
+from annelid.fem.model import Linear, Model
+from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
+from annelid.fem.solid import Solid, Volume
+from annelid.fem.solver import DynamicSolver, Solver, State
+
+__all__ = [
+    "DynamicSolver",
+    "ElementSet",
+    "Inertia",
+    "Model",
+    "Newton",
+    "NoEquilibrium",
+    "Outcome",
+    "Settings",
+    "Solid",
+    "Solver",
+    "State",
+    "Volume",
+    "equilibrium",
+    "simulation",
+]
+
+
+def equilibrium(
+    solid: Solid,
+    *,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    start: np.ndarray | None = None,
+    extras: Sequence[ElementSet] = (),
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+    settings: Settings | None = None,
+) -> np.ndarray:
+    """Positions of the nodes [m], shape [n, 3], in which all forces cancel.
+
+    Args:
+        solid: The solid, held so that it can only deform.
+        gravity: Acceleration of gravity [m/s²].
+        start: Positions to begin with, near the equilibrium; by default the load is applied to the solid at rest.
+        extras: More element sets that act on its nodes.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        settings: How it is found.
+    """
+    solid.require_held()
+    model = Model(solid, gravity=gravity, device=device, threads=threads, extras=extras)
+    positions = model.vectors(solid.nodes if start is None else start)
+    Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
+    return np.asarray(positions.numpy())
+
+
+def simulation(
+    solid: Solid,
+    *,
+    dynamic: bool = True,
+    time_step: float = 0.01,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    damping: float = 0.0,
+    ramp: float = 0.0,
+    extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+    linear: Linear = "auto",
+    settings: Settings | None = None,
+) -> Simulation[Solver]:
+    """A simulation of a solid.
+
+    Args:
+        solid: The solid.
+        dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
+        time_step: Time step [s].
+        gravity: Acceleration of gravity [m/s²].
+        damping: Rate at which velocities decay [1/s], if it is dynamic.
+        ramp: Time over which loads grow from nothing to all [s].
+        extras: More element sets that act on its nodes, or a function that makes them on a device.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        linear: How linear systems are solved, see `Model`.
+        settings: How equilibria are found.
+    """
+    chosen = choose_device(device)
+    more = list(extras(chosen) if callable(extras) else extras)
+    if not dynamic:
+        model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=more, linear=linear)
+        return Simulation(Solver(model, time_step=time_step, ramp=ramp, settings=settings))
+    inertia = Inertia(solid, chosen, time_step=time_step, damping=damping)
+    model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=[*more, inertia], linear=linear)
+    return Simulation(DynamicSolver(model, inertia, ramp=ramp, settings=settings))

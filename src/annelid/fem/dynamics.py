@@ -1,0 +1,72 @@
+"""Motion of a solid by implicit time steps (backward Euler), with the same assembly as its equilibria.
+
+A step is an equilibrium too: of the solid with springs that pull every node to where it would fly without forces, of
+stiffness m/dt². They are one more element set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.motion import fly, land, pull_back
+from annelid.fem.shape_functions import products
+from annelid.fem.solid import Solid
+
+
+class Inertia(ElementSet):
+    """Inertia of the nodes over a time step.
+
+    Args:
+        solid: The solid.
+        device: Where it is computed.
+        time_step: Time step [s].
+        damping: Rate at which velocities decay [1/s]: resistance of the surroundings, proportional to mass.
+    """
+
+    def __init__(self, solid: Solid, device: wp.Device, *, time_step: float, damping: float = 0.0) -> None:
+        if not (np.isfinite(time_step) and time_step > 0.0):
+            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {time_step}.")
+        if not (np.isfinite(damping) and damping >= 0.0):
+            raise InvalidValue(f"damping must be a rate of 0 or more [1/s], not {damping}.")
+        count = solid.node_count
+        nodes, masses = _masses(solid)
+        super().__init__(nodes, device)
+        self.time_step, self.damping = time_step, damping
+        self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
+        self._masses = wp.array(masses, dtype=wp.float64, device=device)
+        stiffness = masses * (time_step**-2 + damping / time_step)
+        self.tangent.assign(stiffness[..., None, None] * np.eye(3))
+        self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
+        self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
+
+    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+        """Energy, forces and tangent of the springs that stand for inertia and damping."""
+        rates = [wp.float64(self.time_step**-2), wp.float64(self.damping / self.time_step)]
+        fixed = [self._nodes, self._masses, self._goals, self._starts]
+        arguments = [*rates, *fixed, positions, self.energy, self.forces]
+        wp.launch(pull_back, self.element_count, arguments, device=self.device)
+
+    def begin(self, positions: wp.array, velocities: wp.array) -> None:
+        """Start a step; positions become those without forces, a first guess."""
+        arguments = [wp.float64(self.time_step), positions, velocities, self._goals, self._starts]
+        wp.launch(fly, len(positions), arguments, device=self.device)
+        wp.copy(positions, self._goals)
+
+    def end(self, positions: wp.array, velocities: wp.array) -> None:
+        """End a step: velocities from where nodes have got to."""
+        arguments = [wp.float64(self.time_step), self._starts, positions, velocities]
+        wp.launch(land, len(positions), arguments, device=self.device)
+
+
+def _masses(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes [k, m] and masses [kg] [k, m, m] of elements of inertia.
+
+    Linear tetrahedra share their mass among their nodes. In 10-node ones masses are coupled: shared out they would be
+    negative at corners, or not those that gravity pulls at, and a falling solid would deform.
+    """
+    if solid.elements.shape[1] == 4:
+        return np.arange(solid.node_count)[:, None], solid.weights()[:, None, None]
+    return solid.elements, products(solid.nodes, solid.elements) * solid.property_of("density")[:, None, None]

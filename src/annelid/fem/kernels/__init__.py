@@ -1,0 +1,1 @@
+"""Warp kernels of the finite elements."""

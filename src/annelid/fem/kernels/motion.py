@@ -1,0 +1,140 @@
+"""Vector operations of Newton's method and of the time step, on nodal vectors."""
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+f64 = wp.float64
+
+
+@wp.func
+def freed(vector: wp.vec3d, held: int) -> wp.vec3d:
+    """A vector without its held components."""
+    if held == 0:
+        return vector
+    result = vector
+    for j in range(3):
+        if (held >> j) & 1 == 1:
+            result[j] = f64(0.0)
+    return result
+
+
+@wp.kernel
+def residual(
+    fraction: f64,
+    held: wp.array(dtype=wp.int32),
+    loads: wp.array(dtype=wp.vec3d),
+    forces: wp.array(dtype=wp.vec3d),
+    residual_out: wp.array(dtype=wp.vec3d),
+):
+    """What is left of the forces on the free components."""
+    i = wp.tid()
+    residual_out[i] = freed(fraction * loads[i] + forces[i], held[i])
+
+
+@wp.kernel
+def add_scaled(
+    scale: f64,
+    here: wp.array(dtype=wp.vec3d),
+    step: wp.array(dtype=wp.vec3d),
+    there_out: wp.array(dtype=wp.vec3d),
+):
+    i = wp.tid()
+    there_out[i] = here[i] + scale * step[i]
+
+
+@wp.kernel
+def hold(
+    fraction: f64,
+    held: wp.array(dtype=wp.int32),
+    rest: wp.array(dtype=wp.vec3d),
+    offsets: wp.array(dtype=wp.vec3d),
+    positions: wp.array(dtype=wp.vec3d),
+    jumps_out: wp.array(dtype=wp.vec3d),
+):
+    """How far held components are from where they belong."""
+    i = wp.tid()
+    goal = rest[i] + fraction * offsets[i]
+    jump = goal - positions[i]
+    jumps_out[i] = jump - freed(jump, held[i])
+
+
+@wp.kernel
+def largest(count: int, vectors: wp.array(dtype=wp.vec3d), parts_out: wp.array(dtype=f64)):
+    """Largest component among every so-many-th vector, infinite where one is no number."""
+    part = wp.tid()
+    most = f64(0.0)
+    for i in range(part, count, parts_out.shape[0]):
+        v = vectors[i]
+        size = wp.max(wp.max(wp.abs(v[0]), wp.abs(v[1])), wp.abs(v[2]))
+        if not (wp.isfinite(v[0]) and wp.isfinite(v[1]) and wp.isfinite(v[2])):
+            size = f64(wp.inf)
+        most = wp.max(most, size)
+    parts_out[part] = most
+
+
+@wp.kernel
+def largest_of(place: int, parts: wp.array(dtype=f64), out: wp.array(dtype=f64)):
+    most = f64(0.0)
+    for i in range(parts.shape[0]):
+        most = wp.max(most, parts[i])
+    out[place] = most
+
+
+@wp.kernel
+def pull_back(
+    rate: f64,
+    drag: f64,
+    nodes: wp.array2d(dtype=wp.int32),
+    masses: wp.array3d(dtype=f64),
+    goals: wp.array(dtype=wp.vec3d),
+    starts: wp.array(dtype=wp.vec3d),
+    positions: wp.array(dtype=wp.vec3d),
+    energy_out: wp.array(dtype=f64),
+    forces_out: wp.array2d(dtype=wp.vec3d),
+):
+    """Inertia over a step: springs to where each node would fly; and drag: springs to where it was."""
+    e = wp.tid()
+    energy = f64(0.0)
+    for a in range(nodes.shape[1]):
+        pull = wp.vec3d()
+        resist = wp.vec3d()
+        for b in range(nodes.shape[1]):
+            node = nodes[e, b]
+            pull += (masses[e, a, b] * rate) * (positions[node] - goals[node])
+            resist += (masses[e, a, b] * drag) * (positions[node] - starts[node])
+        here = nodes[e, a]
+        energy += wp.dot(pull, positions[here] - goals[here]) + wp.dot(resist, positions[here] - starts[here])
+        forces_out[e, a] = -pull - resist
+    energy_out[e] = f64(0.5) * energy
+
+
+@wp.kernel
+def fly(
+    dt: f64,
+    positions: wp.array(dtype=wp.vec3d),
+    velocities: wp.array(dtype=wp.vec3d),
+    goals_out: wp.array(dtype=wp.vec3d),
+    starts_out: wp.array(dtype=wp.vec3d),
+):
+    """Where nodes would be after a step without forces."""
+    i = wp.tid()
+    goals_out[i] = positions[i] + dt * velocities[i]
+    starts_out[i] = positions[i]
+
+
+@wp.kernel
+def land(
+    dt: f64,
+    starts: wp.array(dtype=wp.vec3d),
+    positions: wp.array(dtype=wp.vec3d),
+    velocities_out: wp.array(dtype=wp.vec3d),
+):
+    i = wp.tid()
+    velocities_out[i] = (positions[i] - starts[i]) / dt
+
+
+@wp.kernel
+def tick(steps: int, clock: wp.array(dtype=wp.int64)):
+    clock[0] = clock[0] + wp.int64(steps)

@@ -1,0 +1,61 @@
+"""Stress of integration points, and means of them at nodes, for pictures."""
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
+
+import warp as wp
+
+from annelid.fem.kernels.solid import Points
+
+wp.set_module_options({"enable_backward": False})
+
+f64 = wp.float64
+
+
+@wp.kernel
+def von_mises(points: Points, stress_out: wp.array(dtype=f64)):
+    """Von Mises stress √(3/2 s:s) of each point [Pa]; s is the deviator of the co-rotated Biot stress."""
+    p = wp.tid()
+    stress = wp.transpose(points.rotations[p]) * points.strains[p]
+    mean = wp.trace(stress) / f64(3.0)
+    deviator = f64(0.5) * (stress + wp.transpose(stress)) - mean * wp.identity(n=3, dtype=f64)
+    stress_out[p] = wp.sqrt(f64(1.5) * wp.ddot(deviator, deviator)) / points.volumes[p]
+
+
+@wp.kernel
+def node_means(
+    nodes: wp.array(dtype=wp.int32),
+    first: wp.array(dtype=wp.int32),
+    entries: wp.array(dtype=wp.int32),
+    volumes: wp.array(dtype=f64),
+    values: wp.array(dtype=f64),
+    means_out: wp.array(dtype=wp.float32),
+):
+    """Mean over the points around each node, by volume."""
+    i = wp.tid()
+    node = nodes[i]
+    total = f64(0.0)
+    weight = f64(0.0)
+    for k in range(first[node], first[node + 1]):
+        p = entries[k]
+        total += volumes[p] * values[p]
+        weight += volumes[p]
+    means_out[i] = wp.float32(total / weight)
+
+
+@wp.kernel
+def gather_points(
+    nodes: wp.array(dtype=wp.int32), positions: wp.array(dtype=wp.vec3d), points_out: wp.array(dtype=wp.vec3)
+):
+    i = wp.tid()
+    p = positions[nodes[i]]
+    points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
+
+
+@wp.kernel
+def distances(
+    nodes: wp.array(dtype=wp.int32),
+    here: wp.array(dtype=wp.vec3d),
+    there: wp.array(dtype=wp.vec3d),
+    lengths_out: wp.array(dtype=wp.float32),
+):
+    i = wp.tid()
+    lengths_out[i] = wp.float32(wp.length(here[nodes[i]] - there[nodes[i]]))

@@ -1,0 +1,69 @@
+"""Limits of an actuator: on what it exerts, on how far it goes, and on how fast either may change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from annelid.core.errors import InvalidValue
+
+Span = float | tuple[float, float]
+"""Two limits, or one number at which something is held."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a quantity may be, and how fast it may change.
+
+    Attributes:
+        low: Lowest value.
+        high: Highest value.
+        rate: Largest change in a second.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    rate: float = math.inf
+
+    @classmethod
+    def of(cls, name: str, span: Span, rate: float = math.inf) -> Limits:
+        """Checked limits.
+
+        Args:
+            name: What they limit, for messages: "pressure of left".
+            span: Lowest and highest value, or the one value at which it is held.
+            rate: Largest change in a second.
+        """
+        try:
+            low, high = (span, span) if isinstance(span, (int, float)) else span
+            low, high, rate = float(low), float(high), float(rate)
+        except (TypeError, ValueError):
+            raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, or one to hold it at.") from None
+        if math.isnan(low) or math.isnan(high) or (low == high and math.isinf(low)):
+            raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, the lower first.")
+        if low > high:
+            raise InvalidValue(
+                f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first."
+            )
+        if not rate > 0.0:
+            raise InvalidValue(f"{name}: a rate of {rate:g} a second lets it never change; give a number above 0.")
+        return cls(low, high, rate)
+
+    @property
+    def held(self) -> bool:
+        """Whether there is one value only."""
+        return self.low == self.high
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is any limit."""
+        return math.isfinite(self.low) or math.isfinite(self.high) or math.isfinite(self.rate)
+
+    def change(self, value: float, seconds: float) -> tuple[float, float]:
+        """Smallest and largest change from a value within some time [s].
+
+        A value outside the limits, because they were moved, comes back as fast as the rate allows.
+        """
+        most = self.rate * seconds
+        low, high = self.low - value, self.high - value
+        return min(max(low, -most), most), max(min(high, most), -most)

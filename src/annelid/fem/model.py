@@ -1,0 +1,130 @@
+"""A solid compiled for a device: its elements, loads and unknowns, and the solver of its linear systems."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+
+from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue
+from annelid.fem.assembly import Assembly
+from annelid.fem.elements import ElementSet
+from annelid.fem.launching import Crew
+from annelid.fem.linear import LinearSolver, Unknowns
+from annelid.fem.linear_choice import linear_solver
+from annelid.fem.solid import Solid
+from annelid.fem.tetrahedra import Tetrahedra
+
+Linear = Literal["auto", "direct", "stale"]
+
+
+class Model:
+    """A solid on a device.
+
+    Args:
+        solid: The solid; what is changed in it afterwards is not seen here.
+        gravity: Acceleration of gravity [m/s²].
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
+        linear: How linear systems are solved: "direct" factors every matrix; "stale" keeps a factor for several
+            matrices and iterates, for real-time control of large solids; "auto" is "direct".
+
+    Attributes:
+        tetrahedra: The elements of the solid.
+        assembly: The sum of all element sets.
+        loads: Forces on the nodes that keep their direction, weight included [N], vec3d of shape [n].
+        load_scale: Root mean square of their components [N].
+        stiffness_scale: Mean stiffness of the elements [N/m].
+        unknowns: The free components of the nodes.
+        linear: Solver of the linear systems.
+    """
+
+    def __init__(
+        self,
+        solid: Solid,
+        *,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
+        extras: Sequence[ElementSet] = (),
+        linear: Linear = "auto",
+    ) -> None:
+        self.solid = solid
+        self.device = choose_device(device)
+        self.crew = Crew(self.device, threads)
+        self.gravity = _gravity(gravity)
+        self.extras = tuple(extras)
+        for extra in self.extras:
+            if extra.device != self.device:
+                raise InvalidValue(f"an element set is on {extra.device}, the solid on {self.device}; use one device.")
+        shear, lame = solid.moduli
+        self.tetrahedra = Tetrahedra(solid.nodes, solid.elements, shear, lame, self.crew, cells=solid.shared_volumes())
+        self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.extras], self.crew)
+        self.rest = self.vectors(solid.nodes)
+        self.offsets = self.vectors(solid.offsets)
+        self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
+        self.dead_loads = solid.forces.copy()
+        self._weights = solid.weights()
+        self.loads = self.vectors()
+        self._load()
+        edges = np.cbrt(solid.element_volumes)
+        self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
+        self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
+        self.linear: LinearSolver = linear_solver(self, linear)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.solid.node_count
+
+    def set_forces(self, forces: ArrayLike) -> None:
+        """Replace the forces on the nodes, weight aside [N], shape [n, 3]."""
+        array = np.asarray(forces, float)
+        if array.shape != (self.node_count, 3) or not np.isfinite(array).all():
+            raise InvalidValue(f"forces must be finite numbers of shape [{self.node_count}, 3].")
+        self.dead_loads = array.copy()
+        self._load()
+
+    def set_gravity(self, gravity: ArrayLike) -> None:
+        """Replace the acceleration of gravity [m/s²]."""
+        self.gravity = _gravity(gravity)
+        self._load()
+
+    def set_offsets(self, offsets: ArrayLike) -> None:
+        """Replace how far held components are displaced [m], shape [n, 3]."""
+        array = np.asarray(offsets, float)
+        if array.shape != (self.node_count, 3) or not np.isfinite(array).all():
+            raise InvalidValue(f"offsets must be finite numbers of shape [{self.node_count}, 3].")
+        self.offsets.assign(array)
+
+    def vectors(self, values: np.ndarray | None = None) -> wp.array:
+        """Nodal vectors on the device, vec3d of shape [n]; zeros unless values of shape [n, 3] are given."""
+        if values is None:
+            return wp.zeros(self.node_count, dtype=wp.vec3d, device=self.device)
+        return wp.array(np.ascontiguousarray(values, float), dtype=wp.vec3d, device=self.device)
+
+    def fingerprint(self) -> str:
+        """Identity of the solid, its loads and its materials, for checkpoints."""
+        digest = hashlib.blake2b(digest_size=16)
+        solid = self.solid
+        for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, self.gravity, self.dead_loads):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _load(self) -> None:
+        loads = self.dead_loads + self._weights[:, None] * self.gravity
+        self.load_scale = float(np.sqrt(np.mean(loads**2)))
+        self.loads.assign(loads)
+
+
+def _gravity(gravity: ArrayLike) -> np.ndarray:
+    array: Any = np.asarray(gravity, float)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise InvalidValue(f"gravity must be three finite numbers [m/s²], not {gravity!r}.")
+    return array

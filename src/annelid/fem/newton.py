@@ -1,0 +1,241 @@
+"""Newton's method for the equilibrium of a solid: energy line search, shifted matrices, loads in steps.
+
+The equilibrium is a minimum of the energy of all element sets less the work of the loads. A matrix that is not positive
+definite is shifted until it is, so that every direction descends. A load too large for one go is applied in parts;
+where even small parts find no equilibrium, the solid has collapsed, and the last equilibrium is what remains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import AnnelidError
+from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
+from annelid.fem.linear import NotPositiveDefinite
+from annelid.fem.model import Model
+
+_PARTS = 256
+_ENOUGH = 1e-4  # of the decrease that the slope promises
+_ROUNDING = 2e-13  # of the energies that are added and taken away
+_SHORTEST = 2.0**-30
+_FAR = 10.0  # sizes of the solid, further than any equilibrium
+_FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+
+
+class NoEquilibrium(AnnelidError, ArithmeticError):
+    """No equilibrium was found; positions are those of the last one.
+
+    Attributes:
+        fraction: Part of the load whose equilibrium was found.
+        residual: Largest force left on a node in the attempt beyond [N].
+    """
+
+    def __init__(self, sentence: str, *, fraction: float, residual: float) -> None:
+        super().__init__(sentence)
+        self.fraction, self.residual = fraction, residual
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How Newton's method works.
+
+    Attributes:
+        tolerance: Largest force left on a node, as a part of the root mean square of the loads [-].
+        iterations: Most iterations for one part of the load.
+        smallest_part: Smallest part of the load that is tried before giving up.
+    """
+
+    tolerance: float = 1e-8
+    iterations: int = 60
+    smallest_part: float = 1 / 256
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an equilibrium was found: iterations, parts of the load, largest force left on a node [N]."""
+
+    iterations: int
+    parts: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Whether one attempt has found an equilibrium, its iterations, and the largest force left on a node [N]."""
+
+    done: bool
+    iterations: int
+    residual: float
+
+
+class Newton:
+    """Finds equilibria of a model.
+
+    Args:
+        model: The model.
+        settings: How.
+    """
+
+    def __init__(self, model: Model, settings: Settings | None = None) -> None:
+        self.model, self.device = model, model.device
+        self.settings = settings or Settings()
+        self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
+        self._start, self._begin = model.vectors(), model.vectors()
+        self._size = float(np.ptp(model.solid.nodes, axis=0).max())
+        self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
+        self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
+
+    def equilibrium(self, positions: wp.array, *, start: float = 0.0, goal: float = 1.0) -> Outcome:
+        """Move positions to the equilibrium under a part of the load, by default all of it.
+
+        Args:
+            positions: Positions [m], vec3d of shape [n]: an equilibrium under the part `start` of the load, or near the
+                one that is sought. On failure they are those of the last equilibrium that was found.
+            start: Part of the load that acts already; where it is the goal, one attempt is all.
+            goal: Part of the load that is to act.
+        """
+        reached, part, parts, iterations = start, goal - start, 0, 0
+        wp.copy(self._start, positions)
+        while True:
+            aim = goal if abs(goal - reached - part) < 1e-12 else reached + part
+            tried = self.settle(positions, aim)
+            iterations += tried.iterations
+            if tried.done:
+                wp.copy(self._start, positions)
+                reached, parts = aim, parts + 1
+                if reached == goal:
+                    return Outcome(iterations, parts, tried.residual)
+                part = 2.0 * part if abs(2.0 * part) < abs(goal - reached) else goal - reached
+                continue
+            wp.copy(positions, self._start)
+            part *= 0.5
+            if abs(part) < self.settings.smallest_part:
+                self._ramp(reached)
+                raise _collapse(reached, start == goal, tried.residual)
+
+    def _ramp(self, fraction: float) -> None:
+        for each in self.model.assembly.sets:
+            each.ramp(fraction)
+
+    def settle(self, positions: wp.array, fraction: float = 1.0) -> Attempt:
+        """Move positions towards the equilibrium under a part of the load, in one go, as far as that leads."""
+        wp.copy(self._begin, positions)
+        self._ramp(fraction)
+        self._move_held(positions, fraction)
+        energy, left = self._look(positions, fraction)
+        enough, count = self._good_enough(fraction, left), 0
+        while left > enough and np.isfinite(left) and count < self.settings.iterations:
+            count += 1
+            found = self._search(positions, fraction, energy, self._direction(), left)
+            if found is None or self._lost(positions):
+                break
+            energy, left = found
+        return Attempt(left <= enough, count, left)
+
+    def _lost(self, positions: wp.array) -> bool:
+        """Whether nodes are on their way to infinity: there is no minimum."""
+        self._add(positions, self._begin, -1.0, self._jump)
+        return self._largest(self._jump) > _FAR * self._size
+
+    def _good_enough(self, fraction: float, first: float) -> float:
+        """Force that may be left on a node [N]; never less than what rounding leaves of large and opposite forces."""
+        scale = max(fraction * self.model.load_scale, min(first, 1e300))
+        return max(self.settings.tolerance * scale, 1e-15 * self.model.stiffness_scale * self._size)
+
+    def _move_held(self, positions: wp.array, fraction: float) -> None:
+        """Put held components where they belong; free nodes follow as far as the matrix says they would."""
+        model = self.model
+        arguments = [wp.float64(fraction), model.held, model.rest, model.offsets, positions, self._jump]
+        wp.launch(hold, model.node_count, arguments, device=self.device)
+        if self._largest(self._jump) == 0.0:
+            return
+        model.assembly.evaluate(positions)
+        model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
+        self._add(positions, self._jump, 1.0, positions)
+        self._factor()
+        model.linear.solve(self._residual, self._step)
+        self._add(positions, self._step, -1.0, positions)
+
+    def _look(self, positions: wp.array, fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        """Energy [J] and largest force left on a node [N] at some positions; fills the residual."""
+        model = self.model
+        model.assembly.evaluate(positions, tangent=tangent)
+        arguments = [wp.float64(fraction), model.held, model.loads, model.assembly.forces, self._residual]
+        wp.launch(residual, model.node_count, arguments, device=self.device)
+        self._add(positions, model.rest, -1.0, self._jump)
+        model.assembly.dot(model.loads, self._jump, self._scalars, 0)
+        self._launch_largest(self._residual, 1)
+        wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
+        work, left, energy = self._scalars.numpy()[:3]
+        self._magnitude = abs(energy) + abs(fraction * work)
+        return float(energy - fraction * work), float(left)
+
+    def _direction(self) -> float:
+        """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""
+        model, shift = self.model, 0.0
+        scale = self.model.stiffness_scale
+        while True:
+            try:
+                model.linear.factor(model.assembly.values, shift=shift * scale)
+                model.linear.solve(self._residual, self._step)
+                model.assembly.dot(self._residual, self._step, self._scalars, 3)
+                slope = float(self._scalars.numpy()[3])
+                if slope > 0.0:
+                    return slope
+            except NotPositiveDefinite:
+                pass
+            shift = max(4.0 * shift, _FIRST_SHIFT)
+            if shift > _LAST_SHIFT:
+                return float("nan")
+
+    def _factor(self) -> None:
+        """Factor the matrix at hand, shifted if need be."""
+        model, shift = self.model, 0.0
+        while True:
+            try:
+                model.linear.factor(model.assembly.values, shift=shift)
+                return
+            except NotPositiveDefinite:
+                shift = max(4.0 * shift, _FIRST_SHIFT * self.model.stiffness_scale)
+
+    def _search(
+        self, positions: wp.array, fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        """Go down along the step as far as the energy falls; the energy and the force left there, None if nowhere."""
+        if not np.isfinite(slope):
+            return None
+        length, slack = 1.0, _ROUNDING * self._magnitude
+        while length > _SHORTEST:
+            self._add(positions, self._step, length, self._trial)
+            there, rest = self._look(self._trial, fraction, tangent=length == 1.0)
+            falls = there <= energy - _ENOUGH * length * slope
+            level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
+            if falls or level:
+                wp.copy(positions, self._trial)
+                return (there, rest) if length == 1.0 else self._look(positions, fraction)
+            length *= 0.5
+        return None
+
+    def _add(self, here: wp.array, step: wp.array, scale: float, out: wp.array) -> None:
+        wp.launch(add_scaled, self.model.node_count, [wp.float64(scale), here, step, out], device=self.device)
+
+    def _launch_largest(self, vectors: wp.array, place: int) -> None:
+        wp.launch(largest, _PARTS, [self.model.node_count, vectors, self._parts], device=self.device)
+        wp.launch(largest_of, 1, [place, self._parts, self._scalars], device=self.device)
+
+    def _largest(self, vectors: wp.array) -> float:
+        self._launch_largest(vectors, 4)
+        return float(self._scalars.numpy()[4])
+
+
+def _collapse(reached: float, at_once: bool, left: float) -> NoEquilibrium:
+    where = "under this load" if at_once else f"beyond {100 * reached:.3g} % of the load"
+    return NoEquilibrium(
+        f"the solid finds no equilibrium {where}: it collapses, or the load is too large for it (a force of "
+        f"{left:.3g} N was left on a node); the last equilibrium is kept; lower the load or stiffen the solid.",
+        fraction=reached,
+        residual=left,
+    )

@@ -1,0 +1,136 @@
+"""Snapshots of a solid: its boundary coloured by displacement or stress, its loads and what holds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import UnknownName
+from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
+from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
+from annelid.fem.model import Model
+
+_LOAD = (0.80, 0.25, 0.20)
+_HELD = (0.20, 0.30, 0.55)
+_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
+_UNITS = {"displacement": "m", "von-mises": "Pa", "speed": "m/s", "material": ""}
+
+
+class Painter:
+    """Makes snapshots of one model.
+
+    Args:
+        model: The model.
+        time_step: Time step [s].
+    """
+
+    def __init__(self, model: Model, time_step: float) -> None:
+        self.model, self._time_step = model, time_step
+        solid = model.solid
+        faces = solid.boundary
+        flat = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
+        skin, corners = np.unique(flat, return_inverse=True)
+        self._triangles = corners.reshape(-1, 3).astype(np.int32)
+        self._skin = self._indices(skin)
+        self._materials = _node_materials(model)[skin]
+        elements = solid.elements[model.tetrahedra.point_elements]
+        order = np.argsort(elements.ravel(), kind="stable")
+        self._first = self._indices(np.searchsorted(elements.ravel()[order], np.arange(model.node_count + 1)))
+        self._entries = self._indices(order // elements.shape[1])
+        self._stress = wp.zeros(model.tetrahedra.point_count, dtype=wp.float64, device=model.device)
+        size = float(np.ptp(solid.nodes, axis=0).max())
+        self._arrow, self._dot = 0.15 * size, 0.006 * size
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that can be asked for."""
+        many = len(self.model.solid.materials) > 1
+        return ("displacement", "von-mises", "speed", *(("material",) if many else ()))
+
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
+        """What `look` asks for: the surface, what is held as spheres, loads as lines."""
+        if look.field is not None and look.field not in self.fields:
+            raise UnknownName("field", look.field, self.fields)
+        parts: list[Any] = []
+        if look.surface:
+            parts.append(self._surface(state, look))
+        if look.spheres and self.model.solid.held.any():
+            parts.append(self._holds(state))
+        if look.lines and self.model.dead_loads.any():
+            parts.append(self._loads(state))
+        step = int(state.clock.numpy()[0])
+        numbers = self._numbers(state) if look.numbers else {}
+        return Snapshot(step * self._time_step, step, tuple(parts), numbers)
+
+    def stress(self, positions: wp.array) -> np.ndarray:
+        """Von Mises stress of each integration point [Pa], shape [p]."""
+        self._evaluate_stress(positions)
+        return np.asarray(self._stress.numpy())
+
+    def _surface(self, state: Any, look: Look) -> Mesh:
+        vertices = wp.empty(len(self._skin), dtype=wp.vec3, device=self.model.device)
+        wp.launch(gather_points, len(vertices), [self._skin, state.positions, vertices], device=self.model.device)
+        fields = {}
+        if look.field is not None:
+            labels = tuple(m.name for m in self.model.solid.materials) if look.field == "material" else ()
+            values = self._field(state, look.field)
+            fields = {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
+        return Mesh("solid", self._host(vertices, look), self._triangles, fields)
+
+    def _field(self, state: Any, name: str) -> Any:
+        if name == "material":
+            return self._materials
+        model = self.model
+        values = wp.zeros(len(self._skin), dtype=wp.float32, device=model.device)
+        if name == "von-mises":
+            self._evaluate_stress(state.positions)
+            lists = [self._skin, self._first, self._entries, model.tetrahedra.points.volumes, self._stress]
+            wp.launch(node_means, len(values), [*lists, values], device=model.device)
+        elif name == "displacement":
+            wp.launch(distances, len(values), [self._skin, state.positions, model.rest, values], device=model.device)
+        elif len(state.velocities):
+            still = model.vectors()
+            wp.launch(distances, len(values), [self._skin, state.velocities, still, values], device=model.device)
+        return values
+
+    def _evaluate_stress(self, positions: wp.array) -> None:
+        tetrahedra = self.model.tetrahedra
+        tetrahedra.evaluate(positions, tangent=False)
+        wp.launch(von_mises, tetrahedra.point_count, [tetrahedra.points, self._stress], device=self.model.device)
+
+    def _holds(self, state: Any) -> Spheres:
+        chosen = np.flatnonzero(self.model.solid.held.any(axis=1))
+        return Spheres("held", state.positions.numpy()[chosen].astype(np.float32), self._dot, color=_HELD)
+
+    def _loads(self, state: Any) -> Lines:
+        """Forces other than weight, the largest as long as a part of the solid."""
+        loads = self.model.dead_loads
+        sizes = np.linalg.norm(loads, axis=1)
+        chosen = np.flatnonzero(sizes > 1e-6 * sizes.max())
+        ends = state.positions.numpy()[chosen]
+        begins = ends - loads[chosen] * (self._arrow / sizes.max())
+        segments = np.arange(2 * len(chosen), dtype=np.int32).reshape(2, -1).T
+        points = np.concatenate([begins, ends]).astype(np.float32)
+        return Lines("loads", points, np.ascontiguousarray(segments), color=_LOAD)
+
+    def _numbers(self, state: Any) -> dict[str, Number]:
+        moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
+        self.model.tetrahedra.evaluate(state.positions, tangent=False)
+        energy = float(self.model.tetrahedra.energy.numpy().sum())
+        return {"largest-displacement": Number(float(moved.max()), "m"), "elastic-energy": Number(energy, "J")}
+
+    def _host(self, values: Any, look: Look) -> Any:
+        return values.numpy() if look.host and hasattr(values, "numpy") else values
+
+    def _indices(self, values: np.ndarray) -> wp.array:
+        return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.model.device)
+
+
+def _node_materials(model: Model) -> np.ndarray:
+    """A material of each node: that of the last tetrahedron that has it, shape [n]."""
+    solid = model.solid
+    materials = np.zeros(solid.node_count, np.float32)
+    materials[solid.elements] = solid.element_materials[:, None]
+    return materials

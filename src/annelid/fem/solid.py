@@ -1,0 +1,289 @@
+"""A deformable solid: tetrahedra, materials, what holds it and what pulls at it; arrays on the host."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
+from annelid.fem.cells import merged
+from annelid.fem.shape_functions import integrals, point_gradients
+from annelid.materials import Material
+from annelid.materials import material as preset
+
+MaterialLike = str | Material
+Where = Any
+"""Which nodes: a function of positions [n, 3] -> bool [n], anything with `contains(points)`, a mask, indices, the name
+of a group, or None for all."""
+Volume = Literal["auto", "mean", "plain"]
+
+_NEARLY_INCOMPRESSIBLE = 0.4
+"""Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
+
+
+class Solid:
+    """A deformable solid.
+
+    Args:
+        mesh: Tetrahedra: `shapes.TetMesh`, or what its `quadratic()` makes; anything with nodes [n, 3] and tetrahedra
+            [t, 4] or [t, 10], and perhaps regions [t], cells [t] and boundary().
+        material: A material or its name for all of it, or one for each region: a mapping, or a sequence.
+        volume: "mean" gives the tetrahedra of a cell one change of volume, the remedy against volumetric locking;
+            "plain" leaves every integration point its own. "auto" takes the mean for linear tetrahedra of a material
+            with a Poisson's ratio above 0.4.
+
+    Attributes:
+        nodes: Positions at rest [m], shape [n, 3].
+        elements: Nodes of each tetrahedron, shape [t, 4] or [t, 10].
+        materials: Materials.
+        element_materials: Index of each tetrahedron's material, shape [t].
+        held: Components of nodes that do not move freely, shape [n, 3].
+        offsets: How far held components are displaced [m], shape [n, 3].
+        forces: Forces on the nodes that keep their direction [N], shape [n, 3].
+        groups: Named sets of nodes.
+    """
+
+    def __init__(
+        self,
+        mesh: Any,
+        material: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike],
+        *,
+        volume: Volume = "auto",
+    ) -> None:
+        self.mesh = mesh
+        self.nodes = np.array(mesh.nodes, float)
+        self.elements = np.array(mesh.tetrahedra, np.int32)
+        _require_sound(self.nodes, self.elements)
+        regions = getattr(mesh, "regions", None)
+        self.regions = np.zeros(len(self.elements), np.int32) if regions is None else np.asarray(regions)
+        self.materials, self.element_materials = _materials(material, self.regions)
+        if volume not in ("auto", "mean", "plain"):
+            raise InvalidValue(f"volume must be 'auto', 'mean' or 'plain', not {volume!r}.")
+        self.volume = volume
+        shape = self.nodes.shape
+        self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
+        self.groups: dict[str, np.ndarray] = {}
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    @cached_property
+    def element_volumes(self) -> np.ndarray:
+        """Volume of each tetrahedron [m³], shape [t]."""
+        return np.asarray(point_gradients(self.nodes, self.elements)[1].sum(axis=1))
+
+    @property
+    def mass(self) -> float:
+        """Mass of it all [kg]."""
+        return float((self.element_volumes * self.property_of("density")).sum())
+
+    def property_of(self, name: str) -> np.ndarray:
+        """A property of each tetrahedron's material, shape [t]."""
+        return np.array([getattr(m, name) for m in self.materials])[self.element_materials]
+
+    @property
+    def moduli(self) -> tuple[np.ndarray, np.ndarray]:
+        """Shear modulus μ and Lamé's first parameter λ of each tetrahedron [Pa], shape [t] each."""
+        shear, bulk = self.property_of("shear_modulus"), self.property_of("bulk_modulus")
+        return shear, bulk - 2.0 / 3.0 * shear
+
+    def weights(self) -> np.ndarray:
+        """Mass with which gravity pulls at each node [kg], shape [n]; below 0 at corners of 10-node tetrahedra."""
+        masses = integrals(self.nodes, self.elements) * self.property_of("density")[:, None]
+        return np.bincount(self.elements.ravel(), masses.ravel(), self.node_count)
+
+    def shared_volumes(self) -> np.ndarray | None:
+        """Cell of each tetrahedron, shape [t], where several share one change of volume; None where none do."""
+        plain = self.elements.shape[1] == 10 or self.property_of("poisson_ratio").max() <= _NEARLY_INCOMPRESSIBLE
+        if self.volume == "plain" or (self.volume == "auto" and plain):
+            return None
+        if self.elements.shape[1] == 10:  # the four points of an element are enough of a cell
+            return np.arange(len(self.elements))
+        cells = getattr(self.mesh, "cells", None)
+        if cells is None:
+            return merged(self.nodes, self.elements, self.element_materials)
+        pairs = np.column_stack([cells, self.element_materials])
+        return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+    # --- what holds and pulls ---
+
+    def indices(self, where: Where) -> np.ndarray:
+        """Indices of the nodes that `where` names."""
+        if where is None:
+            return np.arange(self.node_count)
+        if isinstance(where, str):
+            if where not in self.groups:
+                raise UnknownName("group of nodes", where, self.groups)
+            return self.groups[where]
+        if isinstance(where, Callable):  # type: ignore[arg-type]
+            return np.flatnonzero(where(self.nodes))
+        if hasattr(where, "contains"):
+            return np.flatnonzero(where.contains(self.nodes))
+        return _chosen(np.asarray(where), self.node_count)
+
+    def group(self, name: str, where: Where) -> Solid:
+        """Give a set of nodes a name."""
+        self.groups[name] = self._some(where, "be named")
+        return self
+
+    def fix(self, where: Where, *, axes: str = "xyz") -> Solid:
+        """Hold nodes where they are, or along some axes only."""
+        return self.displace(where, (0.0, 0.0, 0.0), axes=axes)
+
+    def displace(self, where: Where, offset: ArrayLike, *, axes: str = "xyz") -> Solid:
+        """Hold nodes away from where they rest: an offset [m] of shape [3] or [k, 3], along some axes only."""
+        chosen, columns = self._some(where, "be held"), _axes(axes)
+        offsets = _vectors("an offset", offset, len(chosen))
+        self.held[np.ix_(chosen, columns)] = True
+        self.offsets[np.ix_(chosen, columns)] = offsets[:, columns]
+        return self
+
+    def push(self, where: Where, force: ArrayLike) -> Solid:
+        """Share a force [N] equally among nodes; it adds to what is there. For a face, see `pull`."""
+        chosen = self._some(where, "be pushed")
+        self.forces[chosen] += _vectors("a force", force, 1) / len(chosen)
+        return self
+
+    def pull(self, where: Where, force: ArrayLike) -> Solid:
+        """Share a force [N] evenly over the boundary faces all of whose nodes are chosen; it adds to what is there."""
+        inside = np.zeros(self.node_count, bool)
+        inside[self._some(where, "be pulled")] = True
+        faces = self.boundary[inside[self.boundary].all(axis=1)]
+        if len(faces) == 0:
+            raise InvalidValue("no boundary face lies where the force should act; choose all nodes of a face, or push.")
+        a, b, c = (self.nodes[faces[:, i]] for i in range(3))
+        areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        # A uniform load acts on the middles of the sides alone of a quadratic triangle.
+        corners = faces if faces.shape[1] == 3 else faces[:, 3:]
+        shares = np.bincount(corners.ravel(), np.repeat(areas / 3.0, 3), self.node_count) / areas.sum()
+        self.forces += shares[:, None] * _vectors("a force", force, 1)
+        return self
+
+    def release(self) -> Solid:
+        """Take away all forces, holds and offsets."""
+        self.held[:], self.offsets[:], self.forces[:] = False, 0.0, 0.0
+        return self
+
+    def copy(self) -> Solid:
+        """A copy whose holds and forces can be changed apart."""
+        twin = copy.copy(self)
+        twin.held, twin.offsets, twin.forces = self.held.copy(), self.offsets.copy(), self.forces.copy()
+        twin.groups = dict(self.groups)
+        return twin
+
+    @cached_property
+    def boundary(self) -> np.ndarray:
+        """Boundary faces, outward: nodes of shape [k, 3], or [k, 6] with the middles of sides 01, 12, 20."""
+        return np.asarray(self.mesh.boundary(), np.int32)
+
+    def require_held(self) -> None:
+        """Refuse a solid that could move without deforming: its static problem is singular."""
+        for part in self._parts():
+            free = 6 - np.linalg.matrix_rank(_rigid_motions(self.nodes[part])[self.held[part].ravel()], tol=1e-6)
+            if free:
+                whole = len(part) == self.node_count
+                what = "the solid" if whole else f"the part of the solid with node {part[0]}"
+                raise InvalidValue(
+                    f"the static problem is singular: {what} can still move in {free} of 6 ways without deforming; "
+                    "fix at least three of its nodes that are not on one line, or simulate its motion."
+                )
+
+    def _parts(self) -> list[np.ndarray]:
+        """Nodes of each connected part."""
+        first, rest = self.elements[:, :1], self.elements[:, 1:]
+        pairs = np.broadcast_to(first, rest.shape).ravel(), rest.ravel()
+        graph = sparse.coo_array((np.ones(rest.size, np.int8), pairs), shape=(self.node_count, self.node_count))
+        count, part = connected_components(graph, directed=False)
+        return [np.flatnonzero(part == number) for number in range(count)]
+
+    def _some(self, where: Where, purpose: str) -> np.ndarray:
+        chosen = self.indices(where)
+        if len(chosen) == 0:
+            low, high = self.nodes.min(axis=0), self.nodes.max(axis=0)
+            raise InvalidValue(f"there is no node to {purpose}; the solid lies between {low} and {high} m.")
+        return chosen
+
+
+def _require_sound(nodes: np.ndarray, elements: np.ndarray) -> None:
+    if nodes.ndim != 2 or nodes.shape[1] != 3 or not np.isfinite(nodes).all():
+        raise InvalidMesh("the nodes of a solid must be finite numbers of shape [n, 3].")
+    if elements.ndim != 2 or elements.shape[1] not in (4, 10) or len(elements) == 0:
+        raise InvalidMesh(f"tetrahedra must have 4 or 10 nodes each, shape [t, 4] or [t, 10], not {elements.shape}.")
+    if elements.min() < 0 or elements.max() >= len(nodes):
+        raise InvalidMesh(f"a tetrahedron names node {elements.max()}, but there are nodes 0 to {len(nodes) - 1} only.")
+    idle = np.setdiff1d(np.arange(len(nodes)), elements)
+    if len(idle):
+        raise InvalidMesh(f"{len(idle)} nodes belong to no tetrahedron, the first is node {idle[0]}; drop them.")
+    with np.errstate(all="ignore"):
+        volumes = _volumes(nodes, elements)
+    bad = np.flatnonzero(~(volumes > 0.0).all(axis=1))
+    if len(bad):
+        raise InvalidMesh(
+            f"{len(bad)} of {len(elements)} tetrahedra are inverted or flat, the first is number {bad[0]}; "
+            "TetMesh.repaired turns inverted ones."
+        )
+
+
+def _volumes(nodes: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    try:
+        return point_gradients(nodes, elements)[1]
+    except np.linalg.LinAlgError:  # exactly flat ones have no inverse
+        a, b, c, d = (nodes[elements[:, i]] for i in range(4))
+        return np.einsum("ti,ti->t", np.cross(b - a, c - a), d - a)[:, None]
+
+
+def _materials(
+    given: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike], regions: np.ndarray
+) -> tuple[tuple[Material, ...], np.ndarray]:
+    """Materials, and the index of each tetrahedron's."""
+    if isinstance(given, (str, Material)):
+        return (preset(given),), np.zeros(len(regions), np.int32)
+    pairs = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+    numbers, index = np.unique(regions, return_inverse=True)
+    missing = [int(number) for number in numbers if number not in pairs]
+    if missing:
+        raise InvalidValue(f"region {missing[0]} of the mesh has no material; give one for each of {numbers.tolist()}.")
+    return tuple(preset(pairs[int(number)]) for number in numbers), index.reshape(-1).astype(np.int32)
+
+
+def _chosen(where: np.ndarray, count: int) -> np.ndarray:
+    if where.dtype == bool:
+        if where.shape != (count,):
+            raise InvalidValue(f"a mask of nodes must have the shape [{count}], not {list(where.shape)}.")
+        return np.flatnonzero(where)
+    if not np.issubdtype(where.dtype, np.integer) and where.size:
+        raise InvalidValue("nodes are chosen by a mask, indices, a function, a shape or the name of a group.")
+    if where.size and (where.min() < 0 or where.max() >= count):
+        raise InvalidValue(f"there is no node {where.max()}: nodes are 0 to {count - 1}.")
+    return np.atleast_1d(where).astype(np.int64)
+
+
+def _axes(axes: str) -> np.ndarray:
+    if not axes or set(axes) - set("xyz"):
+        raise InvalidValue(f"axes must be some of 'x', 'y', 'z', such as 'xz', not {axes!r}.")
+    return np.array(sorted({"xyz".index(axis) for axis in axes}))
+
+
+def _vectors(name: str, value: ArrayLike, count: int) -> np.ndarray:
+    array = np.asarray(value, float)
+    if array.shape not in ((3,), (count, 3)) or not np.isfinite(array).all():
+        raise InvalidValue(f"{name} must be three finite numbers, not {value!r}.")
+    return np.broadcast_to(array, (count, 3))
+
+
+def _rigid_motions(points: np.ndarray) -> np.ndarray:
+    """Displacements of the six motions without deformation, in units of the size, shape [3n, 6]."""
+    arms = points - points.mean(axis=0)
+    arms = arms / max(float(np.abs(arms).max()), 1e-300)
+    turns = np.stack([np.cross(axis, arms) for axis in np.eye(3)], axis=2)
+    shifts = np.broadcast_to(np.eye(3), (len(points), 3, 3))
+    return np.concatenate([shifts, turns], axis=2).reshape(-1, 6)

@@ -1,0 +1,161 @@
+"""Stepping a solid in a `Simulation`: from equilibrium to equilibrium, or in motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.snapshot import Look, Snapshot
+from annelid.fem.dynamics import Inertia
+from annelid.fem.kernels.motion import tick
+from annelid.fem.model import Model
+from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.pictures import Painter
+
+
+@dataclass
+class State:
+    """What changes with time.
+
+    Attributes:
+        positions: Positions of the nodes [m], vec3d of shape [n].
+        velocities: Velocities of the nodes [m/s], vec3d of shape [n]; none from equilibrium to equilibrium.
+        clock: Steps done, shape [1].
+    """
+
+    positions: wp.array
+    velocities: wp.array
+    clock: wp.array
+
+
+class Solver:
+    """Advances a solid from equilibrium to equilibrium; loads may change between steps, through `model`.
+
+    Args:
+        model: The model.
+        time_step: Time that a step stands for [s].
+        ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
+        settings: How equilibria are found.
+    """
+
+    batch = 1
+
+    def __init__(
+        self, model: Model, *, time_step: float = 0.02, ramp: float = 0.0, settings: Settings | None = None
+    ) -> None:
+        if not (np.isfinite(time_step) and time_step > 0.0):
+            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {time_step}.")
+        if not (np.isfinite(ramp) and ramp >= 0.0):
+            raise InvalidValue(f"ramp must be a time of 0 or more [s], not {ramp}.")
+        self.model, self.device = model, model.device
+        self.time_step, self.ramp = time_step, ramp
+        self.newton = Newton(model, settings)
+        self._painter = Painter(model, time_step)
+        self._trouble: int | None = None
+        self._prepare()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that snapshots can be coloured by."""
+        return self._painter.fields
+
+    def initial_state(self) -> State:
+        """The solid at rest."""
+        return State(
+            positions=wp.clone(self.model.rest),
+            velocities=self._velocities(),
+            clock=wp.zeros(1, dtype=wp.int64, device=self.device),
+        )
+
+    def advance(self, state: State, steps: int) -> None:
+        """Take steps."""
+        now = int(state.clock.numpy()[0])
+        for step in range(now, now + steps):
+            if self._trouble is not None:
+                return
+            self._step(state, step)
+            wp.launch(tick, 1, [1, state.clock], device=self.device)
+
+    def trouble(self) -> int | None:
+        """The step after which positions were no longer finite, None while all are."""
+        return self._trouble
+
+    def forgive(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        self._trouble = None
+
+    def complaint(self, state: State) -> str:
+        """The node that moved furthest, in words."""
+        moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
+        node = int(np.nanargmax(moved))
+        return f"node {node} has moved furthest, by {moved[node]:.3g} m; a smaller step or smaller loads may help"
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        return f"fem-{self.model.fingerprint()}"
+
+    def snapshot(self, state: State, look: Look) -> Snapshot:
+        """A picture of the state."""
+        return self._painter.snapshot(state, look)
+
+    def _prepare(self) -> None:
+        self.model.solid.require_held()
+
+    def _velocities(self) -> wp.array:
+        return wp.zeros(0, dtype=wp.vec3d, device=self.device)
+
+    def _fraction(self, step: int) -> float:
+        """Part of the loads that acts after so many steps."""
+        return 1.0 if self.ramp == 0.0 else min(1.0, step * self.time_step / self.ramp)
+
+    def _step(self, state: State, step: int) -> None:
+        before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
+        try:
+            self.newton.equilibrium(state.positions, start=before, goal=after)
+        except NoEquilibrium:
+            if before != after:
+                raise
+            self._from_rest(state.positions, after)
+
+    def _from_rest(self, positions: wp.array, goal: float) -> None:
+        """After a jump of the loads that was too large for one go; on failure positions are as they were."""
+        fresh = wp.clone(self.model.rest)
+        self.newton.equilibrium(fresh, goal=goal)
+        wp.copy(positions, fresh)
+
+
+class DynamicSolver(Solver):
+    """Advances a solid in motion, by backward Euler.
+
+    Args:
+        model: The model, with `inertia` among its extras.
+        inertia: The inertia of its nodes, which knows the time step.
+        ramp: Time over which loads and offsets grow from nothing to all [s].
+        settings: How the equation of a step is solved.
+    """
+
+    def __init__(self, model: Model, inertia: Inertia, *, ramp: float = 0.0, settings: Settings | None = None) -> None:
+        if inertia not in model.extras:
+            raise InvalidValue("the model of a motion needs the inertia among its extras.")
+        self.inertia = inertia
+        self.unsettled = 0
+        super().__init__(model, time_step=inertia.time_step, ramp=ramp, settings=settings or Settings(1e-6, 20))
+
+    def _prepare(self) -> None:
+        """A solid that nothing holds may fly."""
+
+    def _velocities(self) -> wp.array:
+        return self.model.vectors()
+
+    def _step(self, state: State, step: int) -> None:
+        """One step; the few whose equation is not solved to the last digit are counted in `unsettled`."""
+        self.inertia.begin(state.positions, state.velocities)
+        attempt = self.newton.settle(state.positions, self._fraction(step + 1))
+        self.inertia.end(state.positions, state.velocities)
+        if not np.isfinite(attempt.residual):
+            self._trouble = step + 1
+        elif not attempt.done:
+            self.unsettled += 1

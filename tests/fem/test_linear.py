@@ -1,0 +1,131 @@
+"""Linear solvers against a general one: held components, many right-hand sides, indefinite and turning matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from scipy.sparse.linalg import spsolve
+
+from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.fem.linear import NotPositiveDefinite
+from annelid.fem.linear_band import BandSolver
+from annelid.fem.linear_stale import StaleSolver
+from annelid.fem.linear_tiles import TileSolver
+
+from .solids import bar
+
+SOLVERS: dict[str, Callable[[fem.Model], Any]] = {
+    "band": lambda model: BandSolver(model.unknowns),
+    "tiles": lambda model: TileSolver(model.unknowns, tile=16),
+    "stale": lambda model: StaleSolver(model.unknowns, model.assembly, model.tetrahedra),
+}
+
+
+def hanging() -> fem.Solid:
+    """A bar with clamped nodes and two that are held along some axes only."""
+    solid = bar((5, 2, 2))
+    return solid.fix([len(solid.nodes) - 1], axes="xz").fix([len(solid.nodes) - 4], axes="y")
+
+
+def bent(model: fem.Model, load: float) -> wp.array:
+    """Equilibrium of a bar under a force on its tip that turns it down, P L²/EI."""
+    thickness = np.ptp(model.solid.nodes[:, 2])
+    solid = model.solid.copy()
+    solid.forces[:] = 0.0
+    solid.pull("tip", (0.0, 0.0, -load * 1e6 * thickness**4 / 12))
+    found = fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device=model.device, threads=1)
+    return model.vectors(found)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("many", [0, 1, 11])
+def test_solutions(name: str, many: int, device: str) -> None:
+    if name == "band" and device != "cpu":
+        pytest.skip("LAPACK works on the CPU")
+    model = fem.Model(hanging(), device=device, threads=1)
+    model.assembly.evaluate(model.rest)
+    solver = SOLVERS[name](model)
+    solver.factor(model.assembly.values)
+    shape = (model.node_count, many, 3) if many else (model.node_count, 3)
+    right = np.random.default_rng(0).standard_normal(shape)
+    found = solver.solve(wp.array(right, dtype=wp.vec3d, device=model.device)).numpy()
+    matrix, free = model.assembly.matrix(), ~model.solid.held.ravel()
+    columns = right.reshape(model.node_count, -1, 3).transpose(0, 2, 1).reshape(3 * model.node_count, -1)
+    expected = np.zeros_like(columns)
+    expected[free] = spsolve(matrix[free][:, free].tocsc(), columns[free]).reshape(free.sum(), -1)
+    result = found.reshape(model.node_count, -1, 3).transpose(0, 2, 1).reshape(3 * model.node_count, -1)
+    np.testing.assert_allclose(result, expected, atol=1e-8 * np.abs(expected).max())
+    assert not result[~free].any()
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_indefinite_matrices_are_noticed(name: str, device: str) -> None:
+    if name == "band" and device != "cpu":
+        pytest.skip("LAPACK works on the CPU")
+    model = fem.Model(hanging(), device=device, threads=1)
+    model.assembly.evaluate(model.rest)
+    solver = SOLVERS[name](model)
+    with pytest.raises(NotPositiveDefinite):
+        solver.factor(model.assembly.values, shift=-1e6)
+    solver.factor(model.assembly.values)
+
+
+def test_old_factor_serves_while_the_solid_turns(device: str) -> None:
+    """Bent step by step, few iterations are enough, and many more without knowing how nodes have rotated."""
+    model = fem.Model(bar((12, 2, 2), thickness=0.1), device=device, threads=1)
+    right = model.vectors(np.random.default_rng(0).standard_normal((model.node_count, 3)))
+    counts, shapes = {}, [model.rest, bent(model, 8.0)]
+    for turning in (True, False):
+        solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra, every=1000, iterations=400)
+        for positions in shapes:
+            model.assembly.evaluate(positions)
+            solver.factor(model.assembly.values)
+            if not turning:
+                solver._now.assign(np.broadcast_to(np.eye(3), (model.node_count, 3, 3)))
+            solver.solve(right)
+        counts[turning] = solver.last_iterations if solver.factorings == 1 else np.inf
+    assert counts[True] < 40
+    assert counts[True] < 0.5 * counts[False]
+
+
+def test_new_factor_is_adopted_after_a_fixed_number_of_matrices(device: str) -> None:
+    model = fem.Model(bar((6, 2, 2)), device=device, threads=1)
+    right = model.vectors(np.ones((model.node_count, 3)))
+    shapes = [bent(model, 0.3 * step) for step in range(9)]
+    iterations = []
+    for _ in range(2):
+        solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra, every=3)
+        counts, found = [], []
+        for positions in shapes:
+            model.assembly.evaluate(positions)
+            solver.factor(model.assembly.values)
+            found.append(solver.solve(right).numpy().tobytes())
+            counts.append(solver.last_iterations)
+        iterations.append((counts, found))
+    assert iterations[0] == iterations[1]
+    assert max(iterations[0][0]) < 20
+
+
+def test_guess_saves_iterations(device: str) -> None:
+    model = fem.Model(bar((6, 2, 2)), device=device, threads=1)
+    right = model.vectors(np.ones((model.node_count, 3)))
+    solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra)
+    for positions in (model.rest, bent(model, 2.0)):
+        model.assembly.evaluate(positions)
+        solver.factor(model.assembly.values)
+    first = solver.solve(right)
+    alone = solver.last_iterations
+    again = solver.solve(right, guess=first)
+    assert alone > 2
+    assert solver.last_iterations <= 1
+    np.testing.assert_allclose(again.numpy(), first.numpy(), atol=1e-9 * np.abs(first.numpy()).max())
+
+
+def test_unknown_kind_of_solver() -> None:
+    with pytest.raises(InvalidValue, match="'direct'"):
+        fem.Model(bar(), device="cpu", linear="magic")  # type: ignore[arg-type]

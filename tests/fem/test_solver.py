@@ -1,0 +1,147 @@
+"""Solids in a simulation: motion, equilibria one after the other, checkpoints, snapshots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annelid import fem
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.snapshot import Lines, Look, Mesh, Spheres
+
+from .solids import bar
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_free_fall(quadratic: bool, device: str) -> None:
+    solid = bar((2, 1, 1), quadratic=quadratic).release()
+    simulation = fem.simulation(solid, time_step=0.01, device=device, threads=1)
+    simulation.run(0.2)
+    moved = simulation.state.positions.numpy() - solid.nodes
+    backward_euler = -9.81 * 0.01**2 * 20 * 21 / 2
+    np.testing.assert_allclose(moved, np.broadcast_to([0.0, 0.0, backward_euler], moved.shape), atol=1e-9)
+
+
+def test_axial_vibration_has_the_frequency_of_a_rod(device: str) -> None:
+    """A clamped rod, stretched and released: c / 4L with c = √(E/ρ)."""
+    solid = bar((8, 1, 1), poisson_ratio=0.0)
+    solid.pull("tip", (100.0, 0.0, 0.0))
+    period = 4.0 / np.sqrt(1e6 / 1000.0)
+    simulation = fem.simulation(solid, time_step=period / 400, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
+    tip, xs = solid.indices("tip"), []
+    simulation.observe(lambda s: xs.append(s.state.positions.numpy()[tip, 0].mean()), every=period / 400)
+    simulation.run(1.25 * period)
+    # Loaded at once, the tip swings about its equilibrium and turns after half a period, and again after a whole one.
+    x = np.array(xs) - 1.0
+    assert (1 + x.argmax()) / 400 == pytest.approx(0.5, abs=0.03)
+    assert (201 + x[200:].argmin()) / 400 == pytest.approx(1.0, abs=0.03)
+    static = 100.0 / (1e6 * 0.04)
+    assert 1.8 * static < x.max() < 2.0 * static  # backward Euler damps
+
+
+def test_motion_comes_to_rest_at_the_equilibrium(device: str) -> None:
+    solid = bar((4, 1, 1))
+    rest = fem.equilibrium(solid, device=device)
+    simulation = fem.simulation(solid, time_step=0.05, damping=8.0, device=device, threads=1)
+    simulation.run(8.0)
+    assert np.abs(simulation.state.positions.numpy() - rest).max() < 1e-5
+    assert simulation.solver.unsettled == 0  # type: ignore[attr-defined]
+
+
+def test_steps_of_any_length_are_stable(device: str) -> None:
+    simulation = fem.simulation(bar((4, 1, 1)), time_step=10.0, device=device, threads=1)
+    simulation.step(5)
+    still = fem.equilibrium(bar((4, 1, 1)), device=device)
+    assert np.abs(simulation.state.positions.numpy() - still).max() < 1e-3
+
+
+def test_loads_grow_along_the_ramp(device: str) -> None:
+    solid = bar((3, 1, 1), poisson_ratio=0.0).pull("tip", (1000.0, 0.0, 0.0))
+    simulation = fem.simulation(
+        solid, dynamic=False, time_step=0.1, ramp=1.0, gravity=(0.0, 0.0, 0.0), device=device, threads=1
+    )
+    tip, full = solid.indices("tip"), 1000.0 / (1e6 * 0.04)
+    for steps, part in ((3, 0.3), (4, 0.7), (10, 1.0)):
+        simulation.step(steps)
+        moved = simulation.state.positions.numpy()[tip, 0].mean() - 1.0
+        assert moved == pytest.approx(part * full, rel=1e-6)
+
+
+def test_loads_may_jump_between_equilibria(device: str) -> None:
+    solid = bar((6, 2, 2), thickness=0.1)
+    simulation = fem.simulation(solid, dynamic=False, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
+    simulation.step()
+    assert np.abs(simulation.state.positions.numpy() - solid.nodes).max() < 1e-12
+    simulation.solver.model.set_gravity((0.0, 0.0, -9.81))
+    simulation.step()
+    down = simulation.state.positions.numpy()[solid.indices("tip"), 2].mean()
+    simulation.solver.model.set_gravity((0.0, 0.0, 9.81))
+    simulation.step()
+    up = simulation.state.positions.numpy()[solid.indices("tip"), 2].mean()
+    assert up == pytest.approx(-down, rel=1e-6)
+    assert down < -0.1
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_checkpoint_and_threads_keep_every_bit(dynamic: bool, tmp_path: Path) -> None:
+    hashes = []
+    for threads in (1, 2):
+        solid = bar((10, 3, 3)).push("tip", (0.0, 0.0, 2.0))
+        simulation = fem.simulation(solid, dynamic=dynamic, ramp=0.05, device="cpu", threads=threads)
+        simulation.step(3)
+        simulation.save(tmp_path / "state.npz")
+        simulation.step(3)
+        hashes.append(simulation.state_hash())
+        simulation.load(tmp_path / "state.npz")
+        simulation.step(3)
+        hashes.append(simulation.state_hash())
+    assert len(set(hashes)) == 1
+
+
+def test_recording(tmp_path: Path) -> None:
+    simulation = fem.simulation(bar((2, 1, 1)), device="cpu", threads=1)
+    with simulation.record(tmp_path / "bar.h5", every=0.01) as recorder:
+        simulation.step(3)
+    assert recorder.closed
+    assert (tmp_path / "bar.h5").stat().st_size > 0
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_snapshots(quadratic: bool, device: str) -> None:
+    solid = bar((4, 1, 1), quadratic=quadratic, poisson_ratio=0.0).pull("tip", (400.0, 0.0, 0.0))
+    simulation = fem.simulation(solid, dynamic=False, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
+    simulation.step()
+    snapshot = simulation.snapshot(Look(surface=True, spheres=True, lines=True, field="von-mises"))
+    mesh, held, loads = snapshot.parts
+    assert isinstance(mesh, Mesh)
+    assert isinstance(held, Spheres)
+    assert isinstance(loads, Lines)
+    np.testing.assert_allclose(mesh.fields["von-mises"].values, 400.0 / 0.04, rtol=1e-4)
+    assert len(held.centers) == solid.held.any(axis=1).sum()
+    shown = simulation.snapshot(Look(field="displacement")).parts[0]
+    assert shown.fields["displacement"].values.max() == pytest.approx(0.01, rel=1e-4)  # type: ignore[union-attr]
+    assert snapshot.numbers["elastic-energy"].value == pytest.approx(0.5 * 400.0 * 0.01, rel=1e-6)
+    assert mesh.triangles.max() < len(mesh.vertices)
+    assert simulation.snapshot(Look(host=False)).parts[0].vertices.shape == (len(mesh.vertices),)  # type: ignore[union-attr]
+    with pytest.raises(UnknownName, match="von-mises"):
+        simulation.snapshot(Look(field="von-misses"))
+
+
+def test_boundary_is_closed_for_ten_nodes(device: str) -> None:
+    simulation = fem.simulation(bar((2, 1, 1), quadratic=True), device=device, threads=1)
+    mesh = simulation.snapshot().parts[0]
+    a, b, c = (mesh.vertices[mesh.triangles[:, i]].astype(float) for i in range(3))  # type: ignore[union-attr]
+    assert (np.cross(a, b) * c).sum() / 6 == pytest.approx(0.04, rel=1e-5)
+
+
+def test_bad_settings_are_refused() -> None:
+    for wrong in ({"time_step": 0.0}, {"time_step": float("nan")}, {"damping": -1.0}, {"ramp": -1.0}):
+        with pytest.raises(InvalidValue):
+            fem.simulation(bar(), device="cpu", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="singular"):
+        fem.simulation(bar().release(), dynamic=False, device="cpu")
+    model = fem.Model(bar(), device="cpu")
+    with pytest.raises(InvalidValue, match="inertia"):
+        fem.DynamicSolver(model, fem.Inertia(model.solid, model.device, time_step=0.01))
