@@ -18,8 +18,8 @@ setup: $(VENV)/.dev  ## Install the package with all development tools
 run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 	$(BIN)/annelid run worm
 
-test: $(VENV)/.dev  ## Run the test suite
-	$(BIN)/python -m pytest
+test: $(VENV)/.dev  ## Run the test suite, two files at a time
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.dev  ## Check style, formatting and types
 	$(BIN)/ruff check

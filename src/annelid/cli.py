@@ -20,6 +20,7 @@ COMMANDS = {
     "export": "Turn a recording into a page, a video, a table or a geometry",
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or from a TOML file",
+    "train": "Let an agent learn in an environment: Bulldozer, Excavation, VoxelLocomotion, SpringWalker",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }

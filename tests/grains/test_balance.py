@@ -27,7 +27,7 @@ def test_every_impulse_is_accounted_for() -> None:
     start, impulse = momentum_of(simulation), np.zeros(3)
     mass = weight_of(simulation) / 9.81
     for _ in range(1200):
-        simulation.step()
+        solver.advance(simulation.state, 1)
         push = sum(solver.readout.force(simulation.state, wall) for wall in walls)
         impulse += simulation.time_step * (mass * np.array([0.0, 0.0, -9.81]) - push)
     ball = solver.model.bodies[-1].weight[0]  # type: ignore[union-attr]
@@ -74,7 +74,9 @@ def test_the_bed_lies_still_without_deep_overlaps(settled: Settled) -> None:
     assert 0.0 < overlap.mean < overlap.largest < 0.04
     assert overlap.count > 500
     assert summary.kinetic < 1e-3 * weight_of(settled) * RADIUS
-    assert summary.fastest < 0.02
+    speeds = np.linalg.norm(solver.readout.velocities(settled.state), axis=1)
+    assert np.quantile(speeds, 0.95) < 0.01
+    assert summary.fastest == pytest.approx(speeds.max())
     x = solver.readout.positions(settled.state)
     assert x[:, 2].min() > 0.95 * RADIUS
     edge = 2.1 * RADIUS * SIDE

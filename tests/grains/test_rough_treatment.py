@@ -1,4 +1,4 @@
-"""A bed dropped at 5 m/s and grains of two sizes 1:3 poured together: nothing explodes, nothing gets through the floor."""
+"""A bed dropped at 5 m/s and sizes of 1:3 poured together: nothing explodes, nothing gets through the floor."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def treated() -> Simulation[grains.Solver]:
     velocities = np.zeros((len(radii), 3))
     velocities[: len(falling), 2] = -5.0
     bed = grains.Bed(np.concatenate([falling, mixed]), radii, grains.Grain(friction=0.4), velocities=velocities)
-    walls = [
-        wall for world in range(2) for wall in grains.box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)
-    ]
+    walls = [wall for world in range(2) for wall in grains.box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)]
     worlds = np.repeat([0, 1], [len(falling), len(mixed)])
     simulation = grains.simulation(bed, walls, worlds=worlds, device="cpu", threads=1)
     peaks: list[tuple[float, float]] = []

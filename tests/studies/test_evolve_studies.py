@@ -75,6 +75,7 @@ def test_statistics() -> None:
     assert p_value(low, high) > 0.99
     assert superiority(high, low) == 1.0
     assert superiority(low, low) == 0.5
+    assert np.isnan(superiority(low, np.full(5, np.nan)))  # an arm that was not run
     assert math.isnan(p_value(high, np.array([np.nan])))
     rows = by_name(comparison("a-over-b", high, low, judged=True))
     assert rows["a-over-b-ratio"].value == 6.0

@@ -22,6 +22,15 @@ def test_flat() -> None:
     assert ground.start == 11.0
 
 
+def test_pieces_have_their_left_end_and_a_normal_that_points_up() -> None:
+    ground = terrain("hilly-1-5-0")
+    pieces, along = ground.pieces(), np.diff(ground.points, axis=0)
+    np.testing.assert_array_equal(pieces[:, :2], ground.points[:-1])
+    np.testing.assert_allclose(np.linalg.norm(pieces[:, 2:], axis=1), 1.0)
+    np.testing.assert_allclose((pieces[:, 2:] * along).sum(axis=1), 0.0, atol=1e-12)
+    assert (pieces[:, 3] > 0.0).all()
+
+
 def test_uneven_has_points_every_40_m_below_its_height() -> None:
     points = terrain("uneven5").points[1:-1]
     assert len(points) == 50

@@ -13,10 +13,13 @@ from annelid.core.measurement import Measurement, Report
 from annelid.core.progress import Progress
 
 BENCHES = {
+    "envs": "Actions per second of the environments, one world and many",
     "view": "Frames of the camera, and what a viewer costs a simulation",
     "edits": "Cost of edits, asynchronous running, and a stress from many threads",
     "springs": "Springs per second against size",
+    "grains": "Grain-steps per second against grains, bodies, sweeps and methods",
     "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
+    "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
 }
 
 

@@ -1,1 +1,34 @@
-"""Gymnasium environments."""
+"""Environments to learn in: soil to push and dig, soft robots to walk.
+
+Importing this package registers them with Gymnasium, if that is installed: `gymnasium.make("annelid/Bulldozer-v0")`,
+`gymnasium.make_vec("annelid/Bulldozer-v0", num_envs=64)`.
+"""
+
+from annelid.envs.packages import MissingPackage, installed
+from annelid.envs.registration import (
+    TASKS,
+    make_env,
+    make_rsl_env,
+    make_stable_env,
+    make_vector_env,
+    make_worlds,
+    register,
+)
+from annelid.envs.worlds import ActionClipped, Channel, Worlds
+
+__all__ = [
+    "TASKS",
+    "ActionClipped",
+    "Channel",
+    "MissingPackage",
+    "Worlds",
+    "make_env",
+    "make_rsl_env",
+    "make_stable_env",
+    "make_vector_env",
+    "make_worlds",
+    "register",
+]
+
+if installed("gymnasium"):
+    register()

@@ -10,27 +10,66 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.simulation import Simulation
+from annelid.fem.actuators import Cable, Hydraulic, Pneumatic, PointForce
+from annelid.fem.cavity import Cavity
+from annelid.fem.contact import Box, Plane, Sphere
+from annelid.fem.control import ControlSolver, PoseSolver, controlled, posed
 from annelid.fem.dynamics import Inertia
+from annelid.fem.effectors import Orientation, Point, Points
 from annelid.fem.elements import ElementSet
+from annelid.fem.fluid import Fluid
+from annelid.fem.forward import Forward
+from annelid.fem.inverse import Inverse, InverseSettings, Step
+from annelid.fem.limits import Limits
 from annelid.fem.model import Linear, Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
+from annelid.fem.qp import NoSolution
+from annelid.fem.robot import Robot
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, State
+from annelid.fem.stream import CsvStream, JsonStream
+from annelid.fem.trajectory import Path
 
 __all__ = [
+    "Box",
+    "Cable",
+    "Cavity",
+    "ControlSolver",
+    "CsvStream",
     "DynamicSolver",
     "ElementSet",
+    "Fluid",
+    "Forward",
+    "Hydraulic",
     "Inertia",
+    "Inverse",
+    "InverseSettings",
+    "JsonStream",
+    "Limits",
     "Model",
     "Newton",
     "NoEquilibrium",
+    "NoSolution",
+    "Orientation",
     "Outcome",
+    "Path",
+    "Plane",
+    "Pneumatic",
+    "Point",
+    "PointForce",
+    "Points",
+    "PoseSolver",
+    "Robot",
     "Settings",
     "Solid",
     "Solver",
+    "Sphere",
     "State",
+    "Step",
     "Volume",
+    "controlled",
     "equilibrium",
+    "posed",
     "simulation",
 ]
 

@@ -17,16 +17,19 @@ from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
     lay_contacts,
+    lay_points,
     move_by,
     multiply_columns,
     sum_points,
 )
-from annelid.fem.kernels.motion import largest, largest_of
+from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
 from annelid.fem.linear import NotPositiveDefinite
 from annelid.fem.linear_lagged import LaggedSolver
+from annelid.fem.replay import Replay, Stage
 from annelid.fem.robot import Robot
 
 _PARTS = 16
+_CLOSE = 2e-4  # of the size: how well a move is found where iterations are dear
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -62,61 +65,80 @@ class Condenser:
 
     def __init__(self, robot: Robot, *, refresh: int = 1) -> None:
         self.robot, self.device = robot, robot.device
-        self._lagged: LaggedSolver | None = None
-        if refresh > 1:
-            self._lagged = LaggedSolver(robot.model, int(robot.columns[-1]), every=refresh)
-        model, effectors = robot.model, robot.effectors
-        self._point_nodes = wp.array(effectors.nodes, dtype=wp.int32, device=self.device)
-        self._point_weights = wp.array(effectors.weights, dtype=wp.float64, device=self.device)
-        self._before, self._moves, self._step = model.vectors(), model.vectors(), model.vectors()
+        self.rows = Rows(robot)
+        self._before, self._moves, self._step = (robot.model.vectors() for _ in range(3))
         self._parts = wp.zeros(256, dtype=wp.float64, device=self.device)
         self._largest = wp.zeros(1, dtype=wp.float64, device=self.device)
+        model, one = robot.model, wp.float64(1.0)
+        forces = [model.held, model.loads, model.assembly.forces]
+        self._leftover = self._replay([Stage(residual, model.node_count, [one, *forces, self._moves])])
+        self._accept = self._replay(
+            [Stage(add_scaled, model.node_count, [one, robot.positions, self._step, robot.positions])]
+        )
+        self._finding = {id(v): self._replay(self._largest_stages(v)) for v in (self._moves, self._step)}
         self._mixing = np.zeros((0, 0))
         self._width = 0
-        self._resize(0)
+        self._lagged: LaggedSolver | None = None
+        self._resize(self.rows.count if refresh > 1 else 0)
+        if refresh > 1:
+            self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
         self.strokes = np.zeros(0)
 
-    def _resize(self, contacts: int) -> None:
-        """Room for some contacts."""
-        width = 1 + int(self.robot.columns[-1]) + contacts
+    @property
+    def lagged(self) -> bool:
+        """Whether a stiffness serves for several steps."""
+        return self._lagged is not None
+
+    def _resize(self, more: int) -> None:
+        """Room for the residual, the directions of actuators, and some more columns."""
+        width = 1 + int(self.robot.columns[-1]) + more
         if width == self._width:
             return
         self._width = width
-        count = self.robot.model.node_count
-        self._right, self._solved = (wp.zeros((count, width), dtype=wp.vec3d, device=self.device) for _ in range(2))
-        self._sums = wp.zeros((len(self._point_nodes), width), dtype=wp.vec3d, device=self.device)
+        shape = self.robot.model.node_count, width
+        self._right, self._solved = (wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(2))
         self._product_parts = wp.zeros((width, width, _PARTS), dtype=wp.float64, device=self.device)
         self._products = wp.zeros((width, width), dtype=wp.float64, device=self.device)
         self._shares = wp.zeros(width, dtype=wp.float64, device=self.device)
+        robot, model = self.robot, self.robot.model
+        forces = [model.held, robot.directions, model.loads, model.assembly.forces]
+        self._laying = self._replay([Stage(lay_columns, shape[0], [0, *forces, self._right])])
+        self._multiplying = self._replay(
+            [
+                Stage(multiply_columns, self._product_parts.shape, [self._right, self._solved, self._product_parts]),
+                Stage(add_parts, self._products.shape, [self._product_parts, self._products]),
+            ]
+        )
+        self._adding = {
+            id(columns): self._replay(
+                [Stage(move_by, shape[0], [0, self._shares, columns, self._before, robot.positions, self._moves])]
+            )
+            for columns in (self._right, self._solved)
+        }
+
+    def _replay(self, stages: list[Stage]) -> Replay:
+        return Replay(stages, self.device)
 
     # --- the steps of a condensation ---
 
     def assemble(self) -> None:
-        """Forces, stiffness, strokes and directions where the robot stands; the stiffness is factored, now or later."""
-        robot, model, lagged = self.robot, self.robot.model, self._lagged
+        """Forces, stiffness, strokes and directions where the robot stands; the stiffness is factored.
+
+        A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong.
+        """
+        robot, model, shift = self.robot, self.robot.model, 0.0
         robot.weigh()
         robot.touch()
-        tangent = lagged is None or lagged.idle
-        model.assembly.evaluate(robot.positions, tangent=tangent)
+        model.assembly.evaluate(robot.positions)
         self.strokes = robot.aim()
-        if lagged is None or lagged.empty:
-            self._factor()
-            return
-        lagged.advance()
-        if tangent:
-            lagged.renew(model.assembly.values, robot.directions)
-
-    def _factor(self) -> None:
-        """A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong."""
-        model, shift = self.robot.model, 0.0
+        if self._lagged is not None:
+            self._lay(np.zeros((0, 2), int))
+            self.rows.lay(1 + int(robot.columns[-1]), self._right)
+            wp.copy(self._lagged.directions, self._right[:, 1:])
+        solver = self._lagged or model.linear
         while True:
             try:
-                if self._lagged is None:
-                    model.linear.factor(model.assembly.values, shift=shift * model.stiffness_scale)
-                else:
-                    self._lagged.start(
-                        model.assembly.values, self.robot.directions, shift=shift * model.stiffness_scale
-                    )
+                solver.factor(model.assembly.values, shift=shift * model.stiffness_scale)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, _FIRST_SHIFT)
@@ -129,17 +151,14 @@ class Condenser:
         Args:
             contacts: Pairs of obstacle and outer node that take part, shape [c, 2]; none unless told.
         """
-        robot = self.robot
         pairs = np.zeros((0, 2), int) if contacts is None else contacts
-        self._resize(len(pairs))
-        self._lay(pairs)
         if self._lagged is None:
-            robot.model.linear.solve(self._right, self._solved)
+            self._resize(len(pairs))
+            self._lay(pairs)
+            self.robot.model.linear.solve(self._right, self._solved)
         else:
-            self._lagged.solve_once(self._right[:, :1], self._solved[:, :1])
             self._lagged.sensitivities(self._solved[:, 1:])
-        products, sums = self._multiply(), self._sum_points()
-        return self._collect(products, sums, pairs)
+        return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
 
     def apply(self, change: np.ndarray, share: float = 1.0) -> float:
         """Move the robot from where it stood by a change of efforts, shape [k + c]; the largest move of a node [m].
@@ -148,31 +167,38 @@ class Condenser:
             change: Change of the efforts and of the forces of contacts.
             share: Part of the way to go.
         """
-        robot = self.robot
-        wp.copy(self._before, robot.positions)
-        shares = np.concatenate([[1.0], self._mixing @ change])
-        return self._move(share * shares, self._before)
+        wp.copy(self._before, self.robot.positions)
+        shares = np.zeros(self._width)
+        shares[0] = share
+        shares[1 : 1 + len(self._mixing)] = share * (self._mixing @ change)
+        if self._lagged is None:
+            self._add(shares, self._solved)
+            return self._largest_of(self._moves)
+        self._add(shares, self._right)
+        right = wp.clone(self._moves)
+        shares[0] = 0.0
+        self._add(shares, self._solved)
+        self.restore()
+        wp.copy(self._step, self._lagged.move(right, self._moves, _CLOSE * self.robot.size))
+        self.accept_correction()
+        return self._largest_of(self._step)
 
     def correct(self) -> float:
         """Balance the forces anew with the stiffness at hand; the largest move of a node [m], infinite if lost."""
         robot, model = self.robot, self.robot.model
         robot.touch()
         model.assembly.evaluate(robot.positions, tangent=False)
-        arguments = [self.robot.model.held, robot.directions[:, :0], model.loads, model.assembly.forces]
-        rest = self._moves.reshape((-1, 1))
-        model.crew.command(lay_columns, model.node_count, [*arguments, rest])()
+        self._leftover()
         if self._lagged is None:
             model.linear.solve(self._moves, self._step)
         else:
-            self._lagged.solve_once(self._moves, self._step)
+            self._step.zero_()
+            self._lagged.move(self._moves, self._step, _CLOSE * robot.size)
         return self._largest_of(self._step)
 
     def accept_correction(self) -> None:
         """Move by what `correct` found."""
-        positions, one = self.robot.positions, wp.array([1.0], dtype=wp.float64, device=self.device)
-        self.robot.model.crew.command(
-            move_by, len(positions), [one, self._step.reshape((-1, 1)), positions, positions, self._moves]
-        )()
+        self._accept()
 
     def restore(self) -> None:
         """Go back to where `apply` began."""
@@ -182,8 +208,7 @@ class Condenser:
 
     def _lay(self, pairs: np.ndarray) -> None:
         robot, model = self.robot, self.robot.model
-        arguments = [model.held, robot.directions, model.loads, model.assembly.forces, self._right]
-        model.crew.command(lay_columns, model.node_count, arguments)()
+        self._laying()
         if len(pairs) and robot.contacts is not None:
             nodes = robot.contacts.loads.outer[pairs[:, 1]]
             normals = robot.contacts.normals[pairs[:, 0], pairs[:, 1]]
@@ -197,44 +222,80 @@ class Condenser:
             wp.launch(lay_contacts, len(pairs), more, device=self.device)
 
     def _multiply(self) -> np.ndarray:
-        arguments = [self._right, self._solved, self._product_parts]
-        wp.launch(multiply_columns, self._product_parts.shape, arguments, device=self.device)
-        wp.launch(add_parts, self._products.shape, [self._product_parts, self._products], device=self.device)
-        return np.asarray(self._products.numpy())
-
-    def _sum_points(self) -> np.ndarray:
-        arguments = [self._point_nodes, self._point_weights, self._solved, self._sums]
-        wp.launch(sum_points, self._sums.shape, arguments, device=self.device)
-        return np.asarray(self._sums.numpy()).reshape(*self._sums.shape, 3)
+        self._multiplying()
+        return np.array(self._products.numpy())
 
     def _collect(self, products: np.ndarray, sums: np.ndarray, pairs: np.ndarray) -> Condensed:
-        """Strokes are the first column of each actuator; a column of weight joins it with the volume it goes with."""
-        robot = self.robot
+        """Strokes are the first column of each actuator; a column of weight joins it with the volume it goes with.
+
+        The stiffness is symmetric: where the residual was not solved for, its products with the responses tell
+        how strokes and effectors drift.
+        """
+        robot, acting = self.robot, int(self.robot.columns[-1]) + len(pairs)
         own = np.concatenate([robot.columns[:-1], robot.columns[-1] + np.arange(len(pairs))]).astype(int)
-        inner = products[1:, 1:]
-        mixing = np.zeros((len(inner), len(own)))
+        inner = products[1 : 1 + acting, 1 : 1 + acting]
+        mixing = np.zeros((acting, len(own)))
         mixing[own, np.arange(len(own))] = 1.0
         for i, drive in enumerate(robot.drives):
             if drive.columns == 2:
                 mixing[own[i] + 1, i] = inner[own[i], own[i]]
         self._mixing = mixing
         gaps = robot.contacts.gaps[pairs[:, 0], pairs[:, 1]] if robot.contacts is not None else np.zeros(0)
+        place_drift = sums[:, 0] if self._lagged is None else products[0, 1 + acting :].reshape(-1, 3)
         return Condensed(
             strokes=np.concatenate([self.strokes, gaps]),
-            drift=products[1 + own, 0],
+            drift=products[0, 1 + own],
             response=inner[own] @ mixing,
             places=robot.places(),
-            place_drift=sums[:, 0].copy(),
-            effect=np.einsum("pcx,ck->pxk", sums[:, 1:], mixing),
+            place_drift=place_drift.copy(),
+            effect=np.einsum("pcx,ck->pxk", sums[:, 1 : 1 + acting], mixing),
         )
 
-    def _move(self, shares: np.ndarray, before: wp.array) -> float:
+    def _add(self, shares: np.ndarray, columns: wp.array) -> None:
+        """Move from where the robot stood by a combination of columns, which is left in `_moves`."""
         self._shares.assign(shares)
-        arguments = [self._shares, self._solved, before, self.robot.positions, self._moves]
-        self.robot.model.crew.command(move_by, len(before), arguments)()
-        return self._largest_of(self._moves)
+        self._adding[id(columns)]()
 
     def _largest_of(self, vectors: wp.array) -> float:
-        wp.launch(largest, len(self._parts), [len(vectors), vectors, self._parts], device=self.device)
-        wp.launch(largest_of, 1, [0, self._parts, self._largest], device=self.device)
+        self._finding[id(vectors)]()
         return float(self._largest.numpy()[0])
+
+    def _largest_stages(self, vectors: wp.array) -> list[Stage]:
+        return [
+            Stage(largest, len(self._parts), [len(vectors), vectors, self._parts]),
+            Stage(largest_of, 1, [0, self._parts, self._largest]),
+        ]
+
+
+class Rows:
+    """The sums of the effectors on the device.
+
+    Args:
+        robot: The robot.
+
+    Attributes:
+        count: Number of their coordinates.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.device = robot, robot.device
+        effectors = robot.effectors
+        self.count = 3 * len(effectors.nodes)
+        self._nodes = wp.array(effectors.nodes, dtype=wp.int32, device=self.device)
+        self._weights = wp.array(effectors.weights, dtype=wp.float64, device=self.device)
+        self._sums: dict[int, tuple[wp.array, Replay]] = {}
+
+    def sums(self, vectors: wp.array) -> np.ndarray:
+        """What effectors see of nodal vectors, vec3d of shape [n, c]; shape [p, c, 3]."""
+        if vectors.ptr not in self._sums:
+            out = wp.zeros((len(self._nodes), vectors.shape[1]), dtype=wp.vec3d, device=self.device)
+            stage = Stage(sum_points, out.shape, [self._nodes, self._weights, vectors, out])
+            self._sums = {vectors.ptr: (out, Replay([stage], self.device))}
+        out, replay = self._sums[vectors.ptr]
+        replay()
+        return np.asarray(out.numpy()).reshape(*out.shape, 3)
+
+    def lay(self, first: int, right: wp.array) -> None:
+        """Directions of all coordinates, from a column on; vec3d of shape [n, c]."""
+        arguments = [first, self.robot.model.held, self._nodes, self._weights, right]
+        wp.launch(lay_points, len(self._nodes), arguments, device=self.device)

@@ -1,48 +1,24 @@
-"""Inverse control as a solver of a `Simulation`: a robot that follows targets, which people or a script move."""
+"""Simulations of soft robots: one that follows targets, which people or a script move, and one whose efforts change."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import warp as wp
 
+from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
-from annelid.fem.control_pictures import ControlPainter
+from annelid.fem.forward import Forward
 from annelid.fem.inverse import Inverse, InverseSettings, Step
-from annelid.fem.kernels.motion import tick
 from annelid.fem.robot import Robot
+from annelid.fem.robot_solver import RobotSolver, RobotState
 
 Script = Callable[[float], Mapping[str, Any]]
-"""Targets by name at a time [s]."""
+"""Targets of effectors, or efforts of actuators, by name at a time [s]."""
 
 
-@dataclass
-class ControlState:
-    """What changes with time.
-
-    Attributes:
-        positions: Positions of the nodes [m], vec3d of shape [n].
-        velocities: None: the robot goes from equilibrium to equilibrium.
-        efforts: Efforts of the actuators, float64 of shape [k].
-        forces: Forces of obstacles on outer nodes [N], float64 of shape [o, k].
-        goals: Where the effectors are to be [m], float64 of shape [p, 3].
-        clock: Steps done, shape [1].
-    """
-
-    positions: wp.array
-    velocities: wp.array
-    efforts: wp.array
-    forces: wp.array
-    goals: wp.array
-    clock: wp.array
-
-
-class ControlSolver:
+class ControlSolver(RobotSolver):
     """Advances a robot towards its targets, one inverse step a time step.
 
     Args:
@@ -55,109 +31,70 @@ class ControlSolver:
         last: What the last step did, None before the first.
     """
 
-    batch = 1
-
     def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, script: Script | None = None) -> None:
-        self.robot, self.device = robot, robot.device
-        self.inverse = Inverse(robot, settings)
-        self.time_step = self.inverse.settings.seconds
-        self.script = script
         self.last: Step | None = None
-        self._start = robot.positions.numpy().copy(), robot.efforts.copy(), self._forces(), robot.places()
-        self._painter = ControlPainter(self)
+        self.inverse = Inverse(robot, settings)
+        self.script = script
+        super().__init__(robot, self.inverse.settings.seconds)
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
-
-    def initial_state(self) -> ControlState:
-        """The robot at rest, its targets where its effectors are."""
-        positions, efforts, forces, places = self._start
-        self.last = None
-        return ControlState(
-            positions=self.robot.model.vectors(positions),
-            velocities=wp.zeros(0, dtype=wp.vec3d, device=self.device),
-            efforts=self._array(efforts),
-            forces=self._array(forces),
-            goals=self._array(places),
-            clock=wp.zeros(1, dtype=wp.int64, device=self.device),
-        )
-
-    def aim(self, state: ControlState, targets: Mapping[str, Any]) -> None:
+    def aim(self, state: RobotState, targets: Mapping[str, Any]) -> None:
         """Put targets somewhere, by name; from now on nothing else moves them."""
-        self.script = None
         self._set_goals(state, targets)
+        self.script = None
 
-    def targets(self, state: ControlState) -> dict[str, np.ndarray]:
+    def targets(self, state: RobotState) -> dict[str, np.ndarray]:
         """Where the targets of effectors of one point are [m], by name."""
         rows, goals = self.robot.effectors, state.goals.numpy()
         single = [i for i in range(len(rows.effectors)) if rows.first[i + 1] - rows.first[i] == 1]
-        return {rows.effectors[i].name: goals[rows.first[i]] for i in single}
+        return {rows.effectors[i].name: goals[rows.first[i]].copy() for i in single}
 
-    def advance(self, state: ControlState, steps: int) -> None:
-        """Take steps."""
-        self._take(state)
-        try:
-            for _ in range(steps):
-                if self.script is not None:
-                    self._set_goals(state, self.script((int(state.clock.numpy()[0]) + 1) * self.time_step))
-                self.last = self.inverse.step_to(state.goals.numpy().copy())
-                wp.launch(tick, 1, [1, state.clock], device=self.device)
-        finally:
-            self._give(state)
+    def _step(self, state: RobotState, time: float) -> None:
+        if self.script is not None:
+            self._set_goals(state, self.script(time))
+        step = self.last = self.inverse.step_to(state.goals.numpy().copy())
+        self.strokes = np.array([step.strokes[name] for name in self.robot.names])
+        self.distances, self.active = step.distances, step.active
 
-    def trouble(self) -> int | None:
-        """None: a step that finds no equilibrium is not taken."""
-        return None
+    def _forget(self) -> None:
+        super()._forget()
+        self.last = None
 
-    def forgive(self) -> None:
-        """Nothing to forget."""
-
-    def complaint(self, state: ControlState) -> str:
-        """The last step in words."""
-        return "no step was taken" if self.last is None else self.last.summary()
-
-    def fingerprint(self) -> str:
-        """Identity of the robot, for checkpoints."""
-        digest = hashlib.blake2b(digest_size=8)
-        digest.update(repr((self.robot.names, [e.name for e in self.robot.effectors.effectors])).encode())
-        return f"fem-control-{self.robot.model.fingerprint()}-{digest.hexdigest()}"
-
-    def snapshot(self, state: ControlState, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
-
-    def _set_goals(self, state: ControlState, targets: Mapping[str, Any]) -> None:
+    def _set_goals(self, state: RobotState, targets: Mapping[str, Any]) -> None:
         rows, goals = self.robot.effectors, state.goals.numpy().copy()
-        known = {e.name: goals[rows.first[i] : rows.first[i + 1]] for i, e in enumerate(rows.effectors)}
+        rows.require_known(targets)
         for i, effector in enumerate(rows.effectors):
             if effector.name in targets:
                 some = slice(rows.first[i], rows.first[i + 1])
-                known[effector.name][:] = effector.goal(targets[effector.name], rows.rest[some])
-        rows.require_known(targets)
+                goals[some] = effector.goal(targets[effector.name], rows.rest[some])
         state.goals.assign(goals)
 
-    def _take(self, state: ControlState) -> None:
-        """Put the robot where the state says."""
-        robot = self.robot
-        wp.copy(robot.positions, state.positions)
-        robot.exert(state.efforts.numpy())
-        if robot.contacts is not None:
-            robot.contacts.forces[:] = state.forces.numpy()
 
-    def _give(self, state: ControlState) -> None:
-        robot = self.robot
-        wp.copy(state.positions, robot.positions)
-        state.efforts.assign(robot.efforts)
-        if robot.contacts is not None:
-            state.forces.assign(robot.contacts.forces)
+class PoseSolver(RobotSolver):
+    """Advances a robot whose efforts, or strokes at which actuators are held, change over time.
 
-    def _forces(self) -> np.ndarray:
-        return np.zeros((0, 0)) if self.robot.contacts is None else self.robot.contacts.forces.copy()
+    Args:
+        robot: The robot.
+        script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke.
+        time_step: Time that a step stands for [s].
+    """
 
-    def _array(self, values: np.ndarray) -> wp.array:
-        return wp.array(np.ascontiguousarray(values, float), dtype=wp.float64, device=self.device)
+    def __init__(self, robot: Robot, script: Script, *, time_step: float = 0.05) -> None:
+        if not (np.isfinite(time_step) and time_step > 0.0):
+            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {time_step}.")
+        self.script, self.forward = script, Forward(robot)
+        self.forward.settle()
+        super().__init__(robot, time_step)
+
+    def _step(self, state: RobotState, time: float) -> None:
+        efforts = {}
+        for name, value in self.script(time).items():
+            if self.robot.limits[self.robot.number(name)][1].held:
+                self.robot.hold(name, value)
+            else:
+                efforts[name] = value
+        self.forward.settle(efforts)
+        self.strokes = self.robot.aim()
+        state.goals.assign(self.robot.places())
 
 
 def controlled(
@@ -171,3 +108,8 @@ def controlled(
         script: Targets by name at a time [s].
     """
     return Simulation(ControlSolver(robot, settings, script=script))
+
+
+def posed(robot: Robot, script: Script, *, time_step: float = 0.05) -> Simulation[PoseSolver]:
+    """A simulation in which the efforts of a robot change, see `PoseSolver`."""
+    return Simulation(PoseSolver(robot, script, time_step=time_step))

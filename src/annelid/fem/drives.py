@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,32 @@ from annelid.fem.kernels.actuation import (
     push_point,
 )
 from annelid.fem.points import attached, is_number, node_number
+from annelid.fem.replay import Replay, Stage
 from annelid.fem.solid import Solid
+
+_KEPT = 4  # arrays of positions for which launches are kept
+
+
+class Prepared:
+    """Launches that depend on where nodes are, prepared once for each array of positions.
+
+    Args:
+        stages: Makes the launches for an array of positions.
+        device: Where they run.
+    """
+
+    def __init__(self, stages: Callable[[wp.array], Sequence[Stage]], device: wp.Device) -> None:
+        self._stages, self._device = stages, device
+        self._replays: dict[int, Replay] = {}
+
+    def __call__(self, positions: wp.array) -> None:
+        """Launch, without waiting for the device."""
+        replay = self._replays.get(positions.ptr)
+        if replay is None:
+            if len(self._replays) >= _KEPT:
+                self._replays.pop(next(iter(self._replays)))
+            replay = self._replays[positions.ptr] = Replay(self._stages(positions), self._device)
+        replay()
 
 
 class Drive:
@@ -44,8 +71,11 @@ class Drive:
         """Act with this effort from now on."""
         raise NotImplementedError
 
-    def aim(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> None:
-        """Fill a place of `strokes`, float64 [c], and columns of `directions`, vec3d [n, c], without waiting."""
+    def measure(self, positions: wp.array) -> None:
+        """Find what the stages need."""
+
+    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+        """Launches that fill a place of `strokes`, float64 [c], and columns of `directions`, vec3d [n, c]."""
         raise NotImplementedError
 
     def weigh(self, positions: wp.array) -> None:
@@ -68,6 +98,7 @@ class CableDrive(Drive, ElementSet):
         self._anchors = wp.array(ends, dtype=wp.vec3d, device=device)
         self._rest = wp.float64(float(lengths.sum()))
         self._tension = wp.zeros(1, dtype=wp.float64, device=device)
+        self._pull = {wanted: Prepared(partial(self._stages, wanted), device) for wanted in (False, True)}
 
     def exert(self, effort: float) -> None:
         """Pull with this tension [N]."""
@@ -75,13 +106,15 @@ class CableDrive(Drive, ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
-        arguments = [self._nodes, self._anchors, int(tangent), self._tension, positions, self.energy, self.forces]
-        wp.launch(pull_cable, self.element_count, [*arguments, self.tangent], device=self.device)
+        self._pull[tangent](positions)
 
-    def aim(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> None:
+    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
         """Length pulled in, and its slope."""
-        arguments = [self._nodes, self._anchors, self._rest, column, positions, strokes, directions]
-        wp.launch(aim_cable, 1, arguments, device=self.device)
+        return [Stage(aim_cable, 1, [self._nodes, self._anchors, self._rest, column, positions, strokes, directions])]
+
+    def _stages(self, wanted: bool, positions: wp.array) -> list[Stage]:
+        state = [self._tension, positions, self.energy, self.forces, self.tangent]
+        return [Stage(pull_cable, self.element_count, [self._nodes, self._anchors, int(wanted), *state])]
 
     def points(self, positions: np.ndarray) -> np.ndarray:
         """Where its points are [m], shape [p, 3]."""
@@ -108,6 +141,7 @@ class PointDrive(Drive, ElementSet):
             wp.vec3d(*start.tolist()),
         ]
         self._force = wp.zeros(1, dtype=wp.float64, device=device)
+        self._push = Prepared(self._stages, device)
 
     def exert(self, effort: float) -> None:
         """Push with this force [N]."""
@@ -115,11 +149,14 @@ class PointDrive(Drive, ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy and forces at these positions; a force that stays has no tangent."""
-        wp.launch(push_point, 1, [*self._where, self._force, positions, self.energy, self.forces], device=self.device)
+        self._push(positions)
 
-    def aim(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> None:
+    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
         """How far the point has gone, and the slope of that."""
-        wp.launch(aim_point, 1, [*self._where, column, positions, strokes, directions], device=self.device)
+        return [Stage(aim_point, 1, [*self._where, column, positions, strokes, directions])]
+
+    def _stages(self, positions: wp.array) -> list[Stage]:
+        return [Stage(push_point, 1, [*self._where, self._force, positions, self.energy, self.forces])]
 
 
 class ColumnWeight(ElementSet):
@@ -129,6 +166,7 @@ class ColumnWeight(ElementSet):
         super().__init__(columns.cavity.nodes[:, None], device, tangent=False)
         self.columns = columns
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
+        self._carry = Prepared(self._stages, device)
 
     def refresh(self, positions: wp.array) -> None:
         """Find the weights anew."""
@@ -136,8 +174,11 @@ class ColumnWeight(ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy and forces of the weights that were found."""
+        self._carry(positions)
+
+    def _stages(self, positions: wp.array) -> list[Stage]:
         arguments = [self._nodes, self.columns.forces, positions, self.energy, self.forces]
-        wp.launch(carry, self.element_count, arguments, device=self.device)
+        return [Stage(carry, self.element_count, arguments)]
 
 
 class ChamberDrive(Drive):
@@ -170,14 +211,18 @@ class ChamberDrive(Drive):
         if self._weight is not None:
             self._weight.refresh(positions)
 
-    def aim(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> None:
-        """Growth of the volume, its slope J_p, and J_w where the weight is found by columns."""
+    def measure(self, positions: wp.array) -> None:
+        """The volume and its slope."""
         self.volume.evaluate(positions)
-        arguments = [self._nodes, self._rest, column, self.volume.volume, self.volume.slope, strokes, directions]
-        wp.launch(aim_cavity, len(self._nodes), arguments, device=self.device)
+
+    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+        """Growth of the volume, its slope J_p, and J_w where the weight is found by columns."""
+        volume, slope, count = self.volume.volume, self.volume.slope, len(self._nodes)
+        found = [Stage(aim_cavity, count, [self._nodes, self._rest, column, volume, slope, strokes, directions])]
         if self._weight is not None:
-            more = [self._nodes, column + 1, self.volume.volume, self._weight.columns.forces, directions]
-            wp.launch(aim_weight, len(self._nodes), more, device=self.device)
+            more = [self._nodes, column + 1, volume, self._weight.columns.forces, directions]
+            found.append(Stage(aim_weight, count, more))
+        return found
 
 
 def drive_of(actuator: Actuator, solid: Solid, device: wp.Device, gravity: np.ndarray) -> Drive:

@@ -25,7 +25,6 @@ from annelid.fem.robot import Robot
 _STILL = 1e-9  # of the size: a move that counts as none
 _FAR = 0.1  # of the size: most that one iteration may move a node
 _WEIGHINGS = 30
-_SMALLEST_PART = 1 / 64
 _MARGIN = 1e-4  # of the size: nodes that may touch in this iteration
 
 
@@ -92,8 +91,11 @@ class Forward:
                 part = min(2.0 * part, 1.0 - reached)
                 continue
             last.restore(robot)
+            if parts == 0 and self._attempt(begin):  # where it stood need not be an equilibrium
+                last, parts = Posture.of(robot), 1
             part *= 0.5
-            if part < _SMALLEST_PART:
+            if part < self.settings.smallest_part:
+                last.restore(robot)
                 raise NoEquilibrium(
                     f"the robot finds no equilibrium beyond {100 * reached:.3g} % of the way to these efforts: it "
                     "collapses; it stays in the last equilibrium; exert less, or stiffen the solid.",
@@ -147,10 +149,14 @@ class Forward:
         contacts = self.robot.contacts
         return np.zeros(0) if contacts is None else contacts.forces[pairs[:, 0], pairs[:, 1]]
 
-    def take(self, pairs: np.ndarray, change: np.ndarray) -> None:
-        """Change efforts and forces of contacts."""
+    def take(self, pairs: np.ndarray, change: np.ndarray, *, clip: bool = False) -> None:
+        """Change efforts, by rounding not beyond their limits where asked, and forces of contacts."""
         robot = self.robot
-        robot.exert(robot.efforts + change[: len(robot.drives)])
+        efforts = robot.efforts + change[: len(robot.drives)]
+        if clip:
+            ends = np.array([(e.low, e.high) for e, _ in robot.limits]).reshape(-1, 2)
+            efforts = np.clip(efforts, np.minimum(ends[:, 0], robot.efforts), np.maximum(ends[:, 1], robot.efforts))
+        robot.exert(efforts)
         if robot.contacts is not None:
             before = robot.contacts.forces[pairs[:, 0], pairs[:, 1]]
             robot.contacts.forces[pairs[:, 0], pairs[:, 1]] = np.maximum(before + change[len(robot.drives) :], 0.0)

@@ -27,6 +27,8 @@ _REACHED = 1e-4  # [m]: a target that is as near as this is reached
 _SMALLEST_SHARE = 1 / 64
 _RETRIES = 4
 _LARGE = 1500  # nodes
+_BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
+_SHORT = 5e-3  # of the size: a step after which nothing is corrected where time is dear
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -41,7 +43,7 @@ class InverseSettings:
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or 8 for more than 1,500 nodes on the CPU.
+            background; None chooses 1, or 6 for more than 1,500 nodes on the CPU.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
@@ -134,8 +136,7 @@ class Inverse:
         self.forward = Forward(robot, condenser=self.condenser)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
         self.chooser = Chooser(robot, self.settings.energy)
-        # Weights that columns find are those of the step before.
-        self._slack = (1e-4 if any(drive.columns == 2 for drive in robot.drives) else 1e-5) * robot.size
+        self._slack = self._tolerated() * robot.size
         self.number = 0
         self.forward.settle()
 
@@ -182,12 +183,21 @@ class Inverse:
         for targets in trajectory:
             yield self.step(targets)
 
+    def _tolerated(self) -> float:
+        """How far a step may lead away from a target before it is taken back, as a part of the size.
+
+        Old stiffnesses foresee less well, and weights that columns find are those of the step before.
+        """
+        if self.condenser.lagged:
+            return 5e-4
+        return 1e-4 if any(drive.columns == 2 for drive in self.robot.drives) else 1e-5
+
     def _refresh(self) -> int:
         """Contacts and held actuators need a stiffness of their own in every iteration."""
         robot, wanted = self.robot, self.settings.refresh
         if robot.device.is_cuda or robot.constrained:
             return 1
-        return wanted if wanted is not None else (8 if robot.model.node_count > _LARGE else 1)
+        return wanted if wanted is not None else (6 if robot.model.node_count > _LARGE else 1)
 
     # --- one step ---
 
@@ -206,6 +216,8 @@ class Inverse:
                     self.chooser.relax()
                 return result
             self.chooser.damp()
+            if self.condenser.lagged:  # where time is dear, the next step makes up for it
+                return result
             before.restore(self.robot)
         return self._go(goals, before)  # limits may leave no better way
 
@@ -245,7 +257,7 @@ class Inverse:
         apart = goals - condensed.places
         counts = self.robot.effectors.scale > 0.0
         far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
-        most = self.settings.reach * self.robot.size
+        most = (min(self.settings.reach, _SHORT) if self.condenser.lagged else self.settings.reach) * self.robot.size
         nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
         situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.seconds)
         return self.chooser.choose(situation, nearer)
@@ -256,19 +268,24 @@ class Inverse:
         moved = self.condenser.apply(choice.change, share)
         if not np.isfinite(moved) or moved > 4.0 * self.settings.reach * robot.size:
             return None
-        self.forward.take(pairs, share * choice.change)
-        robot.exert(np.array([np.clip(v, *_ends(e)) for v, (e, _) in zip(robot.efforts, robot.limits, strict=True)]))
+        self.forward.take(pairs, share * choice.change, clip=True)
         balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved)
         return moved if balanced else None
 
     def _balance(self, moved: float) -> bool:
-        """Correct with the stiffness at hand while that helps, else by Newton's method."""
-        settled, last = self.settings.settled * self.robot.size, moved
+        """Correct with the stiffness at hand while that helps, else by Newton's method.
+
+        The step that follows a short one balances what is left, and where time is dear, a longer one too.
+        """
+        lagged = self.condenser.lagged
+        settled, last = (_SHORT if lagged else self.settings.settled) * self.robot.size, moved
+        if moved < _BRIEF * self.robot.size:
+            return True
         for _ in range(self.settings.corrections):
             if last < settled:
                 return True
             left = self.condenser.correct()
-            if not left < 0.5 * last:
+            if not left < (0.9 if lagged else 0.5) * last:
                 return self._newton()
             self.condenser.accept_correction()
             last = left
@@ -309,7 +326,3 @@ class Inverse:
             share=share,
             moved=moved,
         )
-
-
-def _ends(limits: Any) -> tuple[float, float]:
-    return limits.low, limits.high

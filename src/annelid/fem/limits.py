@@ -42,9 +42,7 @@ class Limits:
         if math.isnan(low) or math.isnan(high) or (low == high and math.isinf(low)):
             raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, the lower first.")
         if low > high:
-            raise InvalidValue(
-                f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first."
-            )
+            raise InvalidValue(f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first.")
         if not rate > 0.0:
             raise InvalidValue(f"{name}: a rate of {rate:g} a second lets it never change; give a number above 0.")
         return cls(low, high, rate)

@@ -83,14 +83,14 @@ def response(situation: Situation, change: np.ndarray) -> np.ndarray:
     if len(own) == 0:
         return every
     gaps, efforts = situation.gaps(), situation.efforts
-    free = gaps + condensed.drift + condensed.response @ every
+    motion = condensed.drift + condensed.response @ every
     hessian = condensed.response[np.ix_(own, own)].copy()
     hessian = 0.5 * (hessian + hessian.T)
-    gradient = free[own]
+    gradient = gaps[own] + motion[own]
     for place, i in enumerate(own):
         if int(i) in laws:
             value, slope = laws[int(i)]
-            gradient[place] = free[i] - gaps[i] + (efforts[i] - value) / -slope
+            gradient[place] = motion[i] + (efforts[i] - value) / -slope
             hessian[place, place] += 1.0 / -slope
     hessian += np.diag(_TINY * np.diag(hessian))
     low = np.where(loose[own], -efforts[own], -np.inf)

@@ -100,8 +100,9 @@ def solve(program: Program, start: np.ndarray | None = None) -> Solution:
     """
     scaled = _scaled(program)
     v, duals, flag = _minimise(scaled, None if start is None else _in_units(scaled, start))
-    if flag != _SOLVED and start is not None:  # an old set of active limits can mislead
-        v, duals, flag = _minimise(scaled, None)
+    for tolerance in (_TOLERANCE, 1e3 * _TOLERANCE):  # an old set of active limits can mislead, and rounding too
+        if flag != _SOLVED:
+            v, duals, flag = _minimise(scaled, None, tolerance)
     if flag != _SOLVED:
         raise _explained(program, scaled, flag)
     z = np.clip(v * scaled.unit, program.low[: len(v)], program.high[: len(v)])
@@ -140,13 +141,15 @@ def _in_units(scaled: _Scaled, duals: np.ndarray) -> np.ndarray | None:
     return duals * scaled.row_unit / scaled.objective_unit if duals.shape == scaled.low.shape else None
 
 
-def _minimise(scaled: _Scaled, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, int]:
+def _minimise(
+    scaled: _Scaled, start: np.ndarray | None, tolerance: float = _TOLERANCE
+) -> tuple[np.ndarray, np.ndarray, int]:
     sense = np.where(scaled.high - scaled.low <= 0.0, _EQUAL, 0).astype(np.int32)
     extra: dict[str, Any] = {} if start is None else {"dual_start": np.ascontiguousarray(start)}
     v, _, flag, info = _daqp().solve(
         np.ascontiguousarray(scaled.hessian), np.ascontiguousarray(scaled.gradient),
         np.ascontiguousarray(scaled.rows), np.maximum(scaled.high, scaled.low), scaled.low, sense,
-        primal_tol=_TOLERANCE, dual_tol=1e-12, **extra,
+        primal_tol=tolerance, dual_tol=1e-12, **extra,
     )  # fmt: skip
     return np.asarray(v), np.asarray(info["lam"]), int(flag)
 

@@ -12,10 +12,11 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.fem.actuators import Actuator
 from annelid.fem.contact import Contacts, Obstacle
-from annelid.fem.drives import drive_of
+from annelid.fem.drives import Prepared, drive_of
 from annelid.fem.effectors import Effector, EffectorRows
 from annelid.fem.limits import Limits
 from annelid.fem.model import Linear, Model
+from annelid.fem.replay import Stage
 from annelid.fem.solid import Solid
 
 
@@ -73,6 +74,7 @@ class Robot:
         self.directions = wp.zeros((solid.node_count, int(self.columns[-1])), dtype=wp.vec3d, device=chosen)
         self._strokes = wp.zeros(int(self.columns[-1]), dtype=wp.float64, device=chosen)
         self.positions = self.model.vectors(solid.nodes)
+        self._aim = Prepared(self._aim_stages, chosen)
         self.efforts = np.zeros(len(self.drives))
         self.exert(self.efforts)
         self.weigh()
@@ -128,9 +130,14 @@ class Robot:
 
     def aim(self) -> np.ndarray:
         """Find strokes and directions where the robot stands; the strokes, shape [k]."""
-        for drive, column in zip(self.drives, self.columns, strict=False):
-            drive.aim(self.positions, int(column), self._strokes, self.directions)
+        for drive in self.drives:
+            drive.measure(self.positions)
+        self._aim(self.positions)
         return np.asarray(self._strokes.numpy()[self.columns[:-1]])
+
+    def _aim_stages(self, positions: wp.array) -> list[Stage]:
+        pairs = zip(self.drives, self.columns[:-1].tolist(), strict=True)
+        return [s for drive, c in pairs for s in drive.stages(positions, c, self._strokes, self.directions)]
 
     def places(self) -> np.ndarray:
         """Where the effectors are [m], shape [p, 3]."""
@@ -147,3 +154,9 @@ class Robot:
         i = self.number(name)
         before = self.limits[i]
         self.limits[i] = (effort or before[0], stroke or before[1])
+
+    def hold(self, name: str, stroke: float) -> None:
+        """Hold an actuator at another stroke."""
+        i = self.number(name)
+        actuator, (effort, before) = self.drives[i].actuator, self.limits[i]
+        self.limits[i] = (effort, Limits.of(f"{actuator.stroke_name} of {name}", stroke, before.rate))

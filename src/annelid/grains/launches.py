@@ -33,7 +33,7 @@ class Launches:
         self.model, self.device = model, model.device
         self.here, self.there, self.old = here, there, old
         self.lists, self.kept, self.bodies = lists, kept, bodies
-        self._graphs: dict[int, Any] = {}
+        self._graphs: dict[tuple[int, int], Any] = {}
         self._loaded = False
         self.companion: Any = None
 
@@ -41,20 +41,25 @@ class Launches:
         """Arrays have moved: what was captured is of no use."""
         self._graphs.clear()
 
-    def run(self, steps: int, batch: int) -> None:
-        """Take up to `steps` steps in batches of at most `batch`; fewer where something does not fit."""
+    def run(self, steps: int, batch: int, clock: int) -> None:
+        """Take up to `steps` steps in batches of at most `batch`; fewer where something does not fit.
+
+        Lists are looked at in steps that are multiples of PATIENCE since the beginning, however steps are divided into
+        batches: what comes out must not depend on that.
+        """
         if not self._loaded:  # kernels cannot be loaded during capture
             for kernel, block in self._kernels():
                 kernel.module.load(self.device, block_dim=block)
             self._loaded = True
         while steps > 0:  # a graph is captured for each count: powers of two keep them few
             count = 1 << (min(steps, batch).bit_length() - 1)
-            if count not in self._graphs:
+            key = count, clock % PATIENCE
+            if key not in self._graphs:
                 with wp.ScopedCapture(device=self.device) as capture:
-                    self._enqueue(count)
-                self._graphs[count] = capture.graph
-            wp.capture_launch(self._graphs[count])
-            steps -= count
+                    self._enqueue(*key)
+                self._graphs[key] = capture.graph
+            wp.capture_launch(self._graphs[key])
+            steps, clock = steps - count, clock + count
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
@@ -68,13 +73,13 @@ class Launches:
                 used.append((body_programs.point_kernel(features), 32))
         return used
 
-    def _enqueue(self, steps: int) -> None:
+    def _enqueue(self, steps: int, phase: int) -> None:
         model, sweeps = self.model, self.model.world.sweeps
         launches = sweeps if model.features.method == "nonsmooth" else 1
         pair, turn = (self.here, self.there), 0
         kernel = sweep_kernel(model.features, _LANES)
         for step in range(steps):
-            if step % PATIENCE == 0:
+            if (phase + step) % PATIENCE == 0:
                 wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
             for sweep in range(launches):
                 first, final = int(sweep == 0), int(sweep == launches - 1)
@@ -114,7 +119,8 @@ class Launches:
         self._launch(keep, n, [grains, self.old, lists, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
-        self._launch(cell_programs.count_grains, n, [model.parameters, lists, self.old.positions, self.old.names])
+        self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
+        self._launch(cell_programs.count_grains, n, [model.parameters, lists, grains])
         scan = cell_programs.SCAN_BLOCK
         self._launch(cell_programs.scan_spans, spans * scan, [lists, cells], block=scan)
         self._launch(cell_programs.scan_totals, scan, [lists, spans], block=scan)
@@ -128,6 +134,7 @@ class Launches:
             self._launch(body_programs.count_chunks, shares, [model.parameters, lists, self.bodies])
             self._launch(body_programs.scan_chunk_counts, 256, [self.bodies], block=256)
             self._launch(body_programs.write_chunks, shares, [model.parameters, lists, self.bodies])
+        self._launch(cell_programs.settle_worlds, model.world_count, [lists])
 
     def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:
         wp.launch(kernel, dim, arguments, device=self.device, block_dim=block)

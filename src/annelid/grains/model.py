@@ -65,6 +65,7 @@ class Model:
         self.worlds = np.zeros(len(bed), np.int32) if worlds is None else np.asarray(worlds, np.int32)
         if self.worlds.shape != (len(bed),) or self.worlds.min() < 0:
             raise InvalidValue(f"worlds must be {len(bed)} numbers of 0 or more, one a grain.")
+        self.many = worlds is not None
         self.world_count = 1 + int(max([self.worlds.max(), *(body.world for body in bodies)]))
         self.bed = begin(bed, bodies, self.worlds, overlapping)
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
@@ -140,6 +141,7 @@ class Model:
             points=crowded and any(body.points > 0 for body in free),
             tolerant=world.tolerance is not None,
             guests=self.guests > 0,
+            worlds=self.many or self.world_count > 1,
         )
 
     def _parameters(self) -> Any:

@@ -62,7 +62,7 @@ class Contacts:
 
 @dataclass(frozen=True)
 class Depth:
-    """How far grains overlap, over the sums of their radii: the largest, the mean over overlapping pairs, their number."""
+    """Overlaps over the sums of radii: the largest, the mean over overlapping pairs, and the number of those."""
 
     largest: float
     mean: float
@@ -80,7 +80,7 @@ class Readout:
         self.model, self.device = model, model.device
         free = [n for n, body in enumerate(model.bodies) if isinstance(body, Rigid) and body.motion == "free"]
         self.free = np.array(free, int)
-        weights = [model.bodies[n].weight for n in free]  # type: ignore[union-attr]
+        weights = [model.bodies[n].weight for n in free]
         self._masses = np.array([mass for mass, _ in weights])
         self._inertias = np.array([inertia for _, inertia in weights]).reshape(-1, 3, 3)
 
@@ -196,7 +196,7 @@ class Readout:
         return Depth(float(share.max(initial=0.0)), float(share.mean()) if len(share) else 0.0, len(share))
 
     def packing(self, state: Any, region: Shape, *, margin: float | None = None, top: float | None = None) -> float:
-        """Part of the volume of a container that grains fill, away from its walls and surface; see `packing_fraction`."""
+        """Part of a container that grains fill, away from its walls and surface; see `packing_fraction`."""
         return packing_fraction(self.positions(state), self.model.bed.radii, region, margin=margin, top=top)
 
     # --- parts ---

@@ -214,8 +214,8 @@ class Rigid(Surface):
     def sample_points(self) -> np.ndarray:
         """Points that touch other bodies, in the frame of the kernels [m], shape [k, 3].
 
-        Corners first, then points evenly spread over the surface. Round bodies touch with balls of their radius instead:
-        one in the middle of a ball, several along a capsule.
+        Corners first, then points evenly spread over the surface. Round bodies touch with balls of their radius
+        instead: one in the middle of a ball, several along a capsule.
         """
         if isinstance(self.shape, Sphere):
             return np.zeros((1, 3))

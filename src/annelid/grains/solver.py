@@ -29,6 +29,7 @@ from annelid.grains.kernels.layout import (
     RESIDUAL,
     STALE,
     TOO_FAST,
+    WORLD_REACHES,
     Grains,
     Lists,
     vec14,
@@ -156,7 +157,8 @@ class Solver:
         threads: CPU threads; None takes all cores.
 
     Attributes:
-        pushes: Impulse [N s] and angular impulse [N m s] on each guest of the model in the last step, two each.
+        pushes: Impulse [N s] and angular impulse [N m s] on each guest of the model in the last step, and the impulse
+            that the next one is expected to bring, three each.
     """
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
@@ -166,7 +168,7 @@ class Solver:
         self.batch = _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
-        self.pushes = self._zeros(2 * model.guests, wp.vec3)
+        self.pushes = self._zeros(3 * model.guests, wp.vec3)
         self._here, self._there, self._old = Grains(), Grains(), Grains()
         self._lists: Any = Lists()
         self._kept: Any = Lists()
@@ -210,11 +212,11 @@ class Solver:
         parts |= self._body_state()
         parts["counts"] = self._zeros(n, wp.vec2i)
         parts["built"] = self._zeros(n, wp.vec4)
-        reach = np.zeros(REACHES, np.float32)
+        reach = np.zeros(REACHES + WORLD_REACHES * model.world_count, np.float32)
         reach[LIMIT] = np.linalg.norm(bed.velocities, axis=1).max()
         parts["reach"] = wp.array(reach, dtype=wp.float32, device=self.device)
-        flags = np.zeros(FLAGS, np.int32)
-        flags[STALE] = 1
+        flags = np.zeros(FLAGS + model.world_count, np.int32)
+        flags[STALE], flags[FLAGS:] = 1, 1
         parts["flags"] = wp.array(flags, dtype=wp.int32, device=self.device)
         parts["clock"] = self._zeros(1, wp.int64)
         return State(**parts)
@@ -289,13 +291,18 @@ class Solver:
         target = int(state.clock.numpy()[0]) + steps
         while (now := int(state.clock.numpy()[0])) < target:
             count = min(target - now, self._paths.reach(now, self.time_step))
-            self._run(count)
+            self._run(count, now)
             self._look_after(state)
 
     @property
     def lists(self) -> Any:
         """The structure of the lists of the state that was stepped last."""
         return self._lists
+
+    @property
+    def bodies(self) -> Any:
+        """The structure of the bodies of the state that was stepped last."""
+        return self._bodies
 
     def accompany(self, companion: Callable[[Any], None]) -> None:
         """Let someone follow each step with `companion(grains)`, given the structure of the grains at its end.
@@ -307,14 +314,14 @@ class Solver:
             self._launches.companion = companion
             self._launches.forget()
 
-    def _run(self, steps: int) -> None:
+    def _run(self, steps: int, clock: int) -> None:
         """Take up to so many steps; fewer where lists do not fit."""
         if self._launches is None:
             self._team_steps(1 if self._companion else min(steps, self.batch))
             if self._companion and not self._lists.flags.numpy()[HALTED]:
                 self._companion(self._here)
         else:
-            self._launches.run(min(steps, _QUEUE * self.batch), self.batch)
+            self._launches.run(min(steps, _QUEUE * self.batch), self.batch, clock)
 
     def _substep(self, state: State) -> None:
         """Take one step, as several shorter ones while grains are fast."""
@@ -327,7 +334,7 @@ class Solver:
         while done < parts:
             origin = clock * self.time_step + done * self.time_step / parts
             self._paths.reach(clock + done, self.time_step / parts, origin if parts > 1 else None)
-            self._run(parts - done)
+            self._run(parts - done, clock + done)
             done = int(state.clock.numpy()[0]) - clock
             self._look_after(state)
         state.clock.assign(np.array([clock + 1], np.int64))
@@ -354,8 +361,8 @@ class Solver:
         fastest = int(np.nanargmax(np.where(np.isnan(speeds), -1.0, speeds)))
         room = float(self.model.bed.radii[fastest]) / self.time_step
         return (
-            f"grain {fastest} moves fastest, at {speeds[fastest]:.3g} m/s along an axis; with dt = {self.time_step:.3g} "
-            f"s it passes its own radius at {room:.3g} m/s"
+            f"grain {fastest} moves fastest, at {speeds[fastest]:.3g} m/s along an axis; with a step of "
+            f"{self.time_step:.3g} s it passes its own radius at {room:.3g} m/s"
         )
 
     @property
@@ -450,6 +457,11 @@ class Solver:
         if not (isinstance(found, Rigid) and found.motion == motion) or number in self.model.paths:
             raise InvalidValue(f"body {number} is not {motion}: give it motion={motion!r} and no path.")
         return number
+
+    def reserve(self, state: State, places: int, body_places: int) -> None:
+        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, contacts are forgotten."""
+        self._bind(state)
+        self._grow(state, places, body_places)
 
     def _grow(self, state: State, places: int, body_places: int) -> None:
         n = self.model.count

@@ -18,6 +18,18 @@ _SCENES = {
     "cantilever-topology": ("annelid.scenes.cantilever_topology", "CantileverTopology"),
     "bounce": ("annelid.scenes.bounce", "Bounce"),
     "voxel-worm": ("annelid.scenes.voxel_worm", "VoxelWorm"),
+    "column": ("annelid.scenes.column", "Column"),
+    "hopper": ("annelid.scenes.hopper", "Hopper"),
+    "drum": ("annelid.scenes.drum", "Drum"),
+    "gears": ("annelid.scenes.gears", "Gears"),
+    "sandworm": ("annelid.scenes.sandworm", "Sandworm"),
+    "sand-walker": ("annelid.scenes.sand_walker", "SandWalker"),
+    "gripper": ("annelid.scenes.gripper", "Gripper"),
+    "tyre": ("annelid.scenes.tyre", "Tyre"),
+    "silicone-cylinder": ("annelid.scenes.silicone_cylinder", "SiliconeCylinder"),
+    "finger": ("annelid.scenes.finger", "Finger"),
+    "pendulum": ("annelid.scenes.pendulum", "Pendulum"),
+    "trunk": ("annelid.scenes.trunk", "Trunk"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

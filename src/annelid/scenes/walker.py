@@ -12,16 +12,10 @@ from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.scenes.scene import parameter
-from annelid.shapes import Box, Union
+from annelid.springs.quadruped import quadruped
 
-_PITCH = 0.004
-_LIMBS = {  # size and centre of each limb [m], and when it is inflated, in cycles
-    "spine": ((0.040, 0.056, 0.012), (0.0, 0.0, 0.006), 0.81),
-    "front-left": ((0.048, 0.016, 0.012), (0.044, 0.020, 0.006), 0.6),
-    "front-right": ((0.048, 0.016, 0.012), (0.044, -0.020, 0.006), 0.6),
-    "hind-left": ((0.048, 0.016, 0.012), (-0.044, 0.020, 0.006), 0.0),
-    "hind-right": ((0.048, 0.016, 0.012), (-0.044, -0.020, 0.006), 0.0),
-}
+_PHASES = {"spine": 0.81, "front-left": 0.6, "front-right": 0.6, "hind-left": 0.0, "hind-right": 0.0}
+"""When each limb is inflated, in cycles."""
 
 
 @wp.func
@@ -45,13 +39,8 @@ class Walker:
 
     def body(self) -> springs.Body:
         """A body with two legs forwards and two backwards, each with its own group of actuators."""
-        parts = {name: Box(size, center=center) for name, (size, center, _) in _LIMBS.items()}
-        sole = lambda x: x[:, 2] < _PITCH  # noqa: E731 (a stiffer sole makes the limbs bend rather than stretch)
-        body = springs.lattice(Union(tuple(parts.values())), _PITCH, "ecoflex-00-30", inserts=[(sole, "pdms")])
-        for name, (_, _, phase) in _LIMBS.items():
-            x, _, z = body.positions.T
-            striped = np.floor(x / (2 * _PITCH) + 0.5) % 2 == 0
-            body.group(name, parts[name].contains(body.positions) & striped & (z > 0.5 * _PITCH))
+        body = quadruped()
+        for name, phase in _PHASES.items():
             chosen = body.springs_of(name)
             delay = self.ripple * body.distance_along((-1.0, 0.0, 0.0))[chosen]
             body.actuate(springs.Signal(inflate, (self.inflation, self.frequency, phase + delay)), chosen)

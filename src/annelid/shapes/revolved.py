@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,16 +45,15 @@ class Revolved(Shape):
         """Distance to the surface [m], negative inside."""
         x, y, z = as_points(points).T
         flat = np.column_stack([np.hypot(x, y), z])
-        begin = self._corners
-        edge = np.roll(begin, -1, axis=0) - begin
         nearest, crossings = np.full(len(flat), np.inf), np.zeros(len(flat), dtype=np.int64)
-        for start, along in zip(begin, edge, strict=True):  # a few edges; points by the million
-            away = flat - start
+        for start, end in zip(self._corners, np.roll(self._corners, -1, axis=0), strict=True):  # few; many points
+            away, along = flat - start, end - start
             share = np.clip(away @ along / (along @ along), 0.0, 1.0)
             np.minimum(nearest, np.linalg.norm(away - share[:, None] * along, axis=1), out=nearest)
-            spans = (away[:, 1] < 0.0) != (away[:, 1] < along[1])
-            if along[1] != 0.0:
-                crossings += spans & (away[:, 0] < away[:, 1] * (along[0] / along[1]))
+            # Heights themselves are compared, not differences, so that two edges agree about their common corner.
+            spans = (z < start[1]) != (z < end[1])
+            side = np.sign(along[1]) * (away[:, 0] * along[1] - away[:, 1] * along[0])
+            crossings += spans & (side < 0.0)
         return np.where(crossings % 2 == 1, -nearest, nearest)
 
     @property
@@ -101,9 +99,7 @@ def tube(inner: float, outer: float, length: float, *, bottom: float = 0.0) -> R
     return Revolved(((inner, bottom), (outer, bottom), (outer, bottom + length), (inner, bottom + length)))
 
 
-def hopper(
-    radius: float, height: float, opening: float, *, angle: float = 0.0, wall: float = 0.01
-) -> Revolved:
+def hopper(radius: float, height: float, opening: float, *, angle: float = 0.0, wall: float = 0.01) -> Revolved:
     """A silo along z whose bottom is a funnel, or flat, with a round opening; the opening lies at z = 0.
 
     Args:

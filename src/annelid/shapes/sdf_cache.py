@@ -28,7 +28,7 @@ from annelid.shapes.shape import Shape, Vector
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 
 _MAGIC = b"annelid-sdf"
-_VERSION = 1
+_VERSION = 2  # of what is baked: a mended distance must not be hidden by an old file
 _HEADER = struct.Struct("<11sB3i4d")  # magic, version, nodes along each axis, origin [m], spacing [m]
 
 

@@ -91,16 +91,17 @@ class Model:
         body: The body; many separate bodies joined into one cost nothing extra.
         world: Surroundings and integration.
         device: Warp device.
+        lanes: CUDA threads that share a mass; None chooses by the size of the body. The last bits depend on it.
     """
 
-    def __init__(self, body: Body, world: World, device: wp.Device) -> None:
+    def __init__(self, body: Body, world: World, device: wp.Device, *, lanes: int | None = None) -> None:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
         self.body, self.world, self.device = body, world, device
         self.features = _features(body, world)
         self.types: Layout = layout(self.features.real)
-        self.lanes = _lanes(body.mass_count) if device.is_cuda else 1
+        self.lanes = (lanes or _lanes(body.mass_count)) if device.is_cuda else 1
         self._signal_of, kinds, parameters = _signals(body)
         self.rows = self._compile_rows()
         self.network = Network(self.rows, body.springs, self._constants())

@@ -182,6 +182,8 @@ def p_value(larger: np.ndarray, smaller: np.ndarray) -> float:
 def superiority(larger: np.ndarray, smaller: np.ndarray) -> float:
     """Share of pairs in which the first is larger, ties counted half: the effect size A of Vargha and Delaney."""
     difference = larger[:, None] - smaller[None]
+    if np.isnan(difference).any():
+        return float("nan")
     return float(((difference > 0.0) + 0.5 * (difference == 0.0)).mean())
 
 

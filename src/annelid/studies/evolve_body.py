@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
@@ -35,7 +37,7 @@ class EvolveBody(Contest):
         for name, arm in found.items():
             judged = arm.finished and not self.quick
             source = f"{PAPER}: about {_PAPER_RATIOS[name]:g}"
-            rows.append(Measurement(f"{name}-random", float(sorted(arm.best[0])[len(arm.best[0]) // 2]), "1/s"))
+            rows.append(Measurement(f"{name}-random", float(np.median(arm.best[0])), "1/s"))
             rows += comparison(f"{name}-over-random", arm.final, arm.best[0], judged=judged, least=2.0, source=source)
         if finished(found):
             wide, narrow = (found[name].final.std() for name in ("body-10x10", "body-5x5"))

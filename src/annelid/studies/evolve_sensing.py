@@ -25,7 +25,7 @@ class EvolveSensing(Contest):
 
     def short(self, arm: Experiment) -> tuple[int, int, float]:
         """Population, generations and seconds of the quick form."""
-        return 30, 60, 10.0
+        return 30, 80, 10.0
 
     def measure(self, found: dict[str, Arm]) -> list[Measurement]:
         """Sensing against phases on each shape, and on how many of them it is ahead."""

@@ -22,6 +22,7 @@ _STUDIES = {
     "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),
     "evolve-sensing": ("annelid.studies.evolve_sensing", "EvolveSensing"),
     "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
+    "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 

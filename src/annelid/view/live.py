@@ -316,4 +316,6 @@ class LiveViewer:
         text = f"t = {snapshots[0].time:.3f} s"
         if self.runner.error is not None:
             return f"{text}, stopped: {self.runner.error}"
-        return f"{text}, {self.runner.rate:.2g} × real time" if self.runner.playing else f"{text}, paused"
+        text = f"{text}, {self.runner.rate:.2g} × real time" if self.runner.playing else f"{text}, paused"
+        told = getattr(self._scene, "status", None)  # a scene may add a sentence: what its robot reached
+        return text if told is None else f"{text}\n\n{told(self.runner.simulations[0])}"

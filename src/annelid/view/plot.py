@@ -62,6 +62,33 @@ def band_plot(path: str | Path, x: np.ndarray, groups: Mapping[str, np.ndarray],
     return _finished(figure, axes, path, x_label, y_label, legend=len(groups) > 1)
 
 
+def curve_plot(
+    path: str | Path,
+    curves: Mapping[str, np.ndarray],
+    points: Mapping[str, np.ndarray],
+    *,
+    x_label: str,
+    y_label: str,
+) -> Path:
+    """Draw curves in a plane and single points beside them, both axes alike.
+
+    Args:
+        path: File to write, a PNG.
+        curves: Points of each curve by name, shape [n, 2].
+        points: Single points by name, shape [2].
+        x_label: Name and unit of x.
+        y_label: Name and unit of y.
+    """
+    figure, axes = _figure()
+    for name, curve in curves.items():
+        axes.plot(*curve.T, marker="o", markersize=3, linewidth=1.5, label=name)
+    for name, point in points.items():
+        axes.plot(*point, marker="o", markersize=8, color="#e0b020", markeredgecolor="#806000")
+        axes.annotate(name, point, xytext=(7, 5), textcoords="offset points")
+    axes.set_aspect("equal", adjustable="datalim")
+    return _finished(figure, axes, path, x_label, y_label, legend=len(curves) > 1)
+
+
 def _finished(figure: Any, axes: Any, path: str | Path, x_label: str, y_label: str, *, legend: bool) -> Path:
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)

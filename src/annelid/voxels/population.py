@@ -37,7 +37,7 @@ WAVE = ("amplitude", "frequency", "turns", "offset", "drift")
 """Columns of the waves that drive voxels: A sin(2π (f t + turns)) + offset + drift t."""
 
 _TABLES = {
-    "material_of": ("voxels", 1), "side_bodies": ("voxels", 4), "side_arms": ("voxels", 64), "mass_body": ("voxels", 4),
+    "material_of": ("voxels", 1), "side_bodies": ("voxels", 4), "mass_body": ("voxels", 4),
     "mass_arm": ("voxels", 4), "entries": ("voxels", 12), "body_constants": ("bodies", 1),
     "body_surface": ("bodies", 1), "body_box": ("bodies", 1), "body_quadrants": ("bodies", 1),
     "entry_begin": ("bodies", 1), "point_begin": ("bodies", 1), "points": ("points", 1), "point_bits": ("points", 1),
@@ -56,7 +56,7 @@ class _Stock:
     """What the assembly and the steps need to know of materials, on the device."""
 
     matter: wp.array
-    lanes: wp.array
+    corners: np.ndarray
     rows: np.ndarray
     substeps: np.ndarray
 
@@ -167,7 +167,7 @@ class Population:
             )
         ]
         side = self.materials[0].side_length
-        arguments = [*given, self._stock.matter, self._stock.lanes, side, self._arms, self._tables, motion.positions]
+        arguments = [*given, self._stock.matter, side, self._tables, motion.positions]
         threads = 1 if self._team is None else self._team.size
         split_launch(assembly_kernel(self.real), count, arguments, self.device, threads)
 
@@ -237,14 +237,12 @@ class Population:
                 if unit in grow:
                     count = each * self._room[unit] + (1 if name.endswith("_begin") else 0)
                     setattr(owner, name, wp.zeros(count, dtype=kinds[name].type.dtype, device=self.device))
-        if "voxels" in grow:
-            self._arms = wp.zeros(4 * self._room["voxels"], dtype=wp.vec2d, device=self.device)
 
     def _constant_tables(self) -> None:
         tables, task, rows = self._tables, self.task, self._stock.rows
         tables.materials = wp.array(rows.astype(self._numpy_real).reshape(-1), dtype=self.real, device=self.device)
-        lanes = self._stock.lanes.numpy().astype(self._numpy_real)
-        tables.corners = wp.array(lanes.reshape(-1), dtype=self.real, device=self.device)
+        corners = self._stock.corners.astype(self._numpy_real).reshape(-1)
+        tables.corners = wp.array(corners, dtype=self.real, device=self.device)
         tables.gravity = self._types.vec2(0.0, -task.gravity)
         tables.time_step, tables.interval = task.time_step, task.control_interval + 1
         self._motion.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
@@ -254,10 +252,9 @@ class Population:
         matter = [
             [0.5 * m.mass_side if name == "half" else getattr(m, name) for name in MATTER] for m in self.materials
         ]
-        lanes = np.stack([corner_lanes(m) for m in self.materials])
         return _Stock(
             matter=wp.array(np.array(matter), dtype=wp.float64, device=device),
-            lanes=wp.array(lanes, dtype=wp.float64, device=device),
+            corners=np.stack([corner_lanes(m) for m in self.materials]),
             rows=np.stack([material_row(m, step) for m in self.materials]),
             substeps=np.array([stable_substeps(m, step) for m in self.materials]),
         )

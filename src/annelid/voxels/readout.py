@@ -75,12 +75,16 @@ class Readout:
 
     def totals(self, state: Any) -> np.ndarray:
         """Sums over the voxels of each robot in the columns of `kernels.totals`, shape [robots, 5]."""
+        return np.array(self.device_totals(state).numpy())
+
+    def device_totals(self, state: Any) -> wp.array:
+        """The same on the device; the array is used again by the next call."""
         model = self.model
         if self._totals is None:
             self._totals = wp.zeros((len(model.robots), columns.COLUMNS), dtype=wp.float64, device=model.device)
         arguments = [self._robots, model.tables, state.positions, state.heights, state.efforts, self._totals]
         wp.launch(columns.totals_kernel(model.real), len(model.robots), arguments, device=model.device)
-        return np.array(self._totals.numpy())
+        return self._totals
 
     def object_positions(self, state: Any) -> np.ndarray:
         """Centre [m] and angle [rad] of each object, shape [worlds, objects, 3]."""

@@ -36,7 +36,6 @@ class Shape:
     corners: np.ndarray
     material_of: np.ndarray
     side_bodies: np.ndarray
-    side_arms: np.ndarray
     mass_body: np.ndarray
     mass_arm: np.ndarray
     mass_mask: np.ndarray
@@ -97,7 +96,7 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], time_step: fl
     inertia = np.bincount(masses.body, masses.inertia + masses.weight * (arm**2).sum(axis=1), count)
     held = np.bincount(masses.body, masses.fixed, count) > 0
     corners = np.stack([corner_lanes(material) for material in table]) if table else np.zeros((0, 64))
-    side_arms, side_bodies = _sides(corners, material_of, arm, masses.body)
+    side_bodies = masses.body.reshape(-1, 4)[:, SIDES].reshape(-1, 2)
     forced = any(m.actuation == "force" for m in table)
     entry_begin, entries = _entries(masses.body, side_bodies, count + len(objects), forced)
     points, point_body, point_bits = _points(masses, arm)
@@ -123,7 +122,6 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], time_step: fl
         corners=corners,
         material_of=material_of,
         side_bodies=side_bodies,
-        side_arms=side_arms,
         mass_body=masses.body,
         mass_arm=arm,
         mass_mask=_mass_masks(masses, count),
@@ -246,16 +244,6 @@ def corner_lanes(material: Voxel) -> np.ndarray:
     second = np.stack([-towards + out, -towards - out, -towards - out, -towards + out], axis=1)
     lanes = np.stack([first[..., 0], first[..., 1], second[..., 0], second[..., 1]], axis=1)
     return lanes.reshape(columns.CORNER_STRIDE)
-
-
-def _sides(
-    corners: np.ndarray, material_of: np.ndarray, arm: np.ndarray, body: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lanes of arms about the bodies, shape [4 voxels, 16], and the two bodies of each side."""
-    mass = 4 * np.arange(len(material_of))[:, None, None] + SIDES[None]  # [voxels, 4, 2]
-    lanes = corners.reshape(-1, 4, 4, 4)[material_of]  # [voxels, side, (ax, ay, bx, by), lane]
-    shift = arm[mass].reshape(len(material_of), 4, 4)
-    return (lanes + shift[..., None]).reshape(-1, 16), body[mass].reshape(-1, 2).astype(np.int32)
 
 
 def _entries(body: np.ndarray, side_bodies: np.ndarray, count: int, forced: bool) -> tuple[np.ndarray, np.ndarray]:

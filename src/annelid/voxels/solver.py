@@ -16,6 +16,7 @@ from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.voxels.hosted import call_host_controllers
 from annelid.voxels.kernels.program import advance_clock, block_kernel, team_kernel
+from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
 from annelid.voxels.pictures import Painter
 from annelid.voxels.readout import Readout
@@ -197,6 +198,26 @@ class Solver:
         """Inputs of all controllers at the last call."""
         return np.asarray(self._motion.inputs.numpy())
 
+    @property
+    def origins(self) -> wp.array:
+        """Step at which each world began, on the device, shape [worlds]; whoever restarts a world sets it."""
+        origins: wp.array = self._motion.origins
+        return origins
+
+    @property
+    def troubles(self) -> wp.array:
+        """First step of each world whose result was not finite, -1 while all are, on the device, shape [worlds]."""
+        troubles: wp.array = self._motion.trouble
+        return troubles
+
+    def sense(self, state: State) -> wp.array:
+        """Read the sensors now: inputs of all controllers on the device, robot by robot; nothing waits for it."""
+        self._bind(state)
+        if self.model.features.sensing:
+            self.launch(sense_blocks if self.device.is_cuda else sense_team)
+        inputs: wp.array = self._motion.inputs
+        return inputs
+
     def _launch(self, steps: int) -> None:
         if self._team is not None:
             self.launch(team_kernel, steps)
@@ -233,6 +254,7 @@ class Solver:
             setattr(motion, name, wp.zeros(count, dtype=types.vec4, device=device))
         motion.inputs = wp.zeros(int(model.bank.first_inputs[-1]), dtype=types.real, device=device)
         motion.neurons = wp.zeros(model.bank.neuron_count, dtype=types.real, device=device)
+        motion.origins = wp.zeros(len(model.worlds), dtype=wp.int64, device=device)
         motion.trouble = wp.full(len(model.worlds), -1, dtype=wp.int64, device=device)
         motion.faults = wp.full(len(model.worlds), wp.vec2i(-1, -1), dtype=wp.vec2i, device=device)
         return motion

@@ -57,6 +57,12 @@ class Terrain:
         """Where robots are placed: their left end, 1 m behind the second point [m]."""
         return float(self.points[1, 0] if len(self.points) > 2 else self.points[0, 0]) + 1.0
 
+    def pieces(self) -> np.ndarray:
+        """Left end [m] and normal of each piece of ground, shape [n - 1, 4]."""
+        along = np.diff(self.points, axis=0)
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
+        return np.concatenate([self.points[:-1], np.stack([-along[:, 1], along[:, 0]], axis=1)], axis=1)
+
     def buckets(self) -> tuple[np.ndarray, np.ndarray]:
         """For each stretch of 4 m: the piece of ground at its left end, and the highest ground within 4 m of it."""
         xs = self.points[:, 0]

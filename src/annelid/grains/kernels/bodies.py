@@ -10,6 +10,7 @@ from annelid.grains.kernels.layout import (
     CONTACTS,
     DRIVEN,
     FASTEST,
+    FLAGS,
     FREE,
     HALTED,
     MARGIN,
@@ -20,6 +21,7 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    reach_place,
     vec14,
 )
 from annelid.grains.kernels.surfaces import surface_gap
@@ -118,7 +120,8 @@ def point_contacts(features: Features) -> wp.Function:
         world = bodies.forms[a].world
         first = bodies.first_of_world[world]
         x = point_place(p, bodies)
-        reach = lists.reach[wp.static(MARGIN)] + point_radius(p, bodies)
+        margin = lists.reach[reach_place(wp.static(MARGIN), world)]
+        reach = margin + point_radius(p, bodies)
         for b in range(first, bodies.first_of_world[world + 1]):
             at = p * bodies.point_places + b - first
             new = mat23()
@@ -128,7 +131,7 @@ def point_contacts(features: Features) -> wp.Function:
             if close:
                 found = gap_of(b, x, bodies)
                 gap = found[3] - point_radius(p, bodies)
-                if gap < lists.reach[wp.static(MARGIN)]:
+                if gap < margin:
                     new = pressed(p, a, b, final, bodies.point_hopes[at], found, gap, x, parameters, bodies)
             bodies.point_impulses[at] = new[0]
             bodies.point_hopes[at] = new[1]
@@ -276,8 +279,17 @@ def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lis
     travel = bodies.travel[b] + dt * speed
     bodies.travel[b] = travel
     ahead = travel + parameters.patience * dt * speed
-    if ahead > parameters.body_skin - 0.5 * parameters.skin or 2.2 * dt * speed > lists.reach[wp.static(MARGIN)]:
+    margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
+    if ahead > parameters.body_skin - 0.5 * parameters.skin or 2.2 * dt * speed > margin:
         lists.flags[wp.static(STALE)] = 1
+        lists.flags[wp.static(FLAGS) + form.world] = 1
+
+
+@wp.func
+def rest_body(b: int, lists: Lists, bodies: Bodies):
+    """Lists around a body were made: it has not travelled since."""
+    if lists.flags[wp.static(FLAGS) + bodies.forms[b].world] == 1:
+        bodies.travel[b] = 0.0
 
 
 @wp.func
@@ -388,7 +400,7 @@ def scan_chunk_counts(bodies: Bodies):
 def write_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
     t = wp.tid()
     if t < bodies.count:
-        bodies.travel[t] = 0.0
+        rest_body(t, lists, bodies)
     write_chunk(t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], parameters, lists, bodies)
 
 
@@ -456,4 +468,7 @@ def point_kernel(features: Features) -> wp.Kernel:
 
 @wp.kernel
 def note_speeds(lists: Lists, bodies: Bodies):
-    wp.atomic_max(lists.reach, wp.static(FASTEST), body_speed(wp.tid(), bodies))
+    b = wp.tid()
+    world = bodies.forms[b].world
+    if lists.flags[wp.static(FLAGS) + world] == 1:
+        wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), world), body_speed(b, bodies))

@@ -7,7 +7,17 @@ cells that share a tile are told apart by their distance. Each world has tiles o
 
 import warp as wp
 
-from annelid.grains.kernels.layout import FASTEST, LIMIT, MARGIN, Lists, Parameters
+from annelid.grains.kernels.layout import (
+    FASTEST,
+    FLAGS,
+    HALTED,
+    LIMIT,
+    MARGIN,
+    Grains,
+    Lists,
+    Parameters,
+    reach_place,
+)
 
 wp.set_module_options({"enable_backward": False})
 
@@ -57,16 +67,46 @@ def key_of(x: wp.vec4, world: int, margin: float, parameters: Parameters) -> int
 
 
 @wp.func
-def sort_here(
-    parameters: Parameters, lists: Lists, positions: wp.array(dtype=wp.vec4), names: wp.array(dtype=wp.vec2i)
-):
+def cell_now(i: int, parameters: Parameters, grains: Grains, lists: Lists) -> int:
+    """Cell of grain i; in a world whose lists are not stale, the one that it was put into, so that nothing moves."""
+    world = grains.names[i][1]
+    x = grains.positions[i]
+    if lists.flags[wp.static(FLAGS) + world] == 0:
+        x = lists.built[i]
+    return key_of(x, world, lists.reach[reach_place(wp.static(MARGIN), world)], parameters)
+
+
+@wp.func
+def set_margin(world: int, fastest: float, parameters: Parameters, lists: Lists):
+    """Tell how far the lists of a world reach, which are to be made, and when they will be stale."""
+    if lists.flags[wp.static(FLAGS) + world] == 1:
+        lists.reach[reach_place(wp.static(MARGIN), world)] = margin_for(fastest, parameters)
+    lists.reach[reach_place(wp.static(FASTEST), world)] = 0.0
+
+
+@wp.kernel
+def set_margins(parameters: Parameters, lists: Lists):
+    world = wp.tid()
+    set_margin(world, lists.reach[reach_place(wp.static(FASTEST), world)], parameters, lists)
+    limit = lists.reach[reach_place(wp.static(MARGIN), world)] / (2.2 * parameters.time_step)
+    wp.atomic_max(lists.reach, wp.static(LIMIT), limit)
+
+
+@wp.kernel
+def settle_worlds(lists: Lists):
+    """Lists of all worlds are fresh, unless some did not fit."""
+    if lists.flags[wp.static(HALTED)] == 0:
+        lists.flags[wp.static(FLAGS) + wp.tid()] = 0
+
+
+@wp.func
+def sort_here(parameters: Parameters, lists: Lists, grains: Grains):
     """Sort the grains by cells, on one thread."""
-    margin = lists.reach[wp.static(MARGIN)]
     cells = parameters.worlds * parameters.cell_count
     for c in range(cells + 1):
         lists.starts[c] = 0
     for i in range(parameters.count):
-        key = key_of(positions[i], names[i][1], margin, parameters)
+        key = cell_now(i, parameters, grains, lists)
         lists.keys[i] = key
         lists.starts[key + 1] = lists.starts[key + 1] + 1
     for c in range(cells):
@@ -80,16 +120,10 @@ def sort_here(
 
 
 @wp.kernel
-def count_grains(
-    parameters: Parameters, lists: Lists, positions: wp.array(dtype=wp.vec4), names: wp.array(dtype=wp.vec2i)
-):
+def count_grains(parameters: Parameters, lists: Lists, grains: Grains):
     """Grains of each cell."""
     i = wp.tid()
-    margin = margin_for(lists.reach[wp.static(FASTEST)], parameters)
-    if i == 0:
-        lists.reach[wp.static(MARGIN)] = margin
-        lists.reach[wp.static(LIMIT)] = margin / (2.2 * parameters.time_step)
-    key = key_of(positions[i], names[i][1], margin, parameters)
+    key = cell_now(i, parameters, grains, lists)
     lists.keys[i] = key
     wp.atomic_add(lists.cursors, key, 1)
 

@@ -16,6 +16,8 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    is_stale,
+    reach_place,
 )
 from annelid.grains.kernels.surfaces import surface_gap
 
@@ -129,7 +131,7 @@ def near_bodies(features: Features) -> wp.Function:
         bodies: Bodies,
     ) -> int:  # fmt: skip
         count = int(0)
-        reach = lists.reach[wp.static(MARGIN)] + parameters.body_skin + radius
+        reach = lists.reach[reach_place(wp.static(MARGIN), world)] + parameters.body_skin + radius
         for b in range(bodies.first_of_world[world], bodies.first_of_world[world + 1]):
             close = bool(True)
             if bodies.forms[b].reach > 0.0:
@@ -159,14 +161,16 @@ def collect(features: Features) -> wp.Function:
     """A function that makes the lists of grain i, which has just come to its place."""
     sizes, kinds = features.sizes, features.kinds
     gather, take_over = gather_row(features), inherit(features.keeps_rolling)
-    near = near_bodies(features) if kinds else None
+    near, stale = near_bodies(features) if kinds else None, is_stale(features)
 
     @wp.func
     def make(i: int, parameters: Parameters, grains: Grains, old: Lists, lists: Lists, bodies: Bodies):
         x = grains.positions[i]
         world = grains.names[i][1]
+        if not stale(world, lists):
+            return
         lists.built[i] = x
-        margin = lists.reach[wp.static(MARGIN)]
+        margin = lists.reach[reach_place(wp.static(MARGIN), world)]
         reach = margin + parameters.skin
         own = parameters.radius
         if wp.static(sizes):

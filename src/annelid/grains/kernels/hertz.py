@@ -8,7 +8,19 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.layout import CONTACTS, GROUP, MARGIN, Bodies, Features, Grains, Lists, Parameters, vec14
+from annelid.grains.kernels.layout import (
+    CONTACTS,
+    GROUP,
+    MARGIN,
+    Bodies,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+    reach_place,
+    vec14,
+    world_of,
+)
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
 
@@ -153,7 +165,7 @@ def hertz_bodies(features: Features) -> wp.Function:
     The drag is kept in `body_rollings`; impulses are kept as in the other methods, for the sums of the bodies.
     """
     gap_of = surface_gap(features.kinds)
-    sizes, materials = features.sizes, features.materials
+    sizes, materials, world = features.sizes, features.materials, world_of(features)
 
     @wp.func
     def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> vec14:
@@ -177,7 +189,7 @@ def hertz_bodies(features: Features) -> wp.Function:
             depth = radius - found[3]
             impulse = wp.vec3()
             drag = wp.vec3()
-            if depth > 0.0 and found[3] < lists.reach[wp.static(MARGIN)] + radius:
+            if depth > 0.0 and found[3] < lists.reach[reach_place(wp.static(MARGIN), world(i, grains))] + radius:
                 n = wp.vec3(found[0], found[1], found[2])
                 lever = radius - 0.5 * depth
                 arm = x - lever * n - bodies.places[b]

@@ -1,5 +1,6 @@
 """Types of the kernels: which features are compiled, and the structures of parameters, grains, lists and bodies."""
 
+import functools
 from dataclasses import dataclass
 
 import warp as wp
@@ -21,16 +22,25 @@ batch that were done.
 """
 
 FLAGS = 7
+"""After so many, each world has a place that tells whether its lists are stale: worlds do not age together."""
 
-MARGIN, FASTEST, LIMIT, RESIDUAL, CHANGES = range(5)
+LIMIT, RESIDUAL, CHANGES = range(3)
 """Places in `Lists.reach`.
 
-How far from contact a pair is looked at [m]; largest speed while lists are made [m/s]; the speed at which they are made
-anew [m/s]; largest change of the relative velocity at a contact in the last sweep of a batch [m/s], and the same in
-three sweeps by turns: the one under way, the one before, and the one to come, which is made ready.
+The speed at which lists are made anew [m/s]; largest change of the relative velocity at a contact in the last sweep of
+a batch [m/s], and the same in three sweeps by turns: the one under way, the one before, and the one to come, which is
+made ready.
 """
 
-REACHES = 7
+REACHES = 5
+
+MARGIN, FASTEST = range(2)
+"""Places of a world in `Lists.reach`, after `REACHES`, see `reach_place`.
+
+How far from contact a pair is looked at [m]; largest speed while lists are made [m/s].
+"""
+
+WORLD_REACHES = 2
 
 GROUP = 4
 """Neighbours that lie together in memory: what a CPU core takes at a time."""
@@ -64,6 +74,7 @@ class Features:
         points: Bodies touch each other.
         tolerant: Sweeps end at a residual, not after a fixed number.
         guests: Some grains are moved by someone else, who is told what pushes them.
+        worlds: Several worlds lie side by side; each makes its lists when it must, so that it moves as it would alone.
     """
 
     method: str = "nonsmooth"
@@ -79,6 +90,7 @@ class Features:
     points: bool = False
     tolerant: bool = False
     guests: bool = False
+    worlds: bool = False
 
     @property
     def keeps_rolling(self) -> bool:
@@ -154,7 +166,7 @@ class Lists:
     flags: wp.array(dtype=wp.int32)
     clock: wp.array(dtype=wp.int64)  # steps done before this batch
     trouble: wp.array(dtype=wp.int64)  # first step whose result was not finite, -1 while all are
-    pushes: wp.array(dtype=wp.vec3)  # impulse [N s] and angular impulse [N m s] on each guest in the last step
+    pushes: wp.array(dtype=wp.vec3)  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
 
 
 @wp.struct
@@ -211,3 +223,39 @@ class Bodies:
     point_impulses: wp.array(dtype=wp.vec3)  # on each point by each body of its world, in the last step [N s]
     point_hopes: wp.array(dtype=wp.vec3)  # in the next step, as expected [N s]
     point_places: wp.int32  # bodies that a world has at most
+
+
+@wp.func
+def reach_place(what: int, world: int) -> int:
+    """Where `Lists.reach` holds the MARGIN or FASTEST of a world."""
+    return wp.static(REACHES) + wp.static(WORLD_REACHES) * world + what
+
+
+@functools.cache
+def world_of(features: Features) -> wp.Function:
+    """A function `(i, grains) -> int`: the world of grain i; there is nothing to look up where there is one."""
+    many = features.worlds
+
+    @wp.func
+    def world(i: int, grains: Grains) -> int:
+        number = int(0)
+        if wp.static(many):
+            number = grains.names[i][1]
+        return number
+
+    return world
+
+
+@functools.cache
+def is_stale(features: Features) -> wp.Function:
+    """A function `(world, lists) -> bool`: whether the lists of a world are to be made anew, when some are."""
+    many = features.worlds
+
+    @wp.func
+    def stale(world: int, lists: Lists) -> bool:
+        old = bool(True)
+        if wp.static(many):
+            old = lists.flags[wp.static(FLAGS) + world] == 1
+        return old
+
+    return stale

@@ -9,7 +9,16 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.layout import Features, Grains, Lists, Parameters, vec14
+from annelid.grains.kernels.layout import (
+    MARGIN,
+    REACHES,
+    WORLD_REACHES,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+    vec14,
+)
 
 wp.set_module_options({"enable_backward": False})
 
@@ -50,7 +59,7 @@ _BEGIN = """
     const Number* mine = (const Number*)&grains.positions.data[i];
     const Number* my_motion = (const Number*)&grains.forecast.data[i];
     const Number* my_turning = (const Number*)&grains.turning.data[i];
-    const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[0];
+    const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
     const size_t row = (size_t)i * lists.places;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
@@ -93,6 +102,7 @@ _NONSMOOTH = """
         const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
         const F before = lx * nx + ly * ny + lz * nz;
         F bias = (gap < 0.0f ? parameters.correction * gap : gap) * rate + soft * before;
+        @DEEP@
         @COHESION@
         @BOUNCE@
         const F give = parameters.relaxation / inverse_mass;
@@ -191,6 +201,11 @@ _BOUNCE = """
         bias = impact ? restitution * normal : bias; inverse_mass = impact ? shared : inverse_mass;
 """
 
+_DEEP = """
+        // Light guests are pressed by the whole of their body: what is deep in them is pushed out harder.
+        bias += 0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate;
+"""
+
 _COHESION = """
         const I held = gap < 0.02f * MIN(ri, rj);
         pull = held ? cohesion * dt : zero;
@@ -230,11 +245,14 @@ def pair_impulses(features: Features) -> wp.Function:
         for number, axis in enumerate("xyz")
         if features.periodic[number]
     )
+    world = "((const int*)grains.names.data)[2 * i + 1]" if features.worlds else "0"
     parts = {
+        "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **(_OWN_SIZE if features.sizes else _SAME_SIZE),
         "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
         "BOUNCE": _BOUNCE if features.bouncing else "",
+        "DEEP": _DEEP if features.guests else "",
         "COHESION": _COHESION if features.cohesive else "",
         "ROLLING": _ROLLING if features.rolling else "",
         "RESIDUAL": _RESIDUAL if features.tolerant else "",

@@ -12,10 +12,11 @@ from annelid.grains.kernels.bodies import (
     foresee_body,
     move_body,
     point_contacts,
+    rest_body,
     scan_chunks,
     write_chunk,
 )
-from annelid.grains.kernels.cells import margin_for, sort_here
+from annelid.grains.kernels.cells import set_margin, sort_here
 from annelid.grains.kernels.collect import collect, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
 from annelid.grains.kernels.layout import (
@@ -25,6 +26,7 @@ from annelid.grains.kernels.layout import (
     CONTACTS,
     DONE,
     FASTEST,
+    FLAGS,
     HALTED,
     LIMIT,
     MARGIN,
@@ -36,7 +38,10 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    is_stale,
+    reach_place,
     vec14,
+    world_of,
 )
 from annelid.grains.kernels.pairs import pair_impulses
 from annelid.grains.kernels.paper import paper_pairs
@@ -81,7 +86,7 @@ def foresee(features: Features) -> wp.Function:
 @functools.cache
 def finish(features: Features) -> wp.Function:
     """A function that moves grain i by a step of a batch, given the sum of its impulses."""
-    foresees, guests = features.method == "nonsmooth", features.guests
+    foresees, guests, world = features.method == "nonsmooth", features.guests, world_of(features)
 
     @wp.func
     def move(i: int, step: int, total: vec14, parameters: Parameters, grains: Grains, next: Grains, lists: Lists):
@@ -96,8 +101,9 @@ def finish(features: Features) -> wp.Function:
             if guest >= 0:
                 share = 0.0
                 g = wp.vec3()
-                lists.pushes[2 * guest] = wp.vec3(total[0], total[1], total[2])
-                lists.pushes[2 * guest + 1] = wp.vec3(total[3], total[4], total[5])
+                lists.pushes[3 * guest] = wp.vec3(total[0], total[1], total[2])
+                lists.pushes[3 * guest + 1] = wp.vec3(total[3], total[4], total[5])
+                lists.pushes[3 * guest + 2] = wp.vec3(total[6], total[7], total[8])
         change = wp.vec3(g[0] + w[3] * total[0], g[1] + w[3] * total[1], g[2] + w[3] * total[2])
         turn = wp.vec3(share * total[3], share * total[4], share * total[5])
         velocity = wp.vec3(v[0], v[1], v[2]) + change
@@ -125,11 +131,12 @@ def finish(features: Features) -> wp.Function:
             if parameters.period[axis] > 0.0:
                 away[axis] = away[axis] - parameters.period[axis] * wp.round(away[axis] / parameters.period[axis])
         speed = wp.length(velocity)
-        if wp.length(away) + parameters.patience * dt * speed > 0.5 * parameters.skin:
+        number = world(i, grains)
+        margin = lists.reach[reach_place(wp.static(MARGIN), number)]
+        if wp.length(away) + parameters.patience * dt * speed > 0.5 * parameters.skin or 2.2 * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
-        if 2.2 * dt * speed > lists.reach[wp.static(MARGIN)]:
-            lists.flags[wp.static(STALE)] = 1
-        if dt * speed > v[3]:
+            lists.flags[wp.static(FLAGS) + number] = 1
+        if dt * speed > wp.abs(v[3]):
             lists.flags[wp.static(TOO_FAST)] = 1
         if not speed < 1.0e15:
             if lists.trouble[0] < wp.int64(0):
@@ -242,7 +249,8 @@ def team_kernel(features: Features) -> wp.Kernel:
     look_ahead = foresee(features)
     materials, rolling = int(features.materials), int(features.keeps_rolling)
     tracked, with_points, tolerant = features.tracked, features.points, features.tolerant
-    alone = features.method != "nonsmooth"
+    alone, many = features.method != "nonsmooth", features.worlds
+    world, stale = world_of(features), is_stale(features)
     sums = body_total(features) if tracked else None
     press = point_contacts(features) if with_points else None
 
@@ -253,26 +261,35 @@ def team_kernel(features: Features) -> wp.Kernel:
     ) -> int:  # fmt: skip
         """Sort the grains and make their lists; the new ticket."""
         for i in range(low, high):
-            keep_grain(i, here, old, wp.static(materials))
-            keep_list(i, lists, kept, wp.static(rolling))
+            if stale(world(i, here), lists):
+                keep_grain(i, here, old, wp.static(materials))
+                keep_list(i, lists, kept, wp.static(rolling))
         team_barrier(counter, size, ticket + 1)
         if rank == 0:
-            fastest = float(0.0)
             for i in range(parameters.count):
-                v = old.velocities[i]
-                fastest = wp.max(fastest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-            fastest = wp.sqrt(fastest)
+                v = here.velocities[i]
+                place = reach_place(wp.static(FASTEST), world(i, here))
+                lists.reach[place] = wp.max(lists.reach[place], v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+            for w in range(parameters.worlds):
+                place = reach_place(wp.static(FASTEST), w)
+                lists.reach[place] = wp.sqrt(lists.reach[place])
+                if wp.static(not many):
+                    lists.flags[wp.static(FLAGS) + w] = 1
             for b in range(bodies.count):
-                fastest = wp.max(fastest, body_speed(b, bodies))
-            lists.reach[wp.static(FASTEST)] = fastest
-            lists.reach[wp.static(MARGIN)] = margin_for(fastest, parameters)
-            lists.reach[wp.static(LIMIT)] = lists.reach[wp.static(MARGIN)] / (2.2 * parameters.time_step)
-            sort_here(parameters, lists, old.positions, old.names)
+                place = reach_place(wp.static(FASTEST), bodies.forms[b].world)
+                lists.reach[place] = wp.max(lists.reach[place], body_speed(b, bodies))
+            limit = float(0.0)
+            for w in range(parameters.worlds):
+                set_margin(w, lists.reach[reach_place(wp.static(FASTEST), w)], parameters, lists)
+                limit = wp.max(limit, lists.reach[reach_place(wp.static(MARGIN), w)])
+            lists.reach[wp.static(LIMIT)] = limit / (2.2 * parameters.time_step)
+            sort_here(parameters, lists, here)
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
         team_barrier(counter, size, ticket + 2)
         for i in range(low, high):
-            reorder(i, lists.order, old, here, 0, wp.static(materials))
+            if stale(world(i, here), lists):  # a world lies in the same places before and after
+                reorder(i, lists.order, old, here, 0, wp.static(materials))
         team_barrier(counter, size, ticket + 3)
         for i in range(low, high):
             make(i, parameters, here, kept, lists, bodies)
@@ -289,7 +306,10 @@ def team_kernel(features: Features) -> wp.Kernel:
                         t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], parameters, lists, bodies
                     )
                 for b in range(bodies.count):
-                    bodies.travel[b] = 0.0
+                    rest_body(b, lists, bodies)
+        if rank == 0 and lists.flags[wp.static(HALTED)] == 0:
+            for w in range(parameters.worlds):
+                lists.flags[wp.static(FLAGS) + w] = 0
         return ticket + 4
 
     @wp.func
@@ -392,7 +412,7 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
     impulses, complete, tolerant = grain_impulses(features), finish(features), features.tolerant
     look_ahead = foresee(features)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def sweep(
         step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains, next: Grains,
         lists: Lists, bodies: Bodies,
@@ -431,27 +451,34 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
 @functools.cache
 def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """First and last launches of making lists (CUDA): keep what there is, bring grains to their places, list."""
-    make = collect(features)
+    make, world, stale, many = collect(features), world_of(features), is_stale(features), features.worlds
     materials, rolling = int(features.materials), int(features.keeps_rolling)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def keep(grains: Grains, old: Grains, lists: Lists, kept: Lists):
         i = wp.tid()
-        keep_grain(i, grains, old, wp.static(materials))
-        keep_list(i, lists, kept, wp.static(rolling))
-        v = grains.velocities[i]
-        wp.atomic_max(lists.reach, wp.static(FASTEST), wp.length(wp.vec3(v[0], v[1], v[2])))
+        number = world(i, grains)
+        if i == 0:
+            lists.reach[wp.static(LIMIT)] = 0.0
+            if wp.static(not many):
+                lists.flags[wp.static(FLAGS)] = 1
+        if stale(number, lists):
+            keep_grain(i, grains, old, wp.static(materials))
+            keep_list(i, lists, kept, wp.static(rolling))
+            v = grains.velocities[i]
+            speed = wp.length(wp.vec3(v[0], v[1], v[2]))
+            wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def bring(grains: Grains, old: Grains, lists: Lists):
         i = wp.tid()
-        reorder(i, lists.order, old, grains, 0, wp.static(materials))
+        if stale(world(i, grains), lists):  # a world lies in the same places before and after
+            reorder(i, lists.order, old, grains, 0, wp.static(materials))
         if i == 0:
-            lists.reach[wp.static(FASTEST)] = 0.0
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def list_all(parameters: Parameters, grains: Grains, lists: Lists, kept: Lists, bodies: Bodies):
         make(wp.tid(), parameters, grains, kept, lists, bodies)
 

@@ -4,7 +4,19 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.layout import CHANGE, FREE, MARGIN, Bodies, Features, Grains, Lists, Parameters, vec14
+from annelid.grains.kernels.layout import (
+    CHANGE,
+    FREE,
+    MARGIN,
+    Bodies,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+    reach_place,
+    vec14,
+    world_of,
+)
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -73,7 +85,8 @@ def body_impulses(features: Features) -> wp.Function:
     """A function `(i, final, parameters, grains, lists, bodies) -> vec14`: sums over the bodies close to grain i."""
     gap_of = surface_gap(features.kinds)
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
-    sizes, materials = features.sizes, features.materials
+    sizes, materials, guests = features.sizes, features.materials, features.guests
+    world = world_of(features)
 
     @wp.func
     def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> vec14:
@@ -93,6 +106,7 @@ def body_impulses(features: Features) -> wp.Function:
         if wp.static(materials):
             own = grains.surfaces[i]
         dt = parameters.time_step
+        margin = lists.reach[reach_place(wp.static(MARGIN), world(i, grains))]
         count = lists.counts[i]
         for k in range(count[1]):
             at = i * lists.body_places + k
@@ -104,7 +118,7 @@ def body_impulses(features: Features) -> wp.Function:
             new = wp.vec3()
             kept = wp.vec3()
             roll = wp.vec3()
-            if gap < lists.reach[wp.static(MARGIN)]:
+            if gap < margin:
                 theirs = bodies.forms[b].surface
                 friction = wp.sqrt(own[0] * theirs[0])
                 contact = x - (radius + 0.5 * gap) * n  # the middle of the gap
@@ -130,6 +144,8 @@ def body_impulses(features: Features) -> wp.Function:
                 bias = gap / dt + soft * before
                 if gap < 0.0:
                     bias = parameters.correction * gap / dt + soft * before
+                if wp.static(guests):  # as among grains
+                    bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
                 pull = float(0.0)
                 stiff = shared + soft
                 if wp.static(cohesive):

@@ -63,6 +63,11 @@ def stored_energy(types: Layout) -> wp.Function:
         return vec2(p[2] * x - p[3] * y, p[3] * x + p[2] * y)
 
     @wp.func
+    def side_masses(side: int):
+        """The two masses of a side, as `shape.SIDES` has them."""
+        return wp.where(side == 1, 1, wp.where(side == 2, 3, 0)), wp.where(side == 0, 1, wp.where(side == 3, 3, 2))
+
+    @wp.func
     def energy(voxel: int, rest: vec4, world: World, tables: Tables, positions: wp.uint64) -> real:
         row = world.shape_material + tables.material_of[world.shape_voxel + voxel]
         m = row * MATERIAL_STRIDE
@@ -72,14 +77,16 @@ def stored_energy(types: Layout) -> wp.Function:
             pair = tables.side_bodies[s]
             pa = read(positions, pair[0])
             pb = read(positions, pair[1])
+            first, second = side_masses(side)
+            ga = tables.mass_arm[4 * (world.shape_voxel + voxel) + first]
+            gb = tables.mass_arm[4 * (world.shape_voxel + voxel) + second]
+            apart = vec2(pb[0] - pa[0], pb[1] - pa[1]) + rotated(pb, gb[0], gb[1]) - rotated(pa, ga[0], ga[1])
             for lane in range(4):
-                a = rotated(pa, tables.side_arms[16 * s + lane], tables.side_arms[16 * s + 4 + lane])
-                b = rotated(pb, tables.side_arms[16 * s + 8 + lane], tables.side_arms[16 * s + 12 + lane])
-                d = vec2(pb[0] - pa[0], pb[1] - pa[1]) + b - a
-                length = wp.length(d)
                 c = row * CORNER_STRIDE + 16 * side + lane
                 ra = rotated(pa, tables.corners[c], tables.corners[c + 4])
                 rb = rotated(pb, tables.corners[c + 8], tables.corners[c + 12])
+                d = apart + rb - ra
+                length = wp.length(d)
                 ca, cb = (ra[0] * d[1] - ra[1] * d[0]) / length, (rb[0] * d[1] - rb[1] * d[0]) / length
                 soft = tables.materials[m + M_SOFT] + (ca * ca + cb * cb) * tables.materials[m + M_SPIN]
                 stretch = length - rest[0]

@@ -109,9 +109,7 @@ def assembly_kernel(real: Any) -> wp.Kernel:
         starts: wp.array2d(dtype=wp.int32),  # first body, voxel and point of each robot
         corners: wp.array2d(dtype=wp.float64),  # where the grid of each robot stands [m]
         matter: wp.array2d(dtype=wp.float64),
-        lanes: wp.array2d(dtype=wp.float64),  # corners of the springs of each material about their masses [m]
         side: wp.float64,
-        arms: wp.array(dtype=wp.vec2d),
         tables: Tables,
         positions_out: wp.array(dtype=vec4),
     ):
@@ -165,7 +163,6 @@ def assembly_kernel(real: Any) -> wp.Kernel:
                                 number = numbers[robot, i - 1 + (q >> 1), j - 1 + (q & 1)]
                                 corner = corner_at(q)
                                 at = 4 * (voxel + number) + corner
-                                arms[at] = arm
                                 tables.mass_arm[at] = vec2(real(arm[0]), real(arm[1]))
                                 tables.mass_body[at] = body - first
                                 for second in range(2):
@@ -217,11 +214,5 @@ def assembly_kernel(real: Any) -> wp.Kernel:
                         one = 4 * v + wp.where(s == 1, 1, wp.where(s == 2, 3, 0))
                         two = 4 * v + wp.where(s == 0, 1, wp.where(s == 3, 3, 2))
                         tables.side_bodies[4 * v + s] = wp.vec2i(tables.mass_body[one], tables.mass_body[two])
-                        for n in range(four):
-                            at = 16 * (4 * v + s) + n
-                            tables.side_arms[at] = real(lanes[m, 16 * s + n] + arms[one][0])
-                            tables.side_arms[at + 4] = real(lanes[m, 16 * s + 4 + n] + arms[one][1])
-                            tables.side_arms[at + 8] = real(lanes[m, 16 * s + 8 + n] + arms[two][0])
-                            tables.side_arms[at + 12] = real(lanes[m, 16 * s + 12 + n] + arms[two][1])
 
     return assemble

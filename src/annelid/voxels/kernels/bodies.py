@@ -25,14 +25,26 @@ _NEAR = 0.05  # gap from which a point is watched [m]
 
 
 @functools.cache
-def segment_at(types: Layout) -> wp.Function:
-    """Number of the piece of ground under x; beyond the ends, the first or last."""
+def bucket_at(types: Layout) -> wp.Function:
+    """Number of the stretch of ground under x; beyond the ends, the first or last."""
     real, Terrain = types.real, types.Terrain
 
     @wp.func
     def find(terrain: Terrain, x: real) -> int:
-        bucket = wp.clamp(int((x - terrain.left) / terrain.bucket), 0, terrain.starts.shape[0] - 1)
-        piece = terrain.starts[bucket]
+        return wp.clamp(int((x - terrain.left) * terrain.density), 0, terrain.starts.shape[0] - 1)
+
+    return find
+
+
+@functools.cache
+def segment_at(types: Layout) -> wp.Function:
+    """Number of the piece of ground under x; beyond the ends, the first or last."""
+    real, Terrain = types.real, types.Terrain
+    bucket = bucket_at(types)
+
+    @wp.func
+    def find(terrain: Terrain, x: real) -> int:
+        piece = terrain.starts[bucket(terrain, x)]
         while piece < terrain.count - 2 and x > terrain.xs[piece + 1]:
             piece += 1
         return piece
@@ -45,14 +57,14 @@ def ground_points(types: Layout) -> wp.Function:
     """Contact impulses of the ground on a body: its new velocity, and the bits of the masses that touch."""
     real, vec2, vec3, vec4, vec8 = types.real, types.vec2, types.vec3, types.vec4, types.vec8
     Tables, Terrain = types.Tables, types.Terrain
-    find = segment_at(types)
+    bucket, find = bucket_at(types), segment_at(types)
 
     @wp.func
-    def goal_speed(gap: real, speed: real, rebound: real, h: real) -> real:
+    def goal_speed(gap: real, speed: real, rebound: real, h: real, rate: real) -> real:
         """Normal speed that a point must have at least [m/s]."""
-        wanted = -gap / h
+        wanted = -gap * rate
         if gap < real(0.0):
-            wanted = wp.min(real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED))
+            wanted = wp.min(real(_RECOVERY) * wp.max(-gap - real(_SLOP), real(0.0)) * rate, real(_RECOVERY_SPEED))
         if speed < -real(_REBOUND_SPEED) and gap + speed * h < real(0.0):
             wanted = wp.max(wanted, -rebound * speed)
         return wanted
@@ -65,42 +77,44 @@ def ground_points(types: Layout) -> wp.Function:
         v = velocity
         surface = tables.body_surface[body]
         radius = surface[0]
-        bucket = wp.clamp(int((x - terrain.left) / terrain.bucket), 0, terrain.starts.shape[0] - 1)
-        if y - radius > terrain.tops[bucket] + real(_NEAR):
+        if y - radius > terrain.tops[bucket(terrain, x)] + real(_NEAR):
             return vec4(v[0], v[1], v[2], real(0.0))
+        im, ii, rate = inverse[0], inverse[1], real(1.0) / h
         count = int(0)
-        rx = vec8()
-        ry = vec8()
         nx = vec8()
         ny = vec8()
+        lever = vec8()  # of the normal about the centre of the body, and of the tangent (ny, -nx)
+        slide = vec8()
         goal = vec8()
         normal = vec8()
         tangent = vec8()
         bits = int(0)
-        friction = wp.sqrt(surface[1] * terrain.friction)
         rebound = wp.max(surface[2], terrain.restitution)
+        leftmost = find(terrain, x - radius)
+        piece = terrain.pieces[leftmost]
+        # Most bodies stand over one piece of ground: they need not ask what is under each of their points.
+        alone = leftmost == terrain.count - 2 or terrain.xs[leftmost + 1] >= x + radius
         for p in range(tables.point_begin[body], tables.point_begin[body + 1]):
             arm = tables.points[p]
             ax, ay = c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]
-            piece = find(terrain, x + ax)
-            x0, y0 = terrain.xs[piece], terrain.ys[piece]
-            dx, dy = terrain.xs[piece + 1] - x0, terrain.ys[piece + 1] - y0
-            length = real(1.0) / wp.sqrt(dx * dx + dy * dy)
-            ux, uy = -dy * length, dx * length
-            gap = (x + ax - x0) * ux + (y + ay - y0) * uy
+            if not alone:
+                piece = terrain.pieces[find(terrain, x + ax)]
+            ux, uy = piece[2], piece[3]
+            gap = (x + ax - piece[0]) * ux + (y + ay - piece[1]) * uy
             if gap < real(_NEAR) and count < wp.static(_CAPACITY):
-                rx[count] = ax
-                ry[count] = ay
                 nx[count] = ux
                 ny[count] = uy
-                goal[count] = goal_speed(gap, (v[0] - v[2] * ay) * ux + (v[1] + v[2] * ax) * uy, rebound, h)
+                turning = ax * uy - ay * ux
+                lever[count] = turning
+                slide[count] = -ax * ux - ay * uy
+                goal[count] = goal_speed(gap, v[0] * ux + v[1] * uy + v[2] * turning, rebound, h, rate)
                 if gap < real(_SLOP):
                     bits |= tables.point_bits[p]
                 count += 1
-        if terrain.count > 2:
+        if not alone:
             box = tables.body_box[body]
             filled = tables.body_quadrants[body]
-            peak = find(terrain, x - radius) + 1
+            peak = leftmost + 1
             while peak < terrain.count - 1 and terrain.xs[peak] < x + radius:
                 ox, oy = terrain.xs[peak] - x, terrain.ys[peak] - y
                 before = (terrain.ys[peak] - terrain.ys[peak - 1]) * (terrain.xs[peak + 1] - terrain.xs[peak])
@@ -114,33 +128,37 @@ def ground_points(types: Layout) -> wp.Function:
                     fy = wp.where(wide < high, real(0.0), -wp.sign(by))
                     ux, uy = c * fx - s * fy, s * fx + c * fy
                     if uy > real(0.0) and count < wp.static(_CAPACITY):
-                        rx[count] = ox
-                        ry[count] = oy
                         nx[count] = ux
                         ny[count] = uy
-                        goal[count] = goal_speed(-depth, (v[0] - v[2] * oy) * ux + (v[1] + v[2] * ox) * uy, rebound, h)
+                        turning = ox * uy - oy * ux
+                        lever[count] = turning
+                        slide[count] = -ox * ux - oy * uy
+                        goal[count] = goal_speed(-depth, v[0] * ux + v[1] * uy + v[2] * turning, rebound, h, rate)
                         if depth > -real(_SLOP):
                             bits |= 1 << corner
                         count += 1
                 peak += 1
         if count > 0:
-            im, ii = inverse[0], inverse[1]
+            friction = wp.sqrt(surface[1] * terrain.friction)
+            heavy = vec8()  # masses that a point feels along normal and tangent
+            lazy = vec8()
+            for i in range(count):
+                heavy[i] = real(1.0) / (im + ii * lever[i] * lever[i])
+                lazy[i] = real(1.0) / (im + ii * slide[i] * slide[i])
             rounds = int(_ROUNDS)
             for _ in range(rounds):
                 for i in range(count):
-                    ax, ay, ux, uy = rx[i], ry[i], nx[i], ny[i]
-                    lever = ax * uy - ay * ux
-                    speed = (v[0] - v[2] * ay) * ux + (v[1] + v[2] * ax) * uy
-                    push = wp.max(normal[i] + (goal[i] - speed) / (im + ii * lever * lever), real(0.0))
+                    ux, uy, turning, sliding = nx[i], ny[i], lever[i], slide[i]
+                    speed = v[0] * ux + v[1] * uy + v[2] * turning
+                    push = wp.max(normal[i] + (goal[i] - speed) * heavy[i], real(0.0))
                     change = push - normal[i]
                     normal[i] = push
-                    v += vec3(im * change * ux, im * change * uy, ii * lever * change)
-                    lever = -ax * ux - ay * uy  # about the tangent (uy, -ux)
-                    speed = (v[0] - v[2] * ay) * uy - (v[1] + v[2] * ax) * ux
-                    drag = wp.clamp(tangent[i] - speed / (im + ii * lever * lever), -friction * push, friction * push)
+                    v += vec3(im * change * ux, im * change * uy, ii * turning * change)
+                    speed = v[0] * uy - v[1] * ux + v[2] * sliding
+                    drag = wp.clamp(tangent[i] - speed * lazy[i], -friction * push, friction * push)
                     change = drag - tangent[i]
                     tangent[i] = drag
-                    v += vec3(im * change * uy, -im * change * ux, ii * lever * change)
+                    v += vec3(im * change * uy, -im * change * ux, ii * sliding * change)
         return vec4(v[0], v[1], v[2], real(bits))
 
     return touch

@@ -72,7 +72,6 @@ def layout(real: Any) -> Layout:
         corners=wp.array(dtype=real),  # lanes of corners about the centre of their mass [m]
         material_of=wp.array(dtype=wp.int32),  # of each voxel of a shape, within the shape
         side_bodies=wp.array(dtype=wp.vec2i),
-        side_arms=wp.array(dtype=real),  # 16 a side: lanes of ax, ay, bx, by about the centres of the bodies [m]
         mass_body=wp.array(dtype=wp.int32),  # 4 a voxel
         mass_arm=wp.array(dtype=vec2),  # 4 a voxel: centre of the mass about the centre of its body [m]
         body_constants=wp.array(dtype=vec4),  # inverse mass, inverse inertia, linear and angular damping
@@ -103,6 +102,7 @@ def layout(real: Any) -> Layout:
         history=wp.array(dtype=real),
         signals=wp.array(dtype=real),
         clock=wp.array(dtype=wp.int64),
+        origins=wp.array(dtype=wp.int64),  # step at which each world began, where worlds begin at different times
         links=wp.array(dtype=vec4),  # scratch: forces of the links
         stiffness=wp.array(dtype=vec4),  # scratch: stiffness of the four springs of a side
         lengths=wp.array(dtype=vec4),  # scratch: rest lengths of a voxel, force
@@ -115,10 +115,11 @@ def layout(real: Any) -> Layout:
         f"VoxelTerrain{bits}",
         xs=wp.array(dtype=real),
         ys=wp.array(dtype=real),
+        pieces=wp.array(dtype=vec4),  # left end and normal of each piece
         starts=wp.array(dtype=wp.int32),  # per bucket: segment at its left end
         tops=wp.array(dtype=real),  # per bucket: highest point within a bucket of it
         left=real,
-        bucket=real,
+        density=real,  # buckets a metre
         friction=real,
         restitution=real,
         count=wp.int32,  # points; 0 where there is no ground

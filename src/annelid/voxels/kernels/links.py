@@ -79,8 +79,10 @@ _LANES = """
     #define SAVE(P, X) (X).save(P);
     #define INVERSE_ROOT(X) (X).inverse_root()
     #define PAIRS(A, B) lanes::pairs(A, B)
-    #define SUMS(P, A, B, C, D) WIDE_WRITE(P, (A).sum(), (B).sum(), (C).sum(), (D).sum())
+    #define SUMS(X, A, B, C, D) { (X)[0] = (A).sum(); (X)[1] = (B).sum(); (X)[2] = (C).sum(); (X)[3] = (D).sum(); }
     #define FOUR(X, P) REAL X[4]; WIDE_READ(X, P)
+    #define PUT(P, A, B, C, D) WIDE_WRITE(P, A, B, C, D)
+    #define INVERSE(X) RSQRT((X) > tiny ? (X) : tiny)
 #else
     typedef REAL lanes __attribute__((ext_vector_type(4)));
     #define LOAD(P) ({ lanes r_; __builtin_memcpy(&r_, (P), sizeof(lanes)); r_; })
@@ -89,6 +91,8 @@ _LANES = """
         (lanes)((REAL)1) / __builtin_elementwise_sqrt(__builtin_elementwise_max(x_, t_)); })
     #define PAIRS(A, B) ((lanes){(A), (A), (B), (B)})
     #define FOUR(X, P) const REAL* const X = (P);
+    #define PUT(P, A, B, C, D) { (P)[0] = (A); (P)[1] = (B); (P)[2] = (C); (P)[3] = (D); }
+    #define INVERSE(X) ((REAL)1 / wp::sqrt((X) > tiny ? (X) : tiny))
     #define MIX __builtin_shufflevector
     #define SUMS(P, A, B, C, D) { \\
         const lanes ab_ = MIX(A, B, 0, 4, 1, 5) + MIX(A, B, 2, 6, 3, 7); \\
@@ -105,6 +109,8 @@ _UNDEFINE = """
 #undef INVERSE_ROOT
 #undef PAIRS
 #undef FOUR
+#undef PUT
+#undef INVERSE
 #undef WIDE_READ
 #undef WIDE_WRITE
 #undef SUMS
@@ -125,23 +131,27 @@ _SIDES = f"""
         const REAL* const m = materials.data + {MATERIAL_STRIDE} * kind;
         FOUR(pa, P + 4 * a) FOUR(pb, P + 4 * b) FOUR(va, V + 4 * a) FOUR(vb, V + 4 * b)
         const REAL ca = pa[2], sa = pa[3], cb = pb[2], sb = pb[3];
-        const REAL xx = pb[0] - pa[0], yy = pb[1] - pa[1];
-        const REAL dvx = vb[0] - va[0], dvy = vb[1] - va[1], wa = va[2], wb = vb[2];
-        const REAL* const arms = side_arms.data + 16 * row;
-        const lanes a0 = LOAD(arms), a1 = LOAD(arms + 4), b0 = LOAD(arms + 8), b1 = LOAD(arms + 12);
+        const REAL wa = va[2], wb = vb[2];
+        // The centres of the two masses about those of their bodies, and how one moves against the other.
+        const int mass = 4 * (shape_voxel + voxel);
+        const auto ga = mass_arm.data[mass + first_link[side]], gb = mass_arm.data[mass + second_link[side]];
+        const REAL rax = ga.c[0] * ca - ga.c[1] * sa, ray = ga.c[0] * sa + ga.c[1] * ca;
+        const REAL rbx = gb.c[0] * cb - gb.c[1] * sb, rby = gb.c[0] * sb + gb.c[1] * cb;
+        const REAL rx = pb[0] - pa[0] + rbx - rax, ry = pb[1] - pa[1] + rby - ray;
+        const REAL dvx = vb[0] - va[0] - wb * rby + wa * ray, dvy = vb[1] - va[1] + wb * rbx - wa * rax;
+        // Corners about the centres of their masses: the same numbers for a side of a material, wherever it is.
+        const REAL* const corner = corners.data + {CORNER_STRIDE} * kind + 16 * side;
+        const lanes a0 = LOAD(corner), a1 = LOAD(corner + 4), b0 = LOAD(corner + 8), b1 = LOAD(corner + 12);
         const lanes ax = a0 * lanes(ca) - a1 * lanes(sa), ay = a0 * lanes(sa) + a1 * lanes(ca);
         const lanes bx = b0 * lanes(cb) - b1 * lanes(sb), by = b0 * lanes(sb) + b1 * lanes(cb);
-        const lanes dx = bx - ax + lanes(xx), dy = by - ay + lanes(yy);
+        const lanes dx = bx - ax + lanes(rx), dy = by - ay + lanes(ry);
         const lanes inverse = INVERSE_ROOT(dx * dx + dy * dy);
         const lanes rate = (lanes(dvx) - by * lanes(wb) + ay * lanes(wa)) * dx
                          + (lanes(dvy) + bx * lanes(wb) - ax * lanes(wa)) * dy;
         lanes k;
         if (first) {{
             // 1/m_eff = sum over both masses of 1/m + (r x n)²/I, with the masses as they are turned now
-            const REAL* const corner = corners.data + {CORNER_STRIDE} * kind + 16 * side;
-            const lanes c0 = LOAD(corner), c1 = LOAD(corner + 4), d0 = LOAD(corner + 8), d1 = LOAD(corner + 12);
-            const lanes ra = (c0 * lanes(ca) - c1 * lanes(sa)) * dy - (c0 * lanes(sa) + c1 * lanes(ca)) * dx;
-            const lanes rb = (d0 * lanes(cb) - d1 * lanes(sb)) * dy - (d0 * lanes(sb) + d1 * lanes(cb)) * dx;
+            const lanes ra = ax * dy - ay * dx, rb = bx * dy - by * dx;
             k = LOAD(m + {M_MASK}) * lanes(m[{M_OMEGA2}])
               / (lanes(m[{M_SOFT}]) + (ra * ra + rb * rb) * inverse * inverse * lanes(m[{M_SPIN}]));
             SAVE(K + 4 * s, k)
@@ -151,17 +161,13 @@ _SIDES = f"""
         const lanes rest = PAIRS(L[4 * voxel], L[4 * voxel + 1]);
         const lanes pull = k * (lanes(1) - (rest - rate * inverse * lanes(m[{M_BETA}])) * inverse);
         const lanes fx = pull * dx, fy = pull * dy;
-        SUMS(F + 4 * s, fx, fy, ax * fy - ay * fx, bx * fy - by * fx)
+        REAL total[4]; // force, moments about the centres of the masses
+        SUMS(total, fx, fy, ax * fy - ay * fx, bx * fy - by * fx)
         // The rope between the centres of the two masses; -1 where it is too far from its limit to be watched.
         const REAL sign = m[{M_ROPE_SIGN}];
         REAL tension = ropes.data[rope_begin + s];
         if (sign != 0 && (first || tension >= 0)) {{
-            const int mass = 4 * (shape_voxel + voxel);
-            const auto ga = mass_arm.data[mass + first_link[side]], gb = mass_arm.data[mass + second_link[side]];
-            const REAL rax = ga.c[0] * ca - ga.c[1] * sa, ray = ga.c[0] * sa + ga.c[1] * ca;
-            const REAL rbx = gb.c[0] * cb - gb.c[1] * sb, rby = gb.c[0] * sb + gb.c[1] * cb;
-            const REAL rx = xx + rbx - rax, ry = yy + rby - ray, square = rx * rx + ry * ry;
-            const REAL away = (REAL)1 / wp::sqrt(square > tiny ? square : tiny), distance = square * away;
+            const REAL square = rx * rx + ry * ry, away = INVERSE(square), distance = square * away;
             const REAL over = sign * (m[{M_ROPE}] - distance);
             const REAL unit = m[{M_ROPE_K}] * (REAL)(substeps * substeps);
             if (first) {{
@@ -170,17 +176,17 @@ _SIDES = f"""
                 ropes.data[rope_begin + s] = tension;
             }}
             if (tension >= 0) {{
-                const REAL speed = ((dvx - wb * rby + wa * ray) * rx + (dvy + wb * rbx - wa * rax) * ry) * away;
+                const REAL speed = (dvx * rx + dvy * ry) * away;
                 REAL force = tension + unit * over;
                 if (force > 0) {{
                     force -= sign * m[{M_ROPE_C}] * (REAL)substeps * speed;
                     force = force > 0 ? -sign * force * away : (REAL)0;
-                    const REAL gx = force * rx, gy = force * ry;
-                    F[4 * s] += gx; F[4 * s + 1] += gy;
-                    F[4 * s + 2] += rax * gy - ray * gx; F[4 * s + 3] += rbx * gy - rby * gx;
+                    total[0] += force * rx; total[1] += force * ry;
                 }}
             }}
         }}
+        PUT(F + 4 * s, total[0], total[1], total[2] + rax * total[1] - ray * total[0],
+            total[3] + rbx * total[1] - rby * total[0])
     }}
     for (int i = lane; i < 2 * voxel_count; i += width) {{
         const int voxel = i >> 1, mass = 4 * (shape_voxel + voxel) + (i & 1);
@@ -192,13 +198,12 @@ _SIDES = f"""
         const REAL ax = ga.c[0] * pa[2] - ga.c[1] * pa[3], ay = ga.c[0] * pa[3] + ga.c[1] * pa[2];
         const REAL bx = gb.c[0] * pb[2] - gb.c[1] * pb[3], by = gb.c[0] * pb[3] + gb.c[1] * pb[2];
         const REAL dx = pb[0] - pa[0] + bx - ax, dy = pb[1] - pa[1] + by - ay;
-        const REAL square = dx * dx + dy * dy, inverse = (REAL)1 / wp::sqrt(square > tiny ? square : tiny);
+        const REAL square = dx * dx + dy * dy, inverse = INVERSE(square);
         const REAL rate = (vb[0] - va[0] - vb[2] * by + va[2] * ay) * dx
                         + (vb[1] - va[1] + vb[2] * bx - va[2] * ax) * dy;
         const REAL pull = m[{M_CENTRAL}] * ((REAL)1 - (L[4 * voxel + 2] - rate * inverse * m[{M_BETA}]) * inverse);
         const REAL fx = pull * dx, fy = pull * dy;
-        REAL* const f = F + 4 * (4 * voxel_count + i);
-        f[0] = fx; f[1] = fy; f[2] = ax * fy - ay * fx; f[3] = bx * fy - by * fx;
+        PUT(F + 4 * (4 * voxel_count + i), fx, fy, ax * fy - ay * fx, bx * fy - by * fx)
     }}
 """
 
@@ -215,7 +220,7 @@ _PULLS = """
         }
         for (int i = 0; i < 4; ++i) {
             dx[i] = cx - dx[i]; dy[i] = cy - dy[i];
-            const REAL square = dx[i] * dx[i] + dy[i] * dy[i], inverse = 1 / wp::sqrt(square > tiny ? square : tiny);
+            const REAL square = dx[i] * dx[i] + dy[i] * dy[i], inverse = INVERSE(square);
             dx[i] *= inverse; dy[i] *= inverse;
             mx += (REAL)0.25 * dx[i]; my += (REAL)0.25 * dy[i];
         }
@@ -251,7 +256,6 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
         corners: wp.array(dtype=real),
         material_of: wp.array(dtype=wp.int32),
         side_bodies: wp.array(dtype=wp.vec2i),
-        side_arms: wp.array(dtype=real),
         mass_body: wp.array(dtype=wp.int32),
         mass_arm: wp.array(dtype=vec2),
         ropes: wp.array(dtype=real),
@@ -268,6 +272,7 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
 _SUM = """
     const REAL* const F = (const REAL*)links;
     REAL fx = 0, fy = 0, moment = 0;
+    #pragma unroll 3 // each mass of a body has three links, whose loads need not wait for each other
     for (int e = begin; e < end; ++e) {
         const int code = entries.data[e];
 #if defined(__CUDA_ARCH__)
@@ -276,8 +281,8 @@ _SUM = """
 #else
         const REAL* const f = F + 4 * (code >> 1);
 #endif
-        if (code & 1) { fx -= f[0]; fy -= f[1]; moment -= f[3]; }
-        else { fx += f[0]; fy += f[1]; moment += f[2]; }
+        const bool second = code & 1;
+        fx += second ? -f[0] : f[0]; fy += second ? -f[1] : f[1]; moment += second ? -f[3] : f[2];
     }
 """
 

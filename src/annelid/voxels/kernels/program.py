@@ -22,6 +22,13 @@ from annelid.voxels.kernels.sensing import sense, sensor_layout
 
 wp.set_module_options({"enable_backward": False})
 
+_REGISTERS = 96
+"""CUDA registers a thread in single precision.
+
+On an H200, 2,500 robots of 11x4 step 11 % faster than with those that the compiler would take (97 to 121), robots that
+sense 21 %, and bodies within 10x10 5 % slower: more robots fit beside each other.
+"""
+
 
 @dataclass(frozen=True)
 class Features:
@@ -52,6 +59,15 @@ class Features:
     kinds: frozenset[int] = frozenset()
     functions: tuple[wp.Function, ...] = ()
     quads: int = 0
+
+
+@wp.func
+def world_clock(clock: wp.array(dtype=wp.int64), origins: wp.array(dtype=wp.int64), number: int) -> wp.int64:
+    """Steps that a world has done."""
+    now = clock[0]
+    if origins.shape[0] > 0:
+        now -= origins[number]
+    return now
 
 
 @functools.cache
@@ -117,7 +133,7 @@ def world_run(features: Features) -> wp.Function:
                 write(positions, b, motion.positions[world.body + b])
                 write(velocities, b, motion.velocities[world.body + b])
             group_barrier(width)
-        begin = motion.clock[0]
+        begin = world_clock(motion.clock, motion.origins, number)
         controls_of(lane, width, False, begin, number, world, tables, motion, positions, lengths)
         group_barrier(width)
         h = real(tables.time_step / wp.float64(world.substeps))
@@ -132,7 +148,7 @@ def world_run(features: Features) -> wp.Function:
                 links_of(
                     lane, width, sub == 0, world.substeps, world.voxel_count, world.shape_voxel, world.shape_material,
                     4 * world.voxel, tables.materials, tables.corners, tables.material_of, tables.side_bodies,
-                    tables.side_arms, tables.mass_body, tables.mass_arm, motion.ropes,
+                    tables.mass_body, tables.mass_arm, motion.ropes,
                     positions, velocities, links, stiffness, lengths,
                 )  # fmt: skip
                 group_barrier(width)
@@ -225,8 +241,9 @@ def block_kernel(features: Features) -> wp.Kernel:
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
     Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
     run = world_run(features)
+    registers = _REGISTERS if features.real is wp.float32 else None
 
-    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, cuda_max_registers=registers)
     def blocks(
         width: int,
         steps: int,

@@ -7,7 +7,7 @@ import warp as wp
 from annelid.control.kernels.brains import brain_layout
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.memory import address
-from annelid.voxels.kernels.program import Features
+from annelid.voxels.kernels.program import Features, world_clock
 from annelid.voxels.kernels.sensing import sense, sensor_layout
 
 wp.set_module_options({"enable_backward": False})
@@ -26,7 +26,7 @@ def _sense_world(features: Features) -> wp.Function:
         motion: Motion,
     ):  # fmt: skip
         world = tables.worlds[number]
-        now = motion.clock[0]
+        now = world_clock(motion.clock, motion.origins, number)
         for b in range(world.brain, world.brain + world.brain_count):
             brain = brains.brains[b]
             inputs_of(

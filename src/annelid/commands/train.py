@@ -1,0 +1,176 @@
+"""`annelid train ENV`: let an agent learn in an environment, and show what it learned."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.core.device import device as choose_device
+from annelid.core.device import device_title
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.files import replaced
+from annelid.core.measurement import Measurement, Report
+from annelid.core.snapshot import Snapshot
+from annelid.envs import TASKS, make_worlds
+from annelid.envs.spaces import host_observations, packed
+from annelid.envs.training.display import Display
+from annelid.envs.training.evaluation import FIRST_SEED
+from annelid.envs.training.run import Plan, Training
+from annelid.view.annotate import MissingPackage
+from annelid.view.picture import Painter
+from annelid.view.plot import line_plot
+from annelid.view.video import video
+
+
+@dataclass(frozen=True)
+class Train:
+    """How an agent learns and where results go."""
+
+    algo: Literal["ppo", "td3"] = "ppo"
+    """Algorithm of Stable-Baselines3."""
+    seed: int = 0
+    """Seed of worlds, weights and noise."""
+    steps: int = 100_000
+    """Actions of all worlds and all runs together."""
+    worlds: int = 16
+    """Worlds side by side."""
+    option: tuple[str, ...] = ()
+    """Options of the environment, such as grains=1000."""
+    out: Path | None = None
+    """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
+    resume: bool = False
+    """Go on from what is in that folder."""
+    episodes: int = 20
+    """Evaluation episodes at the end."""
+    baselines: bool = False
+    """Also evaluate doing nothing, the largest first action, and 100 episodes of random actions."""
+    plot: bool = True
+    """Draw the learning curve."""
+    video: bool = False
+    """Make a video of an episode."""
+
+
+def command(arguments: list[str]) -> int:
+    """Train an agent."""
+    name, rest = split_name(arguments, "environment", [short(task) for task in TASKS])
+    if name is None:
+        print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.\n")
+        for task in TASKS:
+            print(f"  {short(task)}")
+        return 0
+    kind = combined("Options", Train, Machine, doc=f"Train an agent in {name}.")
+    options = parse(kind, rest, f"annelid train {name}")
+    report, written = train(full_name(name), options.train, options.machine)
+    if options.machine.json:
+        print(report.to_json())
+        return 0
+    report.print()
+    for path in written:
+        print(path)
+    return 0
+
+
+def short(task: str) -> str:
+    """The name of an environment without its namespace."""
+    return task.removeprefix("annelid/").removesuffix("-v0")
+
+
+def full_name(name: str) -> str:
+    """The name of an environment as Gymnasium knows it."""
+    known = {short(task).lower(): task for task in TASKS} | {task.lower(): task for task in TASKS}
+    if name.lower() not in known:
+        raise UnknownName("environment", name, [short(task) for task in TASKS])
+    return known[name.lower()]
+
+
+def read_option(text: str) -> tuple[str, Any]:
+    """Name and value of NAME=VALUE; a value is a number, a tuple, True, False, None, or else text."""
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InvalidValue(f"an option must be NAME=VALUE, such as grains=1000, not {text!r}.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
+    """Train, evaluate, and write what came of it."""
+    folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
+    plan = Plan(name, options.algo, options.seed, options.worlds, dict(map(read_option, options.option)))
+    training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
+    with Display(f"{short(name)} {options.algo}", quiet=machine.json) as display:
+        training.learn(options.steps, watch=display)
+        display.say(f"evaluating {options.episodes} episodes")
+        report = Report(
+            f"train-{short(name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
+            _measurements(training, options),
+        )  # fmt: skip
+    with replaced(folder / "results.json") as temporary:
+        temporary.write_text(report.to_json() + "\n")
+    return report, _files(training, options, machine)
+
+
+def _measurements(training: Training, options: Train) -> list[Measurement]:
+    returns = training.evaluate(options.episodes)
+    found = [
+        Measurement("evaluation-mean", float(returns.mean())),
+        Measurement("evaluation-low", float(returns.min())),
+        Measurement("evaluation-high", float(returns.max())),
+        Measurement("training-mean-of-last-100", training.history.last_mean()),
+        Measurement("actions", float(training.steps)),
+        Measurement("episodes", float(len(training.history.rows))),
+    ]
+    if options.baselines:
+        others = training.baselines(options.episodes)
+        found += [
+            Measurement("zero-action-mean", float(others["zero"].mean())),
+            Measurement("full-ahead-mean", float(others["ahead"].mean())),
+            Measurement("random-mean", float(others["random"].mean())),
+            Measurement("random-best-of-100", float(others["random"].max())),
+        ]
+    return found
+
+
+def _files(training: Training, options: Train, machine: Machine) -> list[Path]:
+    folder = training.folder
+    files = [folder / name for name in ("agent.zip", "history.csv", "training.json", "results.json")]
+    minutes, means = training.history.curve()
+    if options.plot and len(minutes) > 1:
+        try:
+            label = "return, mean of the last 100 episodes"
+            lines = {label: means}
+            files.append(line_plot(folder / "curve.png", minutes, lines, x_label="wall clock [min]", y_label=label))
+        except MissingPackage as error:
+            print(f"annelid: {error}", file=sys.stderr)
+    if options.video:
+        files.append(_film(training, folder / "episode.mp4", machine))
+    return files
+
+
+def _film(training: Training, path: Path, machine: Machine) -> Path:
+    """A video of one episode of the agent."""
+    plan = training.plan
+    worlds = make_worlds(plan.name, 1, device=machine.device, threads=machine.threads, **plan.options)
+    painter = Painter(
+        size=(720, 480), name=f"{short(plan.name)}, {plan.algorithm}", camera=worlds.camera, follow=worlds.followed,
+        samples=2, device=machine.device, threads=machine.threads,
+    )  # fmt: skip
+    fps = float(np.clip(1.0 / worlds.action_seconds, 5.0, 30.0))
+
+    def moments() -> Iterator[list[Snapshot]]:
+        worlds.restart(seeds=[FIRST_SEED])
+        yield [worlds.snapshot()]
+        while not worlds.done.numpy()[0]:
+            worlds.step(training.act(packed(host_observations(worlds))))
+            yield [worlds.snapshot()]
+
+    video(moments(), path, fps=fps, painter=painter)
+    return path

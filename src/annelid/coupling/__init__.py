@@ -1,0 +1,92 @@
+"""Two kinds of physics in one world: spring bodies in grains, with rigid bodies among them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import warp as wp
+
+from annelid import grains, springs
+from annelid.core.errors import StepTooLong
+from annelid.core.simulation import Simulation
+from annelid.coupling.model import Model
+from annelid.coupling.readout import Readout, Summary
+from annelid.coupling.sandbox import Sandbox
+from annelid.coupling.solver import Solver
+from annelid.coupling.state import State
+from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
+from annelid.coupling.world import LONGEST, World
+from annelid.grains.model import Obstacle
+
+__all__ = [
+    "Model",
+    "Readout",
+    "Sandbox",
+    "Solver",
+    "State",
+    "Summary",
+    "World",
+    "closed_surface",
+    "closing_radii",
+    "simulation",
+    "standoff",
+]
+
+
+def simulation(
+    body: springs.Body,
+    bed: grains.Bed,
+    bodies: Sequence[Obstacle] = (),
+    *,
+    skin: grains.Surface | None = None,
+    stretch: float = STRETCH,
+    inside: str = "refuse",
+    overlapping: str = "refuse",
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+    **world: Any,
+) -> Simulation[Solver]:
+    """A simulation of a spring body among grains.
+
+    Args:
+        body: The spring body; join several to simulate them together.
+        bed: The grains.
+        bodies: Planes and rigid bodies, which grains and the surface of the body touch.
+        skin: How the surface of the body answers to contact.
+        stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
+        inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
+        overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        world: Attributes of `World`: gravity, dt, grain_dt, springs, grains.
+    """
+    model = Model(
+        body,
+        bed,
+        bodies,
+        world=World(**world),
+        skin=skin,
+        stretch=stretch,
+        inside=inside,
+        overlapping=overlapping,
+        device=device,
+    )
+    _warn_of_steps(model)
+    return Simulation(Solver(model, threads=threads))
+
+
+def _warn_of_steps(model: Model) -> None:
+    """Speak up about steps that are too long for the springs."""
+    stable = model.springs.stable_step()
+    named = {"dt": (model.world.dt, stable), "grain_dt": (model.time_step, LONGEST * stable)}
+    for name, (step, longest) in named.items():
+        if step > longest * (1.0 + 1e-9):
+            warnings.warn(
+                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for springs as stiff as these: "
+                "the body may shiver or diverge.",
+                StepTooLong,
+                stacklevel=3,
+            )
+            return

@@ -1,0 +1,59 @@
+"""A box of grains for robots to move in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from annelid import grains
+from annelid.core.errors import InvalidValue
+from annelid.grains.filling import fill
+from annelid.shapes import Box
+
+_PACKING = 0.52  # as poured; it settles to about 0.6
+_LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """A box about the origin of x and y, whose floor is at z = 0.
+
+    Attributes:
+        length: Side along x [m].
+        width: Side along y [m].
+        depth: Depth of the grains before they settle, by about a tenth [m].
+        radius: Radius of the grains [m].
+        grain: What they are made of.
+        seed: Seed of their places.
+    """
+
+    length: float
+    width: float
+    depth: float
+    radius: float
+    grain: grains.Grain = field(default_factory=lambda: grains.SAND)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("length", "width", "depth", "radius"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise InvalidValue(f"the {name} of a sandbox must be above 0 m, not {value}.")
+        if self.depth < 2.5 * self.radius:
+            raise InvalidValue(
+                f"a sandbox of depth {self.depth:g} m holds no bed of grains of radius {self.radius:g} m: "
+                f"make it at least {2.5 * self.radius:.3g} m deep."
+            )
+
+    def bed(self) -> grains.Bed:
+        """The grains at random places."""
+        region = Box((self.length, self.width, self.depth), center=(0.0, 0.0, 0.5 * self.depth))
+        packing = _PACKING - _LOOSER * (self.radius / self.depth) ** 2
+        positions, radii = fill(region, self.radius, packing, seed=self.seed)
+        return grains.Bed(positions, radii, self.grain)
+
+    def walls(self) -> list[grains.Plane]:
+        """Floor and four walls."""
+        x, y = 0.5 * self.length, 0.5 * self.width
+        surface = grains.Surface(friction=self.grain.friction, rolling=self.grain.rolling)
+        return grains.box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface)

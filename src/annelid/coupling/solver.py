@@ -1,0 +1,233 @@
+"""Stepping spring bodies and grains together, each in steps of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid import grains, springs
+from annelid.core.elements import scatter
+from annelid.core.events import Event
+from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import clone_state
+from annelid.coupling.kernels.exchange import exchange_kernels
+from annelid.coupling.model import Model
+from annelid.coupling.pictures import Painter
+from annelid.coupling.readout import Readout, Summary
+from annelid.coupling.state import joined, side_of, take_back
+from annelid.grains.kernels.layout import Grains, Lists
+from annelid.springs.edit import Editor, MassChange
+from annelid.springs.network import Patch
+
+
+class Solver:
+    """Advances the state of a model.
+
+    A step is one of the grains, in which they and the surface masses of the body find their impulses, and then the
+    steps of the springs that it spans, during which the impulses act as constant forces.
+
+    Args:
+        model: The model.
+        threads: CPU threads; None takes all cores.
+
+    Attributes:
+        springs: The solver of the spring body.
+        grains: The solver of grains, guests and rigid bodies.
+        readout: What reads states.
+    """
+
+    def __init__(self, model: Model, *, threads: int | None = None) -> None:
+        self.model, self.device = model, model.device
+        self.time_step = model.time_step
+        self.springs = _Springs(model.springs, self, threads=threads)
+        self.grains = grains.Solver(model.grains, threads=threads)
+        self.batch = self.grains.batch
+        self._guests = model.party.arrays(model.bed, self.grains.pushes, self.device)
+        self._kernels = exchange_kernels(model.springs.types.real)
+        self._state: Any = None
+        self._parts: tuple[Any, Any] = (None, None)
+        self._ready = False
+        self.readout = Readout(model)
+        self._painter = Painter(self)
+        self.grains.accompany(self._follow)
+
+    # --- states ---
+
+    def initial_state(self) -> Any:
+        """Bodies and grains as they were built."""
+        count = len(self.model.party)
+        own = {name: wp.zeros(count, dtype=wp.vec3, device=self.device) for name in ("last", "contact_forces")}
+        state = joined(self.springs.initial_state(), self.grains.initial_state(), **own)
+        self._settle(state)
+        return state
+
+    def parts(self, state: Any) -> tuple[springs.State, grains.State]:
+        """The two sides of a state, which share its arrays."""
+        if self._state is state:
+            self._parts = (side_of(state, "springs", self._parts[0]), side_of(state, "grains", self._parts[1]))
+            return self._parts
+        return side_of(state, "springs"), side_of(state, "grains")
+
+    def _settle(self, state: Any) -> None:
+        """Bring guests to their masses after these were moved by hand."""
+        spring_state, grain_state = self.parts(state)
+        rows = Grains()
+        for name in ("positions", "velocities", "spins", "forecast", "turning", "names"):
+            setattr(rows, name, getattr(grain_state, name))
+        lists = Lists()
+        lists.built, lists.flags = grain_state.built, grain_state.flags
+        self._seat_guests(1, state, spring_state, rows, lists)
+
+    # --- steps ---
+
+    def advance(self, state: Any, steps: int) -> None:
+        """Take steps."""
+        if self._state is not state:
+            self._state, self._parts = state, (None, None)
+        spring_state, grain_state = self.parts(state)
+        if not self._ready:
+            self._warm_up(spring_state)
+        self.grains.advance(grain_state, steps)
+        take_back(state, "grains", grain_state)
+
+    def _follow(self, rows: Any) -> None:
+        """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
+        spring_state, arrays, count = self._parts[0], self.model.springs.arrays, len(self.model.party)
+        x, dt = spring_state.positions, self.time_step
+        twist, press, _ = self._kernels
+        self._launch(twist, count, [dt, self._guests, x])
+        self._launch(press, count, [dt, self._guests, x, arrays.forces, self._state.contact_forces])
+        if self.device.is_cuda:
+            self.springs.enqueue(spring_state, self.model.substeps)
+        else:
+            self.springs.advance(spring_state, self.model.substeps)
+        self._seat_guests(0, self._state, spring_state, rows, self.grains.lists)
+
+    def _seat_guests(self, fresh: int, state: Any, spring_state: springs.State, rows: Any, lists: Any) -> None:
+        arguments = [fresh, self.model.grains.parameters, lists, self._guests]
+        arguments += [spring_state.positions, spring_state.velocities, state.last, rows]
+        self._launch(self._kernels[2], self.model.grains.count, arguments)
+
+    def _warm_up(self, spring_state: springs.State) -> None:
+        """Load the kernels, which cannot happen while steps are captured."""
+        self._ready = True
+        if self.device.is_cuda:
+            for kernel in self._kernels:
+                kernel.module.load(self.device, block_dim=256)
+            self.springs.advance(clone_state(spring_state), self.model.substeps)
+
+    def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any]) -> None:
+        wp.launch(kernel, dim, arguments, device=self.device)
+
+    def trouble(self) -> int | None:
+        """First step whose result was not finite, None while all are."""
+        step = self.springs.trouble()
+        found = [] if step is None else [self._step_of(step)]
+        step = self.grains.trouble()
+        return min([*found, *([] if step is None else [step])], default=None)
+
+    def forgive(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        self.springs.forgive()
+        self.grains.forgive()
+
+    def complaint(self, state: Any) -> str:
+        """What moves fastest on either side, in words."""
+        spring_state, grain_state = self.parts(state)
+        return f"{self.springs.complaint(spring_state)}; {self.grains.complaint(grain_state)}"
+
+    def stable_step(self) -> float:
+        """Longest stable time step of the springs [s], estimated."""
+        return self.springs.stable_step()
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        return f"coupling-{self.model.substeps}-{self.springs.fingerprint()}-{self.grains.fingerprint()}"
+
+    def _step_of(self, step: int) -> int:
+        """The step within which a step of the springs falls."""
+        return -(-step // self.model.substeps)
+
+    # --- looking ---
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that snapshots can be coloured by."""
+        return self._painter.fields
+
+    def summary(self, state: Any) -> Summary:
+        """Totals of bodies and grains."""
+        return self.readout.summary(self.springs.summary(self.parts(state)[0]), self.parts(state)[1])
+
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
+        """A picture of the state."""
+        return self._painter.snapshot(state, look)
+
+    # --- conditions, events, edits: those of the springs ---
+
+    def watch_condition(self, condition: Any) -> None:
+        """Look out for a condition of the springs; see `springs.Solver`."""
+        self.springs.watch_condition(condition)
+        self._forget()
+
+    def drop_condition(self, condition: Any) -> None:
+        """Look out for it no more."""
+        self.springs.drop_condition(condition)
+        self._forget()
+
+    def condition_hits(self, state: Any) -> dict[Any, int]:
+        """The first step by whose end each watched condition held, where it did."""
+        hits = self.springs.condition_hits(self.parts(state)[0])
+        return {condition: self._step_of(step) for condition, step in hits.items()}
+
+    def collect_events(self, *states: Any) -> list[Event]:
+        """Springs that broke since the last time."""
+        return self.springs.collect_events(*(self.parts(state)[0] for state in states))
+
+    def editor(self, *states: Any) -> Editor:
+        """A new edit of the network behind these states."""
+        self.springs.whole = list(states)
+        return self.springs.editor(*(self.parts(state)[0] for state in states))
+
+    def follow_edit(self, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
+        """Let guests follow an edit of the springs, between two steps."""
+        members, guests = self.model.party.members, self._guests
+        left = np.flatnonzero(np.isin(members, gone))
+        scatter(guests.alive, left, np.zeros(len(left), np.int32))
+        for change in changes:
+            if change.forces is not None:
+                here, which = np.nonzero(members[:, None] == change.index[None, :])
+                scatter(guests.outside, here, change.forces[which].astype(np.float32))
+        for state in states:
+            self._settle(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Captured steps are of no use any more."""
+        self.grains.accompany(self._follow)
+        self._ready = False
+
+
+class _Springs(springs.Solver):
+    """The solver of the springs, which tells the guests of edits.
+
+    Attributes:
+        whole: The states whose sides an edit changes.
+    """
+
+    def __init__(self, model: springs.Model, owner: Solver, *, threads: int | None) -> None:
+        super().__init__(model, threads=threads)
+        self._owner, self.whole = owner, []  # type: tuple[Solver, list[Any]]
+
+    def install(self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
+        """Bring a change of the network and of masses to the device, between two steps."""
+        super().install(patch, changes, gone, states)
+        for whole, part in zip(self.whole, states, strict=False):
+            take_back(whole, "springs", part)
+        if changes or len(gone):
+            self._owner.follow_edit(changes, gone, self.whole)
+        else:
+            self._owner._forget()

@@ -1,0 +1,65 @@
+"""A body that starts inside the bed: refused, or the grains in its way are pushed aside or taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from annelid import grains, springs
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.coupling.surface import closed_surface
+from annelid.grains.model import Obstacle
+from annelid.grains.start import distance
+
+CHOICES = ("refuse", "push", "remove", "allow")
+
+_DEEP = 0.05  # of a radius: what is deeper would throw a light body into the air
+
+
+def make_room(
+    bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle] = (), *, how: str = "refuse"
+) -> grains.Bed:
+    """The bed without grains inside a spring body.
+
+    Args:
+        bed: The grains.
+        body: The spring body.
+        thickness: How far its spheres stand out of the surface through its masses [m].
+        bodies: What else the grains must not be pushed into.
+        how: "refuse" grains inside the body, "push" them aside, "remove" them, or "allow" them.
+    """
+    if how not in CHOICES:
+        raise UnknownName("way with a body inside the bed", how, CHOICES)
+    if how == "allow":
+        return bed
+    depths = bed.radii + thickness - _distances(body, bed.positions, float(bed.radii.max()) + thickness)
+    inside = depths > _DEEP * bed.radii
+    if not inside.any():
+        return bed
+    if how == "remove":
+        return bed.where(~inside)
+    if how == "refuse":
+        raise InvalidValue(
+            f"the body starts inside the bed: {int(inside.sum())} grains are in its way, by up to {depths.max():.3g} "
+            "m; move it, or say inside='push' or 'remove'."
+        )
+    return bed.copy(positions=_pushed(bed, body, thickness, bodies))
+
+
+def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle]) -> np.ndarray:
+    """Centres of the grains [m], shape [n, 3], after they made way."""
+    reach = 4.0 * float(bed.radii.max()) + thickness
+    solids = [lambda points: _distances(body, points, reach) - thickness]
+    solids += [lambda points, other=other: distance(other, points) for other in bodies]  # type: ignore[misc]
+    return np.asarray(grains.push_apart(bed.positions, bed.radii, solids).positions)
+
+
+def _distances(body: springs.Body, points: np.ndarray, reach: float) -> np.ndarray:
+    """Signed distances from the surface through the masses of a body [m], shape [n]; `reach` where they are larger."""
+    low, high = body.bounds()
+    near = ((points > low - reach) & (points < high + reach)).all(axis=1)
+    found = np.full(len(points), reach)
+    if near.any():
+        found[near] = np.minimum(closed_surface(body).signed_distance(points[near]), reach)
+    return found

@@ -1,0 +1,53 @@
+"""The state of spring bodies among grains: the arrays of both, with prefixes, and those of the guests."""
+
+from __future__ import annotations
+
+from dataclasses import fields, make_dataclass
+from typing import Any, cast
+
+import warp as wp
+
+from annelid import grains, springs
+
+_SIDES = {"springs": springs.State, "grains": grains.State}
+_OWN = ("last", "contact_forces")
+
+_FIELDS = [f"{side}_{f.name}" for side, kind in _SIDES.items() for f in fields(cast(Any, kind))]
+
+State: Any = make_dataclass(
+    "State",
+    [(name, wp.array) for name in (*_FIELDS, *_OWN)],
+    namespace={
+        "__doc__": """What changes with time.
+
+        Arrays of `springs.State` and `grains.State` with the prefixes `springs_` and `grains_`; besides, of each guest,
+        shape [guests, 3]: `last`, its velocity a step ago [m/s], and `contact_forces`, the force of grains and rigid
+        bodies on its mass during the last step [N].
+        """,
+        "__module__": __name__,
+        "flexible": frozenset(f"grains_{name}" for name in grains.State.flexible),
+        "clock": property(lambda self: self.grains_clock, doc="Steps done, shape [1]."),
+    },
+)
+
+
+def joined(spring_state: springs.State, grain_state: grains.State, **own: wp.array) -> Any:
+    """One state made of two, which share its arrays."""
+    parts: dict[str, Any] = {"springs": spring_state, "grains": grain_state}
+    arrays = {f"{side}_{f.name}": getattr(part, f.name) for side, part in parts.items() for f in fields(part)}
+    return State(**arrays, **own)
+
+
+def side_of(state: Any, side: str, known: Any = None) -> Any:
+    """One side of a state, which shares its arrays; `known` itself if it is still that."""
+    kind = _SIDES[side]
+    names = [f.name for f in fields(cast(Any, kind))]
+    if known is not None and all(getattr(known, name) is getattr(state, f"{side}_{name}") for name in names):
+        return known
+    return kind(**{name: getattr(state, f"{side}_{name}") for name in names})
+
+
+def take_back(state: Any, side: str, part: Any) -> None:
+    """Take over the arrays of one side that were replaced by longer ones."""
+    for f in fields(part):
+        setattr(state, f"{side}_{f.name}", getattr(part, f.name))

@@ -1,0 +1,109 @@
+"""Episodes of many worlds, by masks: actions are checked, episodes begun and ended, rows brought back."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+NOT_A_NUMBER, OUT_OF_RANGE = 1, 2
+"""Bits of what is wrong with the action of a world."""
+
+
+@wp.kernel
+def take_actions(
+    given: wp.array2d(dtype=wp.float32),
+    # Out:
+    action_out: wp.array2d(dtype=wp.float32),
+    fault_out: wp.array(dtype=wp.int32),
+):
+    """Actions clipped to [-1, 1]; what was wrong with those of each world."""
+    w = wp.tid()
+    fault = int(0)
+    for k in range(given.shape[1]):
+        value = given[w, k]
+        if wp.isnan(value):
+            fault = fault | wp.static(NOT_A_NUMBER)
+            value = 0.0
+        if wp.abs(value) > 1.0:
+            fault = fault | wp.static(OUT_OF_RANGE)
+        action_out[w, k] = wp.clamp(value, -1.0, 1.0)
+    fault_out[w] = fault
+
+
+@wp.kernel
+def open_episodes(
+    mask: wp.array(dtype=wp.bool),
+    given: wp.array(dtype=wp.int32),  # new seeds; -1 for the next episode of the old one
+    # State:
+    seeds: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    steps: wp.array(dtype=wp.int32),
+    actions: wp.array2d(dtype=wp.float32),
+):
+    w = wp.tid()
+    if not mask[w]:
+        return
+    if given[w] >= 0:
+        seeds[w] = given[w]
+        episodes[w] = 0
+    else:
+        episodes[w] = episodes[w] + 1
+    steps[w] = 0
+    for k in range(actions.shape[1]):
+        actions[w, k] = 0.0
+
+
+@wp.kernel
+def clear_results(
+    mask: wp.array(dtype=wp.bool),
+    # Out:
+    reward_out: wp.array(dtype=wp.float32),
+    terminated_out: wp.array(dtype=wp.bool),
+    truncated_out: wp.array(dtype=wp.bool),
+    done_out: wp.array(dtype=wp.bool),
+):
+    w = wp.tid()
+    if mask[w]:
+        reward_out[w] = 0.0
+        terminated_out[w] = False
+        truncated_out[w] = False
+        done_out[w] = False
+
+
+@wp.kernel
+def close_steps(
+    most: int,  # actions in an episode
+    # State:
+    steps: wp.array(dtype=wp.int32),
+    rewards: wp.array(dtype=wp.float32),
+    terminated: wp.array(dtype=wp.bool),
+    truncated: wp.array(dtype=wp.bool),
+    # Out:
+    done_out: wp.array(dtype=wp.bool),
+):
+    """Count an action; the last one of an episode truncates it, and a world that is no longer finite ends."""
+    w = wp.tid()
+    steps[w] = steps[w] + 1
+    if not wp.isfinite(rewards[w]):
+        rewards[w] = 0.0
+        terminated[w] = True
+    if steps[w] >= most:
+        truncated[w] = True
+    done_out[w] = terminated[w] or truncated[w]
+
+
+@functools.cache
+def restore_kernel(dtype: Any) -> wp.Kernel:
+    """Bring the rows of masked worlds back to what they were at the beginning."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def restore(
+        mask: wp.array(dtype=wp.bool), each: int, source: wp.array(dtype=dtype), rows_out: wp.array(dtype=dtype)
+    ):
+        i = wp.tid()
+        if mask[i // each]:
+            rows_out[i] = source[i]
+
+    return restore

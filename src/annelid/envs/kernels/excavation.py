@@ -1,0 +1,302 @@
+"""The excavator: joints follow commands, links and bucket follow the joints, and what pushes them is accounted for."""
+
+import warp as wp
+
+from annelid.envs.kernels.soil import SHARES
+from annelid.envs.machines.kernels import Arm, joint_column, tool_frame
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Limits:
+    """What joints can do, and how quickly they follow."""
+
+    lower: wp.array(dtype=wp.float32)  # [rad]
+    upper: wp.array(dtype=wp.float32)
+    speed: wp.array(dtype=wp.float32)  # [rad/s]
+    effort: wp.array(dtype=wp.float32)  # [N m]
+    acceleration: wp.float32  # [rad/s²]
+    memory: wp.float32  # time over which forces are smoothed [s]
+
+
+@wp.struct
+class Joints:
+    """Joints of all worlds."""
+
+    angles: wp.array2d(dtype=wp.float32)  # [worlds, joints]
+    speeds: wp.array2d(dtype=wp.float32)
+    goals: wp.array2d(dtype=wp.float32)  # angles at the end of the step to come
+    rates: wp.array2d(dtype=wp.float32)  # speeds during it
+    frames: wp.array2d(dtype=wp.transform)  # of the links and, last, the tool, at the goals
+    torques: wp.array2d(dtype=wp.float32)  # smoothed load of each joint by the soil [N m]
+    wrenches: wp.array(dtype=wp.spatial_vector)  # smoothed force [N] and torque [N m] on the bucket about the tool
+    work: wp.array(dtype=wp.float64)  # of the arm on the soil since the beginning [J]
+    peaks: wp.array(dtype=wp.float32)  # largest smoothed force on the bucket in this action [N]
+
+
+@wp.struct
+class Links:
+    """Bodies that belong to the arm, in each world."""
+
+    first: wp.int32  # number of the first among the bodies of a world
+    count: wp.int32
+    each: wp.int32  # bodies of a world
+    frame_of: wp.array(dtype=wp.int32)  # frame that each moves with
+    middles: wp.array(dtype=wp.vec3)  # centre of each in its frame [m]
+
+
+@wp.func
+def turn_between(now: wp.quat, goal: wp.quat) -> wp.vec3:
+    """Rotation vector from one turn to another [rad]; they are close."""
+    way = goal * wp.quat_inverse(now)
+    sign = wp.where(way[3] < 0.0, -2.0, 2.0)
+    return sign * wp.vec3(way[0], way[1], way[2])
+
+
+@wp.func
+def put_body(b: int, k: int, w: int, links: Links, joints: Joints) -> wp.transform:
+    """Where a body of the arm is when the joints have reached their goals."""
+    frame = joints.frames[w, links.frame_of[k]]
+    return wp.transform(wp.transform_point(frame, links.middles[k]), wp.transform_get_rotation(frame))
+
+
+@wp.kernel
+def pose(
+    mask: wp.array(dtype=wp.bool),
+    seeds: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    home: wp.array(dtype=wp.float32),
+    spread: float,  # [rad]
+    arm: Arm,
+    links: Links,
+    # State:
+    joints: Joints,
+    places: wp.array(dtype=wp.vec3),
+    turns: wp.array(dtype=wp.quat),
+):
+    """Put the arm where the seed says, at rest."""
+    w = wp.tid()
+    if not mask[w]:
+        return
+    random = wp.rand_init(seeds[w], episodes[w])
+    for j in range(home.shape[0]):
+        angle = home[j] + spread * (2.0 * wp.randf(random) - 1.0)
+        joints.angles[w, j] = angle
+        joints.goals[w, j] = angle
+        joints.speeds[w, j] = 0.0
+        joints.rates[w, j] = 0.0
+        joints.torques[w, j] = 0.0
+    joints.wrenches[w] = wp.spatial_vector()
+    joints.work[w] = wp.float64(0.0)
+    joints.peaks[w] = 0.0
+    tool_frame(arm, joints.goals, w, joints.frames)
+    for k in range(links.count):
+        b = w * links.each + links.first + k
+        put = put_body(b, k, w, links, joints)
+        places[b] = wp.transform_get_translation(put)
+        turns[b] = wp.transform_get_rotation(put)
+
+
+@wp.kernel
+def drive(
+    actions: wp.array2d(dtype=wp.float32),
+    dt: float,
+    arm: Arm,
+    limits: Limits,
+    links: Links,
+    # State:
+    joints: Joints,
+    places: wp.array(dtype=wp.vec3),
+    turns: wp.array(dtype=wp.quat),
+    # Commands for the next step, and what contacts reckon with:
+    command_out: wp.array(dtype=wp.vec3),
+    forecast_out: wp.array(dtype=wp.vec3),
+    turning_out: wp.array(dtype=wp.vec3),
+):
+    """Choose where the joints will be after the next step, and send the links there."""
+    w = wp.tid()
+    most = limits.acceleration * dt
+    for j in range(limits.lower.shape[0]):
+        wish = actions[w, j] * limits.speed[j]
+        speed = joints.speeds[w, j] + wp.clamp(wish - joints.speeds[w, j], -most, most)
+        angle = joints.angles[w, j]
+        goal = wp.clamp(angle + dt * speed, limits.lower[j], limits.upper[j])
+        joints.goals[w, j] = goal
+        joints.rates[w, j] = (goal - angle) / dt
+    tool_frame(arm, joints.goals, w, joints.frames)
+    for k in range(links.count):
+        b = w * links.each + links.first + k
+        put = put_body(b, k, w, links, joints)
+        velocity = (wp.transform_get_translation(put) - places[b]) / dt
+        spin = turn_between(turns[b], wp.transform_get_rotation(put)) / dt
+        command_out[2 * b] = velocity
+        command_out[2 * b + 1] = spin
+        forecast_out[b] = velocity
+        turning_out[b] = spin
+
+
+@wp.kernel
+def account(
+    dt: float,
+    arm: Arm,
+    limits: Limits,
+    links: Links,
+    places: wp.array(dtype=wp.vec3),
+    velocities: wp.array(dtype=wp.vec3),
+    spins: wp.array(dtype=wp.vec3),
+    forces: wp.array(dtype=wp.vec3),
+    torques: wp.array(dtype=wp.vec3),
+    # State:
+    joints: Joints,
+):
+    """After a step: the joints have arrived; work, wrench on the bucket and loads of the joints."""
+    w = wp.tid()
+    count = limits.lower.shape[0]
+    for j in range(count):
+        joints.angles[w, j] = joints.goals[w, j]
+        joints.speeds[w, j] = joints.rates[w, j]
+    share = dt / (limits.memory + dt)
+    work = wp.float64(0.0)
+    first = w * links.each + links.first
+    for k in range(links.count):
+        b = first + k
+        power = wp.dot(forces[b], velocities[b]) + wp.dot(torques[b], spins[b])
+        work -= wp.float64(power * dt)
+    joints.work[w] = joints.work[w] + work
+    for j in range(count):
+        load = float(0.0)
+        for k in range(links.count):
+            if links.frame_of[k] >= j:
+                b = first + k
+                column = joint_column(arm, joints.frames, w, j, places[b])
+                load += wp.dot(column, wp.spatial_vector(forces[b], torques[b]))
+        joints.torques[w, j] = joints.torques[w, j] + share * (load - joints.torques[w, j])
+    bucket = first + links.count - 1
+    arm_of = places[bucket] - wp.transform_get_translation(joints.frames[w, count])
+    wrench = wp.spatial_vector(forces[bucket], torques[bucket] + wp.cross(arm_of, forces[bucket]))
+    joints.wrenches[w] = joints.wrenches[w] + share * (wrench - joints.wrenches[w])
+    joints.peaks[w] = wp.max(joints.peaks[w], wp.length(wp.spatial_top(joints.wrenches[w])))
+
+
+@wp.func
+def in_hold(x: wp.vec3, sides: wp.array(dtype=wp.vec3), half: float) -> bool:
+    """Whether a point in the frame of the tool is in the space that the bucket encloses."""
+    inside = wp.abs(x[1]) < half
+    for s in range(sides.shape[0]):
+        side = sides[s]
+        if side[0] * x[0] + side[1] * x[2] > side[2]:
+            inside = False
+    return inside
+
+
+@wp.kernel
+def share_counts(
+    points: wp.array(dtype=wp.vec3),
+    grains: int,
+    tool: int,  # number of its frame
+    frames: wp.array2d(dtype=wp.transform),
+    sides: wp.array(dtype=wp.vec3),
+    half: float,
+    low: wp.vec3,  # of the bin [m]
+    high: wp.vec3,
+    # Out:
+    share_out: wp.array2d(dtype=wp.vec3i),
+):
+    """Grains of a share that lie in the bucket, in the bin, and that are finite."""
+    w, s = wp.tid()
+    each = (grains + wp.static(SHARES - 1)) // wp.static(SHARES)
+    back = wp.transform_inverse(frames[w, tool])
+    found = wp.vec3i()
+    for k in range(s * each, wp.min((s + 1) * each, grains)):
+        x = points[w * grains + k]
+        if in_hold(wp.transform_point(back, x), sides, half):
+            found[0] = found[0] + 1
+        if x[0] > low[0] and x[0] < high[0] and x[1] > low[1] and x[1] < high[1] and x[2] < high[2]:
+            found[1] = found[1] + 1
+        if wp.isfinite(x[0] + x[1] + x[2]):
+            found[2] = found[2] + 1
+    share_out[w, s] = found
+
+
+@wp.kernel
+def count_shares(
+    shares: wp.array2d(dtype=wp.vec3i),
+    mass: float,  # of a grain [kg]
+    # Out:
+    mass_out: wp.array(dtype=wp.vec3),
+):
+    w = wp.tid()
+    found = wp.vec3i()
+    for s in range(wp.static(SHARES)):
+        found += shares[w, s]
+    mass_out[w] = mass * wp.vec3(float(found[0]), float(found[1]), float(found[2]))
+
+
+@wp.kernel
+def note_start(mask: wp.array(dtype=wp.bool), masses: wp.array(dtype=wp.vec3), before_out: wp.array(dtype=wp.float32)):
+    w = wp.tid()
+    if mask[w]:
+        before_out[w] = masses[w][1]
+
+
+@wp.kernel
+def judge(
+    masses: wp.array(dtype=wp.vec3),
+    total: float,  # of all grains [kg]
+    limits: Limits,
+    force_limit: float,  # [N]
+    penalty: float,
+    # State:
+    joints: Joints,
+    before: wp.array(dtype=wp.float32),
+    # Out:
+    reward_out: wp.array(dtype=wp.float32),
+    terminated_out: wp.array(dtype=wp.bool),
+):
+    """Mass brought into the bin [kg], less what the bucket was pushed beyond its limit; joints that give in end it."""
+    w = wp.tid()
+    brought = masses[w][1] - before[w]
+    before[w] = masses[w][1]
+    beyond = wp.max(joints.peaks[w] / force_limit - 1.0, 0.0)
+    reward_out[w] = brought - penalty * beyond
+    joints.peaks[w] = wp.length(wp.spatial_top(joints.wrenches[w]))
+    for j in range(limits.effort.shape[0]):
+        if wp.abs(joints.torques[w, j]) > limits.effort[j]:
+            terminated_out[w] = True
+    if masses[w][2] < 0.9999 * total:
+        terminated_out[w] = True
+
+
+@wp.kernel
+def show(
+    mask: wp.array(dtype=wp.bool),
+    joints: Joints,
+    masses: wp.array(dtype=wp.vec3),
+    # Out:
+    angle_out: wp.array2d(dtype=wp.float32),
+    speed_out: wp.array2d(dtype=wp.float32),
+    bucket_out: wp.array2d(dtype=wp.float32),
+    wrench_out: wp.array2d(dtype=wp.float32),
+    carried_out: wp.array2d(dtype=wp.float32),
+):
+    """What the arm knows of itself and feels; the wrench in the frame of the tool."""
+    w = wp.tid()
+    if not mask[w]:
+        return
+    count = joints.angles.shape[1]
+    for j in range(count):
+        angle_out[w, j] = joints.angles[w, j]
+        speed_out[w, j] = joints.speeds[w, j]
+    frame = joints.frames[w, count]
+    turn = wp.transform_get_rotation(frame)
+    place = wp.transform_get_translation(frame)
+    force = wp.quat_rotate_inv(turn, wp.spatial_top(joints.wrenches[w]))
+    torque = wp.quat_rotate_inv(turn, wp.spatial_bottom(joints.wrenches[w]))
+    for c in range(3):
+        bucket_out[w, c] = place[c]
+        wrench_out[w, c] = force[c]
+        wrench_out[w, 3 + c] = torque[c]
+    for c in range(4):
+        bucket_out[w, 3 + c] = turn[c]
+    carried_out[w, 0] = masses[w][0]

@@ -1,0 +1,40 @@
+"""Soil: worlds that begin anew, vertices of bodies, depth images, and sums over the grains of a world."""
+
+import warp as wp
+
+from annelid.grains.kernels.layout import FLAGS, STALE
+
+wp.set_module_options({"enable_backward": False})
+
+SHARES = 64
+"""Parts that the grains of a world are summed in, side by side; their number and order never change."""
+
+
+@wp.kernel
+def make_stale(mask: wp.array(dtype=wp.bool), flag_out: wp.array(dtype=wp.int32)):
+    """The lists of a world that begins anew must be made."""
+    w = wp.tid()
+    if mask[w]:
+        flag_out[wp.static(FLAGS) + w] = 1
+        flag_out[wp.static(STALE)] = 1
+
+
+@wp.kernel
+def place_vertices(
+    owners: wp.array(dtype=wp.int32),
+    local: wp.array(dtype=wp.vec3),
+    places: wp.array(dtype=wp.vec3),
+    turns: wp.array(dtype=wp.quat),
+    # Out:
+    vertex_out: wp.array(dtype=wp.vec3),
+):
+    i = wp.tid()
+    b = owners[i]
+    vertex_out[i] = places[b] + wp.quat_rotate(turns[b], local[i])
+
+
+@wp.kernel
+def clip_depth(near: float, far: float, depth: wp.array3d(dtype=wp.float32)):
+    """Depth within the range of a camera [m]."""
+    w, row, column = wp.tid()
+    depth[w, row, column] = wp.clamp(depth[w, row, column], near, far)

@@ -1,0 +1,90 @@
+"""The environments by name, and how Gymnasium, Stable-Baselines3 and rsl_rl get them."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from annelid.core.errors import UnknownName
+from annelid.envs.packages import optional
+from annelid.envs.worlds import Worlds, read_options
+
+TASKS = {
+    "annelid/Bulldozer-v0": ("annelid.envs.bulldozer", "BulldozerField"),
+    "annelid/Excavation-v0": ("annelid.envs.excavation", "Excavation"),
+    "annelid/VoxelLocomotion-v0": ("annelid.envs.voxel_locomotion", "VoxelLocomotion"),
+    "annelid/SpringWalker-v0": ("annelid.envs.spring_walker", "SpringWalker"),
+}
+"""Module and class of the worlds of each environment."""
+
+
+def make_worlds(
+    name: str, count: int = 1, *, device: Any = "auto", threads: int | None = None, **options: Any
+) -> Worlds:
+    """A batch of worlds without an interface.
+
+    Args:
+        name: Name of an environment, such as "annelid/Bulldozer-v0".
+        count: Number of worlds.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        options: Options of the task; see its `settings`.
+    """
+    kind = task(name)
+    return kind(count, read_options(kind.settings, options), device=device, threads=threads)
+
+
+def task(name: str) -> Any:
+    """The class of the worlds of an environment."""
+    if name not in TASKS:
+        raise UnknownName("environment", name, TASKS)
+    module, attribute = TASKS[name]
+    return getattr(import_module(module), attribute)
+
+
+def make_env(name: str, *, render_mode: str | None = None, **options: Any) -> Any:
+    """One world as a `gymnasium.Env`."""
+    optional("gymnasium", purpose="an environment")
+    from annelid.envs.single import WorldEnv
+
+    return WorldEnv(make_worlds(name, 1, **options), render_mode=render_mode)
+
+
+def make_vector_env(
+    name: str,
+    num_envs: int = 1,
+    *,
+    autoreset: str = "next-step",
+    output: str = "numpy",
+    render_mode: str | None = None,
+    **options: Any,
+) -> Any:
+    """Many worlds as a `gymnasium.vector.VectorEnv`; see `vector`."""
+    optional("gymnasium", purpose="an environment")
+    from annelid.envs.vector import WorldVectorEnv
+
+    worlds = make_worlds(name, num_envs, **options)
+    return WorldVectorEnv(worlds, autoreset=autoreset, output=output, render_mode=render_mode)
+
+
+def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = None, **options: Any) -> Any:
+    """Many worlds as a `VecEnv` of Stable-Baselines3."""
+    optional("stable_baselines3", purpose="this adapter")
+    from annelid.envs.stable import StableVecEnv
+
+    return StableVecEnv(make_worlds(name, num_envs, **options), render_mode=render_mode)
+
+
+def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
+    """Many worlds as rsl_rl takes them: tensors on the device, no copy."""
+    from annelid.envs.rsl import RslVecEnv
+
+    return RslVecEnv(make_worlds(name, num_envs, **options))
+
+
+def register() -> None:
+    """Tell Gymnasium about the environments."""
+    gymnasium = optional("gymnasium", purpose="an environment")
+    for name in TASKS:
+        gymnasium.register(name, entry_point=partial(make_env, name), vector_entry_point=partial(make_vector_env, name))

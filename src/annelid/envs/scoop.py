@@ -1,0 +1,107 @@
+"""A scoop by script: way-points of the bucket's edge, the joint angles for them, and the actions that follow them.
+
+It shows what the arm can do and what it feels, and gives learners something to imitate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from annelid.core.errors import InvalidValue
+from annelid.envs.excavation import Excavation
+from annelid.envs.machines import HOME
+from annelid.shapes.shape import Floats
+
+_DOWN = np.array([[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])  # the mouth looks at the arm's foot
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A way-point.
+
+    Attributes:
+        x: Place of the middle of the bucket's edge [m].
+        y: The same.
+        z: Its height [m].
+        pitch: How far the mouth is turned up; at 0 it looks at the foot of the arm [rad].
+        seconds: Time to get there [s].
+    """
+
+    x: float
+    y: float
+    z: float
+    pitch: float
+    seconds: float
+
+
+def scoop_stops(depth: float = 0.03, surface: float = 0.1) -> list[Stop]:
+    """Enter the soil edge first, drag the edge through it at a depth below its surface, turn up and lift [m]."""
+    low = surface - depth
+    return [
+        Stop(0.64, 0.0, surface + 0.06, -0.5, 1.6),
+        Stop(0.60, 0.0, low + 0.01, -0.5, 1.4),
+        Stop(0.52, 0.0, low, -0.1, 1.4),
+        Stop(0.45, 0.0, low + 0.03, 0.3, 0.8),  # the edge rises as the bucket turns, or its heel would be pressed down
+        Stop(0.41, 0.0, surface + 0.08, 0.9, 1.0),
+        Stop(0.42, 0.0, surface + 0.30, 1.2, 1.0),
+    ]
+
+
+def plunge_stops(depth: float = 0.05, surface: float = 0.1, seconds: float = 1.0) -> list[Stop]:
+    """Push the edge of a bucket that looks down straight into the soil [m]."""
+    return [Stop(0.55, 0.0, surface + 0.02, -0.6, 1.6), Stop(0.55, 0.0, surface - depth, -0.6, seconds)]
+
+
+def edge_frame(worlds: Excavation, stop: Stop) -> Floats:
+    """Frame of the tool that puts the bucket's edge at a way-point, shape [4, 4]."""
+    frame = np.eye(4)
+    frame[:3, :3] = _DOWN @ Rotation.from_euler("y", stop.pitch).as_matrix()
+    frame[:3, 3] = np.array([stop.x, stop.y, stop.z]) - frame[:3, :3] @ np.asarray(worlds.bucket.lip)
+    return frame
+
+
+def follow(worlds: Excavation, stops: Sequence[Stop]) -> Iterator[int]:
+    """Step all worlds along the way-points; yields the number of the way-point that is approached, after each action.
+
+    Between two of them the edge goes straight and the bucket turns evenly.
+    """
+    begin = np.asarray(worlds.observations["angles"].numpy()[0], float)
+    angles, before = begin, None
+    most = worlds.options.speed * worlds.chain.speed * worlds.action_seconds
+    for number, stop in enumerate(stops):
+        count = max(1, round(stop.seconds / worlds.action_seconds))
+        goals = _angles(worlds, before, stop, count, angles)
+        before = stop
+        for goal in goals:
+            now = worlds.observations["angles"].numpy().astype(float)
+            worlds.step(np.clip((goal - now) / most, -1.0, 1.0))
+            yield number
+        angles = goals[-1]
+
+
+def _angles(worlds: Excavation, before: Stop | None, stop: Stop, count: int, start: Floats) -> Floats:
+    """Joint angles on the way, shape [count, joints]; the first way-point is reached by turning the joints evenly."""
+    if before is None:
+        goal = _reach(worlds, stop, HOME)
+        return start + (goal - start) * (np.arange(1, count + 1) / count)[:, None]
+    found, angles = [], start
+    for part in np.arange(1, count + 1) / count:
+        x, y, z, pitch = (a + part * (b - a) for a, b in zip(_numbers(before), _numbers(stop), strict=True))
+        angles = _reach(worlds, Stop(x, y, z, pitch, stop.seconds), angles)
+        found.append(angles)
+    return np.array(found)
+
+
+def _reach(worlds: Excavation, stop: Stop, start: Floats) -> Floats:
+    angles, error = worlds.chain.reach(edge_frame(worlds, stop), start)
+    if error[0] > 1e-3:
+        raise InvalidValue(f"the arm does not reach {stop}: {error[0]:.2g} is left.")
+    return np.asarray(angles[0])
+
+
+def _numbers(stop: Stop) -> tuple[float, float, float, float]:
+    return stop.x, stop.y, stop.z, stop.pitch

@@ -1,0 +1,153 @@
+"""Soil of many worlds in one simulation of grains: settled once, brought back by a mask of worlds, seen by cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
+from annelid.core.state import clone_state
+from annelid.envs.kernels import soil as kernels
+from annelid.grains import Bed, Model, Solver, World
+from annelid.grains import Plane as Wall
+from annelid.grains.kernels.readout import unsort
+from annelid.grains.model import Obstacle
+from annelid.grains.rigid import Rigid
+from annelid.view.stage import Stage
+
+_ROOM = (32, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
+_SAND = (0.80, 0.66, 0.45)
+_KEPT = (
+    "positions", "velocities", "spins", "forecast", "turning", "surfaces", "names", "counts", "places", "turns",
+    "body_velocities", "body_spins", "body_forecast", "body_turning", "contacts", "travel", "forces", "torques",
+    "commands", "loads",
+)  # fmt: skip
+
+
+def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, device: wp.Device) -> Bed:
+    """The bed after it came to rest, on its own."""
+    model = Model(bed, bodies, world=world, worlds=np.zeros(len(bed), np.int32), overlapping="push", device=device)
+    solver = Solver(model, threads=None)
+    state = solver.initial_state()
+    solver.advance(state, max(1, round(seconds / solver.time_step)))
+    return bed.copy(positions=solver.readout.positions(state))
+
+
+class Soil:
+    """Equal beds with equal bodies, one a world.
+
+    Args:
+        count: Number of worlds.
+        bed: The grains of a world, at rest.
+        bodies: From the number of a world to its bodies; as many in each, in the same order.
+        world: Gravity, time step and method.
+        device: Where to compute.
+        threads: CPU threads; None takes all cores.
+
+    Attributes:
+        points: Centres of the grains in the order of the bed, world by world [m], shape [worlds * grains].
+    """
+
+    def __init__(
+        self,
+        count: int,
+        bed: Bed,
+        bodies: Callable[[int], Sequence[Obstacle]],
+        world: World,
+        *,
+        device: wp.Device,
+        threads: int | None = None,
+    ) -> None:
+        self.count, self.grains, self.device = count, len(bed), device
+        every = [body for number in range(count) for body in bodies(number)]
+        many = Bed(
+            np.tile(bed.positions, (count, 1)), np.tile(bed.radii, count), bed.materials,
+            kinds=np.tile(bed.kinds, count),
+        )  # fmt: skip
+        worlds = np.repeat(np.arange(count), self.grains).astype(np.int32)
+        model = Model(many, every, world=world, worlds=worlds, overlapping="allow", device=device)
+        self.model, self.solver = model, Solver(model, threads=threads)
+        self.state = self.solver.initial_state()
+        self.solver.reserve(self.state, *_ROOM)
+        self.bodies = len(every) // count
+        self._start = clone_state(self.state)
+        self.points = wp.zeros(count * self.grains, dtype=wp.vec3, device=device)
+        self._shown = [n for n in range(self.bodies) if isinstance(model.bodies[n], Rigid)]
+        self._vertices = self._local_vertices()
+        self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=device)
+        self.stage: Stage | None = None
+
+    def restart(self, mask: wp.array, restore: Callable[[wp.array, wp.array, wp.array], None]) -> None:
+        """Bring masked worlds back to their beginning; `restore(mask, source, target)` copies their rows."""
+        for name in _KEPT:
+            restore(mask, getattr(self._start, name), getattr(self.state, name))
+        wp.launch(kernels.make_stale, self.count, [mask], [self.state.flags], device=self.device)
+
+    def gather(self) -> None:
+        """Bring `points` up to date."""
+        state = self.state
+        wp.launch(unsort, self.model.count, [state.names, state.positions], [self.points], device=self.device)
+
+    def look(self) -> Stage:
+        """The geometry of all worlds as it is now, on the device, ready for cameras."""
+        state, count = self.state, self.count
+        self.gather()
+        inputs = [self._owners, self._vertices, state.places, state.turns]
+        wp.launch(kernels.place_vertices, len(self._vertices), inputs, [self._placed], device=self.device)
+        if self.stage is None:
+            self._snapshots = [self._snapshot(world) for world in range(count)]
+            self.stage = Stage(self._snapshots, device=self.device)
+        else:
+            self.stage.update(self._snapshots)
+        return self.stage
+
+    def snapshot(self, world: int, time: float) -> Snapshot:
+        """A picture of one world, on the host."""
+        self.look()
+        parts = []
+        for part in self._snapshots[world].parts:
+            if isinstance(part, Mesh):
+                part = Mesh(part.name, part.vertices.numpy(), part.triangles, color=part.color)
+            elif isinstance(part, Spheres):
+                part = Spheres(part.name, part.centers.numpy(), part.radii, color=part.color)
+            elif isinstance(part, Plane) and part.normal[2] != 1.0:
+                continue  # walls would hide what is behind them
+            parts.append(part)
+        return Snapshot(time, 0, tuple(parts))
+
+    def _snapshot(self, world: int) -> Snapshot:
+        """Parts of one world; their arrays stay on the device and change in place."""
+        first = world * self.bodies
+        parts: list[Any] = []
+        at = world * sum(len(self._rigid(n).surface_mesh[0]) for n in self._shown)
+        for number in self._shown:
+            body = self._rigid(number)
+            vertices, triangles = body.surface_mesh
+            span = slice(at, at + len(vertices))
+            parts.append(Mesh(f"body-{number}", self._placed[span], triangles.astype(np.int32), color=body.color))
+            at = span.stop
+        for number in range(self.bodies):
+            wall = self.model.bodies[first + number]
+            if isinstance(wall, Wall):
+                parts.append(Plane(f"wall-{number}", wall.point, wall.normal))
+        span = slice(world * self.grains, (world + 1) * self.grains)
+        parts.append(Spheres("grains", self.points[span], float(self.model.bed.radii[0]), color=_SAND))
+        return Snapshot(0.0, 0, tuple(parts))
+
+    def _rigid(self, number: int) -> Rigid:
+        body = self.model.bodies[number]
+        assert isinstance(body, Rigid)
+        return body
+
+    def _local_vertices(self) -> wp.array:
+        """Vertices of all shown bodies in their frames [m], world by world, and whose they are."""
+        meshes = [self._rigid(n).surface_mesh[0] for n in self._shown]
+        lengths = [len(mesh) for mesh in meshes]
+        owners = np.repeat(np.array(self._shown, int), lengths)
+        every = (owners + self.bodies * np.arange(self.count)[:, None]).ravel()
+        local = np.tile(np.concatenate([np.zeros((0, 3)), *meshes]), (self.count, 1))
+        self._owners = wp.array(every.astype(np.int32), dtype=wp.int32, device=self.device)
+        return wp.array(local.astype(np.float32), dtype=wp.vec3, device=self.device)

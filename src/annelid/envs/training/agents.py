@@ -1,0 +1,119 @@
+"""Agents of Stable-Baselines3 for our environments: how they are made, saved and brought back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import FileFormatError, UnknownName
+from annelid.core.files import replaced
+from annelid.envs.packages import installed, optional
+
+ALGORITHMS = ("ppo", "td3")
+_BUFFER_BYTES = 1_000_000_000
+_BUFFER_ROWS = 200_000
+_BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
+
+
+def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device: str = "auto") -> Any:
+    """A new agent.
+
+    Args:
+        algorithm: "ppo" or "td3".
+        env: A `VecEnv`.
+        seed: Seed of its weights and noise.
+        log: Folder for TensorBoard; None for no log.
+        device: Where its networks compute.
+    """
+    sb3 = optional("stable_baselines3", purpose="training")
+    from gymnasium import spaces
+
+    mixed = isinstance(env.observation_space, spaces.Dict)
+    common: dict[str, Any] = {
+        "policy": "MultiInputPolicy" if mixed else "MlpPolicy",
+        "env": env,
+        "seed": seed,
+        "device": device,
+        "tensorboard_log": str(log) if log is not None and installed("tensorboard") else None,
+    }
+    shape: dict[str, Any] = {"net_arch": [128, 128]}
+    if mixed:
+        from annelid.envs.training.features import DepthFeatures
+
+        shape["features_extractor_class"] = DepthFeatures
+    if algorithm == "ppo":
+        rows = max(32, 2048 // env.num_envs)
+        shape["log_std_init"] = -0.5
+        return sb3.PPO(
+            **common, n_steps=rows, batch_size=min(256, rows * env.num_envs), n_epochs=8, gamma=0.99, gae_lambda=0.95,
+            learning_rate=3e-4, policy_kwargs=shape,
+        )  # fmt: skip
+    if algorithm == "td3":
+        size = env.action_space.shape[0]
+        noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
+        return sb3.TD3(
+            **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
+            train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=0.98, learning_rate=5e-4,
+            action_noise=noise, policy_kwargs=shape,
+        )  # fmt: skip
+    raise UnknownName("algorithm", algorithm, ALGORITHMS)
+
+
+def buffer_rows(env: Any) -> int:
+    """Actions that a replay buffer remembers: as many as fit into a gigabyte."""
+    from gymnasium import spaces
+
+    space = env.observation_space
+    row = 2 * 4 * spaces.flatdim(space)
+    return int(min(_BUFFER_ROWS, max(_BUFFER_BYTES // row, 1000)))
+
+
+def save_agent(agent: Any, folder: Path) -> None:
+    """Write the agent and, where it has one, its replay buffer; whole or not at all."""
+    with replaced(folder / "agent.zip") as temporary, temporary.open("wb") as file:
+        agent.save(file)
+    buffer = getattr(agent, "replay_buffer", None)
+    if buffer is not None:
+        end = buffer.buffer_size if buffer.full else buffer.pos
+        arrays = {name: getattr(buffer, name)[:end] for name in _BUFFER_ARRAYS}
+        for kind in ("observations", "next_observations"):
+            rows = getattr(buffer, kind)
+            parts = rows if isinstance(rows, dict) else {"": rows}
+            arrays |= {f"{kind}:{name}": values[:end] for name, values in parts.items()}
+        with replaced(folder / "replay.npz") as temporary, temporary.open("wb") as file:
+            np.savez(file, pos=buffer.pos, full=buffer.full, **arrays)
+
+
+def load_agent(algorithm: str, env: Any, folder: Path, *, log: Path | None, device: str = "auto") -> Any:
+    """The agent as it was saved. Its file is trusted: it must be one's own, Stable-Baselines3 keeps code in it."""
+    sb3 = optional("stable_baselines3", purpose="training")
+    if algorithm not in ALGORITHMS:
+        raise UnknownName("algorithm", algorithm, ALGORITHMS)
+    kind = {"ppo": sb3.PPO, "td3": sb3.TD3}[algorithm]
+    path = folder / "agent.zip"
+    try:
+        agent = kind.load(path, env=env, device=device)
+    except Exception as error:
+        raise FileFormatError(f"{path} cannot be read as an agent of {algorithm}: {error}") from error
+    agent.tensorboard_log = str(log) if log is not None and installed("tensorboard") else None
+    if (folder / "replay.npz").is_file() and getattr(agent, "replay_buffer", None) is not None:
+        _fill_buffer(agent.replay_buffer, folder / "replay.npz")
+    return agent
+
+
+def _fill_buffer(buffer: Any, path: Path) -> None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            values = dict(file)
+        end = len(values["actions"])
+        for name in _BUFFER_ARRAYS:
+            getattr(buffer, name)[:end] = values[name]
+        for kind in ("observations", "next_observations"):
+            rows = getattr(buffer, kind)
+            for name, target in (rows if isinstance(rows, dict) else {"": rows}).items():
+                target[:end] = values[f"{kind}:{name}"]
+        buffer.pos, buffer.full = int(values["pos"]), bool(values["full"])
+    except (KeyError, ValueError, OSError) as error:
+        raise FileFormatError(f"the replay buffer {path} does not fit this training: {error}") from error

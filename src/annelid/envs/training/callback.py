@@ -1,0 +1,63 @@
+"""What happens while an agent learns: episodes are noted, progress is told, checkpoints are written."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+if TYPE_CHECKING:
+    from annelid.envs.training.run import Training, Watch
+
+_TELL = 1.0  # seconds between two reports
+
+
+class Noting(BaseCallback):
+    """Notes the episodes of a training.
+
+    Args:
+        training: The training.
+        steps: Actions at which it ends.
+        watch: Told of the progress.
+        save_every: Wall time between two checkpoints [s].
+    """
+
+    def __init__(self, training: Training, steps: int, watch: Watch | None, save_every: float) -> None:
+        super().__init__()
+        self._owner, self._goal, self._watch, self._save_every = training, steps, watch, save_every
+        count = training.plan.worlds
+        self._returns, self._lengths = np.zeros(count), np.zeros(count, int)
+        self._before, self._first = training.history.seconds, training.steps
+        self._begin = self._told = self._saved = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        rewards, dones = self.locals["rewards"], self.locals["dones"]
+        self._returns += rewards
+        self._lengths += 1
+        now = time.perf_counter()
+        for world in np.flatnonzero(dones):
+            seconds = self._before + now - self._begin
+            self._owner.history.add(seconds, self.num_timesteps, float(self._returns[world]), int(self._lengths[world]))
+        if np.any(dones):
+            self.logger.record("rollout/mean_of_last_100", self._owner.history.last_mean())
+            self._returns[dones], self._lengths[dones] = 0.0, 0
+        self._report(now)
+        if now - self._saved > self._save_every:
+            self._saved = now
+            self._owner.save()
+        return self.num_timesteps < self._goal
+
+    def _report(self, now: float) -> None:
+        if self._watch is None or now - self._told < _TELL:
+            return
+        self._told = now
+        rate = (self.num_timesteps - self._first) / max(now - self._begin, 1e-9)
+        self._watch(self.num_timesteps, self._goal, self._owner.history.last_mean(), rate)
+
+    def _on_training_end(self) -> None:
+        if self._watch is not None:
+            now = time.perf_counter()
+            rate: Any = (self.num_timesteps - self._first) / max(now - self._begin, 1e-9)
+            self._watch(self.num_timesteps, self._goal, self._owner.history.last_mean(), rate)

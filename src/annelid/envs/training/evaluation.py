@@ -1,0 +1,57 @@
+"""Returns of whole episodes: of a trained agent, and of what it must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from annelid.envs.spaces import host_observations, packed
+from annelid.envs.worlds import Worlds
+
+Policy = Callable[[Any], np.ndarray]
+"""From a batch of observations to actions, shape [worlds, action_size]."""
+
+FIRST_SEED = 1_000_000
+"""Seeds of evaluation episodes begin here, away from those of training."""
+
+
+def episode_returns(worlds: Worlds, policy: Policy, episodes: int, *, seed: int = FIRST_SEED) -> np.ndarray:
+    """Return of each of some episodes, whose seeds follow each other; worlds run side by side.
+
+    Args:
+        worlds: A batch.
+        policy: What acts.
+        episodes: How many.
+        seed: Seed of the first.
+    """
+    found: list[np.ndarray] = []
+    while sum(len(part) for part in found) < episodes:
+        first = seed + sum(len(part) for part in found)
+        found.append(_batch_returns(worlds, policy, first))
+    return np.concatenate(found)[:episodes]
+
+
+def constant(worlds: Worlds, value: float = 0.0) -> Policy:
+    """The same action always: its first number is `value`, the others are 0."""
+    action = np.zeros((worlds.count, worlds.action_size), np.float32)
+    action[:, 0] = value
+    return lambda _: action
+
+
+def uniform(worlds: Worlds, seed: int = 0) -> Policy:
+    """Actions that are drawn anew each time."""
+    generator = np.random.default_rng(seed)
+    return lambda _: generator.uniform(-1.0, 1.0, (worlds.count, worlds.action_size)).astype(np.float32)
+
+
+def _batch_returns(worlds: Worlds, policy: Policy, seed: int) -> np.ndarray:
+    """Returns of one episode of each world."""
+    worlds.restart(seeds=np.arange(worlds.count) + seed)
+    totals, going = np.zeros(worlds.count), np.ones(worlds.count, bool)
+    while going.any():
+        worlds.step(policy(packed(host_observations(worlds))))
+        totals += np.where(going, worlds.rewards.numpy(), 0.0)
+        going &= ~worlds.done.numpy()
+    return totals

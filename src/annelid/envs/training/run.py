@@ -1,0 +1,147 @@
+"""One training: a folder with agent, history and logs, which a later run can go on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.files import replaced, require_folder
+from annelid.envs.packages import optional
+from annelid.envs.registration import make_worlds
+from annelid.envs.training.agents import load_agent, make_agent, save_agent
+from annelid.envs.training.evaluation import constant, episode_returns, uniform
+from annelid.envs.training.history import History
+from annelid.envs.worlds import Worlds, require
+
+_PLAN = "training.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained; a resumed run must agree with it in all but the number of steps.
+
+    Attributes:
+        name: Name of the environment.
+        algorithm: "ppo" or "td3".
+        seed: Seed of worlds, weights and noise.
+        worlds: Worlds side by side.
+        options: Options of the environment.
+    """
+
+    name: str
+    algorithm: str = "ppo"
+    seed: int = 0
+    worlds: int = 16
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require("worlds", self.worlds, 1, 4096, whole=True)
+        require("seed", self.seed, 0, 2**31 - 1, whole=True)
+
+
+Watch = Callable[[int, int, float, float], None]
+"""Called now and then with actions taken, actions in all, mean of the last returns, and actions a second."""
+
+
+class Training:
+    """A training in a folder.
+
+    Args:
+        plan: What is trained.
+        folder: Where agent, history and logs are.
+        resume: Go on from what is there.
+        device: Where worlds and networks compute.
+        threads: CPU threads of the worlds; None takes all cores.
+    """
+
+    def __init__(
+        self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
+    ) -> None:
+        optional("stable_baselines3", purpose="training")
+        from annelid.envs.stable import StableVecEnv
+
+        require_folder(folder)
+        self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
+        begun = (folder / "agent.zip").is_file()
+        if begun and not resume:
+            raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
+        if begun:
+            self._require_same()
+        self.env = StableVecEnv(self._worlds(plan.worlds))
+        self.env.seed(plan.seed)
+        self.history = History.read(folder / "history.csv") if begun else History()
+        log, networks = folder / "logs", "cuda" if self.env.worlds.device.is_cuda else "cpu"
+        if begun:
+            self.agent = load_agent(plan.algorithm, self.env, folder, log=log, device=networks)
+            self.env.seed(plan.seed + self.agent.num_timesteps)  # other episodes than those of the runs before
+        else:
+            self.agent = make_agent(plan.algorithm, self.env, seed=plan.seed, log=log, device=networks)
+
+    @property
+    def steps(self) -> int:
+        """Actions taken so far, by all worlds and runs."""
+        return int(self.agent.num_timesteps)
+
+    def learn(self, steps: int, *, watch: Watch | None = None, save_every: float = 120.0) -> None:
+        """Train until so many actions were taken in all, saving now and then.
+
+        Args:
+            steps: Actions of all worlds and runs together.
+            watch: Told of the progress.
+            save_every: Wall time between two checkpoints [s].
+        """
+        require("steps", steps, 1, 10**12, whole=True)
+        if steps > self.steps:
+            from annelid.envs.training.callback import Noting
+
+            noting = Noting(self, steps, watch, save_every)
+            self.agent.learn(steps - self.steps, callback=noting, reset_num_timesteps=False, tb_log_name="run")
+        self.save()
+
+    def save(self) -> None:
+        """Write agent, history and plan."""
+        with replaced(self.folder / _PLAN) as temporary:
+            temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n")
+        self.history.write(self.folder / "history.csv")
+        save_agent(self.agent, self.folder)
+
+    def evaluate(self, episodes: int) -> np.ndarray:
+        """Returns of some episodes of the agent, which explores no more."""
+        return episode_returns(self._judges(episodes), self.act, episodes)
+
+    def baselines(self, episodes: int, randoms: int = 100) -> dict[str, np.ndarray]:
+        """Returns of doing nothing, of the largest first action, and of random actions."""
+        few, many = self._judges(episodes), self._judges(randoms)
+        return {
+            "zero": episode_returns(few, constant(few), episodes),
+            "ahead": episode_returns(few, constant(few, 1.0), episodes),
+            "random": episode_returns(many, uniform(many, self.plan.seed), randoms),
+        }
+
+    def act(self, observations: Any) -> np.ndarray:
+        """What the agent does, without exploring."""
+        return np.asarray(self.agent.predict(observations, deterministic=True)[0])
+
+    def _judges(self, episodes: int) -> Worlds:
+        """Worlds for evaluation; as many as train, at most."""
+        return self._worlds(min(episodes, self.plan.worlds))
+
+    def _worlds(self, count: int) -> Worlds:
+        return make_worlds(self.plan.name, count, device=self.device, threads=self.threads, **self.plan.options)
+
+    def _require_same(self) -> None:
+        path = self.folder / _PLAN
+        try:
+            before = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{path} cannot be read: {error}.") from error
+        now = json.loads(json.dumps(asdict(self.plan)))
+        for name, value in now.items():
+            if before.get(name) != value:
+                raise InvalidValue(f"the training in {self.folder} has {name} = {before.get(name)!r}, not {value!r}.")

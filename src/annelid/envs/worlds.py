@@ -1,0 +1,237 @@
+"""The core of all environments: a batch of independent worlds that act, are judged and begin again on the device.
+
+Nothing here knows Gymnasium. Arrays of observations, rewards and ends of episodes stay where they are: each step writes
+into the same ones, and `tensors` hands them to PyTorch without a copy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+
+from annelid.core.device import device as find_device
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.snapshot import Snapshot
+from annelid.envs.kernels import episodes as kernels
+from annelid.view.camera import Camera
+
+MOST_WORLDS = 65_536
+
+
+class ActionClipped(UserWarning):
+    """Some action was outside [-1, 1] and was clipped."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A part of what a world shows.
+
+    Attributes:
+        name: Name.
+        shape: Shape for one world.
+        low: Least value.
+        high: Largest value.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    low: float = -np.inf
+    high: float = np.inf
+
+
+class Worlds(ABC):
+    """A number of worlds, side by side in one simulation.
+
+    Attributes:
+        observations: What each world shows, by name of the channel, shapes [count, ...], float32.
+        rewards: Rewards of the last action, shape [count].
+        terminated: Worlds whose episode ended by what happened in it, shape [count].
+        truncated: Worlds whose time was up, or that were left, shape [count].
+        done: Either of the two.
+        steps: Actions of the episode, shape [count].
+    """
+
+    title: ClassVar[str]
+    settings: ClassVar[type[Any]]
+
+    def __init__(self, count: int, options: Any, *, device: str | wp.Device = "auto") -> None:
+        if not 1 <= count <= MOST_WORLDS:
+            raise InvalidValue(f"the number of worlds must be from 1 to {MOST_WORLDS}, not {count}.")
+        self.count, self.options, self.device = count, options, find_device(device)
+        self.observations = {c.name: self._zeros((count, *c.shape), wp.float32) for c in self.channels}
+        self.actions = self._zeros((count, self.action_size), wp.float32)
+        self.rewards = self._zeros(count, wp.float32)
+        self.terminated, self.truncated, self.done = (self._zeros(count, wp.bool) for _ in range(3))
+        self.steps, self.seeds, self.episodes = (self._zeros(count, wp.int32) for _ in range(3))
+        self._faults, self._given = self._zeros(count, wp.int32), self._zeros(count, wp.int32)
+        self._every = wp.full(count, True, dtype=wp.bool, device=self.device)
+        self._warned = False
+
+    # --- what a task is ---
+
+    @property
+    @abstractmethod
+    def channels(self) -> tuple[Channel, ...]:
+        """What a world shows."""
+
+    @property
+    @abstractmethod
+    def action_size(self) -> int:
+        """Numbers of an action, each in [-1, 1]."""
+
+    @property
+    @abstractmethod
+    def action_seconds(self) -> float:
+        """Simulated time of an action [s]."""
+
+    @abstractmethod
+    def _begin(self, mask: wp.array) -> None:
+        """Bring the masked worlds to the beginning of the episode that `seeds` and `episodes` name."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Simulate `actions`."""
+
+    @abstractmethod
+    def _judge(self) -> None:
+        """Write rewards and ends."""
+
+    @abstractmethod
+    def _observe(self, mask: wp.array) -> None:
+        """Write the observations of the masked worlds."""
+
+    @abstractmethod
+    def snapshot(self, world: int = 0) -> Snapshot:
+        """A picture of one world."""
+
+    followed: ClassVar[bool] = True
+    """Whether the camera of pictures moves along."""
+
+    camera: Camera | None = None
+    """Where pictures are taken from; None frames what there is."""
+
+    def info(self) -> dict[str, np.ndarray]:
+        """Numbers of each world that are no observation, on the host, shapes [count]."""
+        return {}
+
+    # --- what can be done with it ---
+
+    @property
+    def most_steps(self) -> int:
+        """Actions in an episode."""
+        return max(1, round(self.options.seconds / self.action_seconds))
+
+    def restart(self, mask: Any = None, seeds: Any = None, *, keep_results: bool = False) -> None:
+        """Begin new episodes.
+
+        Args:
+            mask: Worlds to restart, shape [count], on the host or on the device; None for all.
+            seeds: Seed of each world; None goes on to the next episode of the seed that a world has.
+            keep_results: Leave rewards and ends of episodes as they are.
+        """
+        chosen = self._every if mask is None else self._as_mask(mask)
+        given = np.full(self.count, -1) if seeds is None else np.asarray(seeds, np.int64)
+        given = np.where(given < 0, -1, given % 2**31)
+        if given.shape != (self.count,):
+            raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
+        self._given.assign(given.astype(np.int32))
+        state = [self.seeds, self.episodes, self.steps, self.actions]
+        self._launch(kernels.open_episodes, [chosen, self._given, *state])
+        if not keep_results:
+            self._launch(kernels.clear_results, [chosen], [self.rewards, self.terminated, self.truncated, self.done])
+        self._begin(chosen)
+        self._observe(chosen)
+
+    def step(self, actions: Any) -> None:
+        """Simulate one action of each world; see the attributes for what it led to.
+
+        Args:
+            actions: Shape [count, action_size], NumPy, PyTorch or Warp, in [-1, 1]. What is outside is clipped with one
+                warning; what is not a number is an error, before anything moves.
+        """
+        self._take(actions)
+        self._advance()
+        self._launch(kernels.clear_results, [self._every], [self.rewards, self.terminated, self.truncated, self.done])
+        self._judge()
+        results = [self.steps, self.rewards, self.terminated, self.truncated]
+        self._launch(kernels.close_steps, [self.most_steps, *results], [self.done])
+        self._observe(self._every)
+
+    # --- parts ---
+
+    def _take(self, actions: Any) -> None:
+        rows = self._as_rows(actions)
+        self._launch(kernels.take_actions, [rows], [self.actions, self._faults])
+        faults = self._faults.numpy()
+        if not faults.any():
+            return
+        if (faults & kernels.NOT_A_NUMBER).any():
+            world = int(np.flatnonzero(faults & kernels.NOT_A_NUMBER)[0])
+            raise InvalidValue(
+                f"the action of world {world} is not a number; give {self.action_size} numbers in [-1, 1]."
+            )
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                "an action outside [-1, 1] was clipped; further ones are, silently.", ActionClipped, stacklevel=4
+            )
+
+    def _as_rows(self, actions: Any) -> wp.array:
+        """Actions as a Warp array on the device; those of PyTorch on the same device are not copied."""
+        shape = (self.count, self.action_size)
+        rows: Any
+        if isinstance(actions, wp.array):
+            rows = actions
+        elif hasattr(actions, "detach"):  # PyTorch
+            rows = wp.from_torch(actions.detach().float().contiguous(), dtype=wp.float32)
+        else:
+            rows = wp.array(np.asarray(actions, np.float32).reshape(np.shape(actions)), dtype=wp.float32, device="cpu")
+        if tuple(rows.shape) != shape:
+            raise InvalidValue(f"actions must have the shape {list(shape)}, not {list(rows.shape)}.")
+        return rows.to(self.device)
+
+    def _as_mask(self, mask: Any) -> wp.array:
+        if isinstance(mask, wp.array):
+            return mask
+        values = np.asarray(mask)
+        if values.shape != (self.count,) or values.dtype != np.bool_:
+            raise InvalidValue(
+                f"a mask of worlds must be {self.count} truth values, not {values.dtype}{list(values.shape)}."
+            )
+        return wp.array(values, dtype=wp.bool, device=self.device)
+
+    def _restore(self, mask: wp.array, source: wp.array, target: wp.array) -> None:
+        """Rows of masked worlds as they are in `source`; worlds have equally many rows."""
+        each = len(target) // self.count
+        if each:
+            kernel = kernels.restore_kernel(target.dtype)
+            wp.launch(kernel, each * self.count, [mask, each, source, target], device=self.device)
+
+    def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
+        """One thread a world."""
+        wp.launch(kernel, self.count, inputs, outputs or [], device=self.device)
+
+    def _zeros(self, shape: Any, dtype: Any) -> wp.array:
+        return wp.zeros(shape, dtype=dtype, device=self.device)
+
+
+def read_options(kind: type[Any], given: dict[str, Any]) -> Any:
+    """Options of a task from keyword arguments; unknown ones are refused by name."""
+    known = [f.name for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise UnknownName("option", name, known)
+    return kind(**given)
+
+
+def require(name: str, value: float, low: float, high: float, *, whole: bool = False) -> None:
+    """Refuse a number outside its range."""
+    number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
+    if not number or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise InvalidValue(f"{name} must be {kind} from {low:g} to {high:g}, not {value!r}.")

@@ -1,0 +1,152 @@
+"""A hanging soft pendulum with four hydraulic cavities that extends, contracts and bends (Rodríguez et al., Fig. 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from annelid import fem
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Look, Snapshot
+from annelid.materials import material
+from annelid.scenes.reaching import Reaching, around, recorded, write_actuation
+from annelid.scenes.scene import parameter
+from annelid.shapes import TetMesh, tet_pendulum
+
+SIDES = ("left", "back", "front", "right")
+"""Names of the four cavities, at -x, +y, -y, +x."""
+
+_LENGTH, _RADIUS, _CORE, _WALL, _CAP = 0.15, 0.02, 6e-3, 3e-3, 6e-3
+_HOOPS, _HOOP_MODULUS = 5, 1e6
+_MOVES = {  # offset of the target from rest [m]
+    "extend": (0.0, 0.0, -0.004),
+    "contract": (0.0, 0.0, 0.0005),
+    "right": (0.005, 0.0, -0.0025),
+    "left": (-0.005, 0.0, -0.0025),
+    "back": (0.0, 0.005, -0.0025),
+    "front": (0.0, -0.005, -0.0025),
+}
+
+
+def pendulum_solid(*, resolution: int = 1, layers: int | None = None) -> fem.Solid:
+    """The pendulum: soft silicone with stiffer hoops in its wall, held at its top.
+
+    Args:
+        resolution: Cells through a wall: 1 gives 399 nodes; 2 with 24 layers about 5,000.
+        layers: Cells along the axis; 6 times the resolution unless told.
+    """
+    mesh = tet_pendulum(
+        radius=_RADIUS, length=_LENGTH, core=_CORE, wall=_WALL, cap=_CAP, resolution=resolution, layers=layers
+    )
+    middle = mesh.nodes[mesh.tetrahedra].mean(axis=1)
+    depth = (-middle[:, 2] - _CAP) / (_LENGTH - 2.0 * _CAP)
+    hoops = min(_HOOPS, (layers or 6 * resolution) // (2 * resolution) - 1)
+    hoop = (np.floor(2 * hoops * depth) % 2 == 0) & (depth > 0.0) & (depth < 1.0)
+    wall = np.hypot(middle[:, 0], middle[:, 1]) > _RADIUS - _WALL
+    parts = TetMesh(mesh.nodes, mesh.tetrahedra, regions=(hoop & wall).astype(np.int32), cells=mesh.cells)
+    soft = material("ecoflex-00-30").with_(poisson_ratio=0.45)
+    return fem.Solid(parts, [soft, soft.with_(youngs_modulus=_HOOP_MODULUS)]).fix(lambda p: p[:, 2] > -1e-9)
+
+
+@dataclass(frozen=True)
+class Pendulum(Reaching):
+    """A hanging pendulum that four pumps fill with water; its lower end follows a target."""
+
+    name: ClassVar[str] = "pendulum"
+    duration: ClassVar[float] = 12.0
+
+    weight: Literal["hydrostatic", "columns"] = parameter("hydrostatic", "How the weight of the water is found")
+    highest: float = parameter(20e3, "Highest pressure", unit="Pa", range=(1e3, 30e3), live=True)
+    lowest: float = parameter(-2e3, "Lowest pressure: suction", unit="Pa", range=(-3e3, 0.0), live=True)
+    growth: float = parameter(18.0, "Most that a cavity may grow", unit="ml", range=(1.0, 25.0), live=True)
+    resolution: int = parameter(1, "Cells through a wall", range=(1, 2))
+
+    def robot(self, *, cells: int = 100, layers: int | None = None, **machine: Any) -> fem.Robot:
+        """The pendulum with its four cavities.
+
+        Args:
+            cells: Columns along each side of the grid, where weights are found by columns.
+            layers: Cells along the axis.
+            machine: `device`, `threads`.
+        """
+        chambers = [
+            fem.Hydraulic(
+                name=side, cavity=number, weight=self.weight, cells=cells, pressure=(self.lowest, self.highest),
+                growth=(-1e-6 * self.growth, 1e-6 * self.growth),
+            )
+            for number, side in enumerate(SIDES)
+        ]  # fmt: skip
+        tip = fem.Point(name="tip", at=(0.0, 0.0, -_LENGTH))
+        solid = pendulum_solid(resolution=self.resolution, layers=layers)
+        return fem.Robot(solid, chambers, [tip], **machine)
+
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
+        """The pendulum at rest, full of water; its target moves to six places and back in turn."""
+        robot = self.robot(device=device, threads=threads)
+        simulation = recorded(fem.controlled(robot, settings=fem.InverseSettings(seconds=1.0 / 30.0)))
+        begin = simulation.solver.targets(simulation.state)["tip"]
+        stops = [offset for move in _MOVES.values() for offset in (move, move, (0.0, 0.0, 0.0))]
+        leg = self.duration / len(stops)
+        path = around(begin, stops, [leg * (i + 1) for i in range(len(stops))])
+        simulation.solver.script = lambda time: {"tip": path.at(time)}
+        return simulation
+
+    def adjust(self, simulation: Simulation[fem.ControlSolver], name: str, value: Any) -> None:
+        """Change a limit while it runs."""
+        robot = simulation.solver.robot
+        for side in SIDES:
+            effort, stroke = robot.limits[robot.number(side)]
+            if name == "growth":
+                stroke = fem.Limits.of(f"growth of {side}", (-1e-6 * value, 1e-6 * value))
+            else:
+                ends = (value, effort.high) if name == "lowest" else (effort.low, value)
+                effort = fem.Limits.of(f"pressure of {side}", ends)
+            robot.limit(side, effort=effort, stroke=stroke)
+
+    def measure(self, simulation: Simulation[fem.ControlSolver]) -> list[Measurement]:
+        """How far the tip went each way, and how near to its target it was while it waited there."""
+        steps: list[fem.Step] = simulation.attachments["steps"]
+        if not steps:
+            return [Measurement("steps", 0.0)]
+        tips = np.array([step.places["tip"][0] for step in steps])
+        rest = simulation.solver.robot.effectors.places(simulation.solver.initial_positions)[0]
+        moved = tips - rest
+        results = [
+            Measurement("extension", -float(moved[:, 2].min()), "m"),
+            Measurement("contraction", float(moved[:, 2].max()), "m"),
+        ]
+        for name, axis, sign in (("right", 0, 1.0), ("left", 0, -1.0), ("back", 1, 1.0), ("front", 1, -1.0)):
+            results.append(Measurement(f"bend-{name}", float((sign * moved[:, axis]).max()), "m"))
+        results.append(Measurement("largest-miss", max(step.distance for step in steps), "m"))
+        results.append(Measurement("optimality", max(step.optimality for step in steps)))
+        return results
+
+    def outputs(self, simulation: Simulation[fem.ControlSolver], folder: Path) -> list[Path]:
+        """The actuation, pressures and volumes over time, and a picture of the six places."""
+        from annelid.view.picture import Painter, save_png
+        from annelid.view.plot import line_plot
+
+        steps: list[fem.Step] = simulation.attachments["steps"]
+        times = np.array([step.time for step in steps])
+        pressures = {side: np.array([1e-3 * step.efforts[side] for step in steps]) for side in SIDES}
+        growths = {side: np.array([1e6 * step.strokes[side] for step in steps]) for side in SIDES}
+        line_plot(folder / "pressures.png", times, pressures, x_label="time [s]", y_label="pressure [kPa]")
+        line_plot(folder / "volumes.png", times, growths, x_label="time [s]", y_label="growth [ml]")
+        painter = Painter(size=(1320, 720), names=list(_MOVES), columns=3, name=None, field="displacement")
+        save_png(painter.paint(self._poses(simulation.solver.device)), folder / "moves.png")
+        names = ("pressures.png", "volumes.png", "moves.png")
+        return [write_actuation(simulation, folder), *(folder / name for name in names)]
+
+    def _poses(self, device: Any) -> list[Snapshot]:
+        """The pendulum at the six places, one after the other."""
+        simulation = fem.controlled(self.robot(device=device))
+        begin, shots = simulation.solver.targets(simulation.state)["tip"], []
+        for offset in _MOVES.values():
+            simulation.solver.aim(simulation.state, {"tip": begin + np.array(offset)})
+            simulation.step(6)
+            shots.append(simulation.snapshot(Look(field="displacement")))
+        return shots

@@ -1,0 +1,107 @@
+"""A soft worm that crawls through the surface of a bed of grains, half buried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from annelid import coupling, grains, springs
+from annelid.core.errors import InvalidValue
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.scenes.scene import parameter
+from annelid.shapes import Capsule
+
+_MARGIN = 4.0  # room beside the worm, in its radii
+
+
+@dataclass(frozen=True)
+class Sandworm:
+    """A worm of soft flesh lies half buried in sand and crawls by a travelling wave of swelling."""
+
+    name: ClassVar[str] = "sandworm"
+    duration: ClassVar[float] = 5.0
+
+    amplitude: float = parameter(0.2, "Swelling of a segment as a fraction of its size", range=(0.0, 0.3), live=True)
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), live=True)
+    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0), live=True)
+    length: float = parameter(0.6, "Length of the worm", unit="m", range=(0.3, 1.2))
+    depth: float = parameter(0.10, "Depth of the bed", unit="m", range=(0.05, 0.3))
+    buried: float = parameter(0.5, "Part of the worm below the surface at the start", range=(0.0, 1.0))
+    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
+    grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.03))
+    run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0))
+    seed: int = parameter(1, "Seed of the places of the grains")
+
+    @property
+    def radius(self) -> float:
+        """Radius of the worm [m]."""
+        return 0.1 * self.length * 5.0 / 6.0
+
+    @property
+    def pitch(self) -> float:
+        """Distance of its masses [m]."""
+        return 0.4 * self.radius
+
+    def body(self) -> springs.Body:
+        """The worm lying along x, its middle at the origin."""
+        shape = Capsule(self.radius, self.length - 2.0 * self.radius, axis="x")
+        body = springs.lattice(shape, self.pitch, "ecoflex-00-30", damping_frequency=10.0)
+        speed = self.wavelength * self.length * self.frequency
+        if not speed > 0.0:
+            raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
+        return body.actuate(springs.wave(self.amplitude, self.frequency, body.distance_along((1.0, 0.0, 0.0)) / speed))
+
+    def sandbox(self) -> coupling.Sandbox:
+        """The box that it lives in."""
+        return coupling.Sandbox(
+            length=self.length + 2.0 * self.run_up,
+            width=2.0 * _MARGIN * self.radius,
+            depth=self.depth,
+            radius=self.grain_radius,
+            grain=replace(grains.SAND, friction=self.friction),
+            seed=self.seed,
+        )
+
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
+        """The worm at rest in the sand."""
+        box = self.sandbox()
+        height = self.depth + self.radius * (1.0 - 2.0 * self.buried)
+        simulation = coupling.simulation(
+            self.body().moved((0.0, 0.0, height)),
+            box.bed(),
+            box.walls(),
+            skin=grains.Surface(friction=self.friction),
+            stretch=1.1 + self.amplitude,
+            inside="remove",
+            device=device,
+            threads=threads,
+        )
+        simulation.attachments["sandworm"] = self
+        return simulation
+
+    def adjust(self, simulation: Simulation[coupling.Solver], name: str, value: Any) -> None:
+        """Change the wave while it crawls."""
+        changed = replace(simulation.attachments["sandworm"], **{name: value})
+        simulation.solver.model.springs.set_actuation(changed.body())
+        simulation.attachments["sandworm"] = changed
+
+    def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
+        """How far it came, and whether grains stayed out of it."""
+        solver, state = simulation.solver, simulation.state
+        start = solver.model.springs.body.center_of_mass
+        moved = solver.summary(state).center_of_mass - start
+        inside = len(solver.readout.grains_inside(state))
+        return [
+            Measurement("grains", len(solver.model.bed)),
+            Measurement("springs", solver.model.springs.spring_count),
+            Measurement("distance", float(moved[0]), "m"),
+            Measurement("distance-in-body-lengths", float(moved[0]) / self.length),
+            Measurement("sideways", float(moved[1]), "m"),
+            Measurement("sinking", -float(moved[2]), "m"),
+            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.time_step), "m/s"),
+            Measurement("fastest-grain", float(np.abs(solver.readout.velocities(state)).max()), "m/s"),
+            Measurement("grains-inside", inside, reference=0.0, tolerance=0.0),
+        ]

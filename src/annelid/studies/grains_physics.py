@@ -1,0 +1,221 @@
+"""Grains against closed forms and laws of granular matter: inclines, bounces, packing, columns, silos."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+
+from annelid.core.measurement import Measurement
+from annelid.core.progress import Progress
+from annelid.grains import Grain
+from annelid.scenes.column import Column, height_law, run_out_law
+from annelid.scenes.hopper import LOST, Hopper
+from annelid.studies.grain_beds import Collapse, Drop, Outflow, collapse, discharge, dropped_ball, packings, reposes
+from annelid.studies.grain_laboratory import EXPERIMENTS, laboratory
+from annelid.studies.plots import COLORS, figure
+
+_LUBE = "Lube et al. 2004"
+_LINEAR = 1.7  # aspect ratio below which the run-out grows with it, and above which with its root
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What came out of all experiments.
+
+    Attributes:
+        closed: Measurements of the experiments with closed forms.
+        frictions: Friction of the poured beds, shape [k].
+        packings: Their packing, shape [k].
+        materials: Friction and rolling resistance in the drums, shape [m, 2].
+        reposes: Angles of repose there [rad], shape [m].
+        drop: The ball dropped into a bed.
+        columns: The columns, by aspect ratio.
+        silos: The silos, by opening.
+    """
+
+    closed: list[Measurement]
+    frictions: np.ndarray
+    packings: np.ndarray
+    materials: np.ndarray
+    reposes: np.ndarray
+    drop: Drop
+    columns: list[Collapse]
+    silos: list[Outflow]
+
+
+@dataclass(frozen=True)
+class GrainsPhysics:
+    """Grains slide, roll, bounce, pack, collapse and run out of silos as closed forms and measured laws say."""
+
+    name: ClassVar[str] = "grains-physics"
+
+    quick: bool = False
+    """Smaller columns and silos, and fewer of them; they are then reported, not judged."""
+    friction: float = 0.5
+    """Coulomb friction of the columns and silos."""
+    rolling: float = 0.15
+    """Rolling resistance of the columns and silos, which stands for grains that are not round."""
+    width: float = 20.0
+    """Radius of the columns in grain diameters."""
+    aspects: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 3.0)
+    """Aspect ratios of the columns."""
+
+    def columns(self) -> list[Column]:
+        """The columns to collapse."""
+        aspects, width = ((1.0, 2.0), 8.0) if self.quick else (self.aspects, self.width)
+        return [Column(aspect=a, width=width, friction=self.friction, rolling=self.rolling) for a in aspects]
+
+    def silos(self) -> list[tuple[Hopper, float]]:
+        """Silos with a flat bottom, and how long they run [s]."""
+        openings = (8.0,) if self.quick else (8.0, 10.0, 12.0, 14.0)
+        width, filling = (20.0, 12.0) if self.quick else (36.0, 20.0)
+        shared: dict[str, Any] = {
+            "friction": self.friction,
+            "rolling": self.rolling,
+            "slope": 0.0,
+            "width": width,
+            "filling": filling,
+        }
+        return [(Hopper(opening=opening, **shared), 0.8) for opening in openings]
+
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
+        """Run all experiments."""
+        where: dict[str, Any] = {"device": device, "threads": threads}
+        tracks = laboratory(EXPERIMENTS, **where)
+        closed = [row for experiment, track in zip(EXPERIMENTS, tracks, strict=True) for row in experiment.judge(track)]
+        progress.say(f"closed forms: {sum(bool(row.passed) for row in closed)} of {len(closed)} hold")
+        frictions = np.array([0.0, 0.5, 1.0] if self.quick else [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0])
+        packed = packings(tuple(frictions), side=8 if self.quick else 12, **where)
+        progress.say("packing " + ", ".join(f"{p:.3f} at {f:g}" for f, p in zip(frictions, packed, strict=True)))
+        materials = np.array([(0.2, 0.0), (0.5, 0.0), (0.5, 0.15)])
+        angles = reposes(
+            [Grain(friction=f, rolling=r) for f, r in materials], width=20.0 if self.quick else 32.0, **where
+        )
+        progress.say("repose " + ", ".join(f"{a:.1f}" for a in np.degrees(angles)) + " degrees")
+        drop = dropped_ball(**where, side=10 if self.quick else 14)
+        progress.say(f"ball: {drop.missing.max() / drop.scale:.2g} of its momentum is not accounted for")
+        silos = []
+        for silo, seconds in self.silos():
+            silos.append(discharge(silo, seconds, **where))
+            progress.say(f"silo of {silo.opening:g} d: {silos[-1].rate:.3g} kg/s, law {silos[-1].law:.3g}")
+        columns = []
+        for column in self.columns():
+            columns.append(collapse(column, **where))
+            progress.say(f"column of {columns[-1].aspect:.2f}: run-out {columns[-1].run_out:.2f}")
+        return Found(closed, frictions, packed, materials, angles, drop, columns, silos)
+
+    def measure(self, found: Found) -> list[Measurement]:
+        """Numbers beside what they should be."""
+        return [
+            *found.closed,
+            *_packing_rows(found.frictions, found.packings),
+            *_repose_rows(found.materials, found.reposes, not self.quick),
+            *_drop_rows(found.drop),
+            *self._column_rows(found.columns),
+            *self._silo_rows(found.silos),
+        ]
+
+    def plot(self, found: Found, folder: Path) -> list[Path]:
+        """Packing, the ball, run-outs and heights of columns, outflow."""
+        return [figure(folder / "grains-physics.png", lambda axes: _draw(axes, found), size=(10.0, 6.5), grid=(2, 2))]
+
+    def _column_rows(self, columns: Sequence[Collapse]) -> list[Measurement]:
+        rows = []
+        for column in columns:
+            law, label = run_out_law(column.aspect), f"column-{column.aspect:.2f}"
+            near = None if self.quick else 0.15 * law
+            rows.append(Measurement(f"{label}-run-out", column.run_out, "radii", law, near, _LUBE))
+            rows.append(Measurement(f"{label}-height", column.height, "radii", height_law(column.aspect), None, _LUBE))
+            rows.append(Measurement(f"{label}-slope", math.degrees(column.angle), "deg"))
+            rows.append(Measurement(f"{label}-strays", column.strays / column.grains, "", source="share of grains"))
+        return rows + _column_fits(columns)
+
+    def _silo_rows(self, silos: Sequence[Outflow]) -> list[Measurement]:
+        """Each rate, and the constant C that fits them all with k = 1.45."""
+        rows = [
+            Measurement(f"silo-{silo.opening:g}d", silo.rate, "kg/s", silo.law, None, "Beverloo et al. 1961")
+            for silo in silos
+        ]
+        constant = 0.58 * float(np.mean([silo.rate / silo.law for silo in silos]))
+        near = None if self.quick else 0.1
+        return [*rows, Measurement("beverloo-constant", constant, "", 0.58, near, "k = 1.45, φ = 0.59")]
+
+
+def _packing_rows(frictions: np.ndarray, packed: np.ndarray) -> list[Measurement]:
+    known = {0.0: (0.64, 0.015), 0.5: (0.59, 0.015)}
+    rows = []
+    for friction, value in zip(frictions, packed, strict=True):
+        reference, tolerance = known.get(float(friction), (None, None))
+        rows.append(Measurement(f"packing-friction-{friction:g}", float(value), "", reference, tolerance, "random"))
+    falls = float(np.diff(packed).max(initial=-1.0))
+    return [*rows, Measurement("packing-rises-with-friction", falls, "", 0.003, bound="at-most", source="it falls")]
+
+
+def _repose_rows(materials: np.ndarray, angles: np.ndarray, judged: bool) -> list[Measurement]:
+    """The first is like glass beads; the others must be steeper."""
+    rows = []
+    for (friction, rolling), angle in zip(materials, np.degrees(angles), strict=True):
+        known: dict[str, Any] = {}
+        if (friction, rolling) == (0.2, 0.0) and judged:
+            known = {"reference": 24.0, "tolerance": 2.0, "source": "glass beads, 22 to 26"}
+        rows.append(Measurement(f"repose-friction-{friction:g}-rolling-{rolling:g}", float(angle), "deg", **known))
+    rise = float(np.degrees(np.diff(angles).min(initial=math.inf)))
+    return [*rows, Measurement("repose-rise", rise, "deg", 0.0, bound="at-least", source="with either friction")]
+
+
+def _drop_rows(drop: Drop) -> list[Measurement]:
+    return [
+        Measurement(
+            "ball-momentum-missing", float(drop.missing.max()) / drop.scale, "", 1e-3, bound="at-most",
+            source="of the ball's",
+        ),
+        Measurement("ball-speed-at-end", float(drop.speeds[-1]), "m/s", 0.01, bound="at-most", source="at rest"),
+        Measurement("ball-depth", drop.surface - float(drop.heights[-1]), "m"),
+    ]  # fmt: skip
+
+
+def _column_fits(columns: Sequence[Collapse]) -> list[Measurement]:
+    """Constants of Lube's laws: Δr = c a r₀ for low columns, c √a r₀ for high ones."""
+    rows = []
+    for name, chosen, power, law in (
+        ("column-fit-low", [c for c in columns if c.aspect < _LINEAR], 1.0, 1.24),
+        ("column-fit-high", [c for c in columns if c.aspect >= _LINEAR], 0.5, 1.6),
+    ):
+        if chosen:
+            x = np.array([c.aspect**power for c in chosen])
+            y = np.array([c.run_out for c in chosen])
+            rows.append(Measurement(name, float(x @ y / (x @ x)), "", law, None, _LUBE))
+    return rows
+
+
+def _draw(axes: Any, found: Found) -> None:
+    packing, ball, run_out, silo = axes.ravel()
+    packing.plot(np.maximum(found.frictions, 0.01), found.packings, "o-", color=COLORS[0])
+    packing.axhline(0.64, color="0.6", linestyle=":")
+    packing.axhline(0.55, color="0.6", linestyle=":")
+    packing.set(xscale="log", xlabel="friction (0 at the left end)", ylabel="packing", title="poured beds")
+    ball.plot(found.drop.times, found.drop.heights, color=COLORS[0], label="lowest point")
+    ball.axhline(found.drop.surface, color="0.6", linestyle=":", label="surface of the bed")
+    ball.set(xlabel="time [s]", ylabel="height [m]", title="a ball dropped into a bed")
+    ball.legend(fontsize=7)
+    grid = np.linspace(0.2, max(3.2, 1.05 * max(column.aspect for column in found.columns)), 200)
+    run_out.plot(grid, [run_out_law(a) for a in grid], color="0.5", label="run-out, Lube")
+    run_out.plot(grid, [height_law(a) for a in grid], color="0.5", linestyle=":", label="height, Lube")
+    aspects = [column.aspect for column in found.columns]
+    run_out.plot(aspects, [column.run_out for column in found.columns], "o", color=COLORS[0], label="run-out")
+    run_out.plot(aspects, [column.height for column in found.columns], "s", color=COLORS[1], label="height")
+    run_out.set(xlabel="height / radius", ylabel="run-out or height / radius", title="columns")
+    run_out.legend(fontsize=7)
+    openings = np.array([s.opening for s in found.silos])
+    silo.plot(openings, [s.rate for s in found.silos], "o", color=COLORS[0], label="measured")
+    wide = np.linspace(0.9 * openings.min(), 1.1 * openings.max(), 100)
+    law = found.silos[0].law * ((wide - LOST) / (found.silos[0].opening - LOST)) ** 2.5
+    silo.plot(wide, law, "-", color="0.5", label=f"Beverloo, C = 0.58, k = {LOST:g}")
+    silo.set(xlabel="opening / grain diameter", ylabel="outflow [kg/s]", title="silos with a flat bottom")
+    silo.legend(fontsize=7)

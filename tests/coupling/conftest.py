@@ -1,0 +1,42 @@
+"""What the tests of the coupling share: a box of sand and blocks of springs to drop into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import coupling, grains, springs
+from annelid.core.simulation import Simulation
+
+RADIUS = 0.01
+SKIN = grains.Surface(friction=0.5)
+
+
+def block(masses: int = 5, pitch: float = 0.016, *, mass: float = 1.0, stiffness: float = 600.0) -> springs.Body:
+    """A damped cube of springs about the origin of x and y, its lowest masses at z = 0."""
+    body = springs.block((masses,) * 3, pitch, mass=mass / masses**3, stiffness=stiffness, damping=1.0)
+    return body.moved((-0.5 * pitch * (masses - 1), -0.5 * pitch * (masses - 1), 0.0))
+
+
+def box(side: float = 0.16, depth: float = 0.08, seed: int = 1) -> coupling.Sandbox:
+    """A small box of sand."""
+    return coupling.Sandbox(length=side, width=side, depth=depth, radius=RADIUS, seed=seed)
+
+
+def dropped(body: springs.Body, sand: coupling.Sandbox, **options: Any) -> Simulation[coupling.Solver]:
+    """A body among the sand of a box."""
+    options = {"skin": SKIN, "device": "cpu", "threads": 1, "dt": 1e-4, "grain_dt": 2e-4, **options}
+    return coupling.simulation(body, sand.bed(), options.pop("bodies", sand.walls()), **options)
+
+
+@pytest.fixture
+def resting(device: str) -> Simulation[coupling.Solver]:
+    """A block just above a small bed, which has not settled yet."""
+    return dropped(block().moved((0.0, 0.0, 0.11)), box(), device=device)
+
+
+def height(simulation: Simulation[coupling.Solver]) -> float:
+    """Height of the centre of mass of the spring body [m]."""
+    return float(np.asarray(simulation.solver.summary(simulation.state).center_of_mass)[2])

@@ -1,0 +1,89 @@
+"""What is refused, and in which words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annelid import coupling, grains, springs
+from annelid.core.errors import InvalidMesh, InvalidValue, StepTooLong, UnknownName
+
+from .conftest import block, box, dropped
+
+
+def test_a_body_inside_the_bed_is_refused_with_the_number_of_grains() -> None:
+    with pytest.raises(InvalidValue, match=r"inside the bed: \d+ grains are in its way.*inside='push' or 'remove'"):
+        dropped(block().moved((0.0, 0.0, 0.03)), box())
+
+
+@pytest.mark.parametrize("how", ["push", "remove"])
+def test_grains_make_room_for_a_body(how: str) -> None:
+    sand, body = box(side=0.2, depth=0.1), block(masses=3).moved((0.0, 0.0, 0.05))
+    simulation = dropped(body, sand, inside=how)
+    model = simulation.solver.model
+    assert (len(model.bed) == len(sand.bed())) is (how == "push")
+    gaps = np.linalg.norm(model.bed.positions[:, None] - body.positions[None, model.party.members], axis=2)
+    assert (gaps > model.bed.radii[:, None] + 0.8 * model.party.radii[None]).all()
+    simulation.run(0.05)
+    assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0
+    assert np.abs(simulation.solver.readout.velocities(simulation.state)).max() < 2.0
+
+
+def test_holes_wider_than_a_grain_say_where_and_what_would_do() -> None:
+    with pytest.raises(InvalidValue, match=r"holes wider than the radius of a grain.*is at \(.*use a pitch of 0.0237"):
+        dropped(block(pitch=0.03).moved((0.0, 0.0, 0.2)), box())
+    coupling.closing_radii(block(pitch=0.0237), 0.01)
+
+
+def test_a_body_without_a_surface_is_refused() -> None:
+    frame = springs.truss(np.eye(4, 3), np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]]), "nylon", 0.01)
+    with pytest.raises(InvalidValue, match="no surface"):
+        coupling.closing_radii(frame, 0.01)
+    with pytest.raises(InvalidValue, match="parts without a surface"):
+        coupling.closing_radii(springs.join([block(), frame]), 0.01)
+
+
+def test_an_open_surface_is_refused() -> None:
+    body = block()
+    body.triangles = body.triangles[:-4]
+    with pytest.raises(InvalidMesh, match="open along"):
+        coupling.closing_radii(body, 0.01)
+
+
+def test_steps_that_do_not_divide_each_other_name_the_nearest_that_do() -> None:
+    with pytest.raises(InvalidValue, match=r"grain_dt = 0.0003 s, or dt = 9e-05 s"):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), dt=1e-4, grain_dt=2.7e-4)
+
+
+def test_a_step_too_long_for_the_springs_is_told() -> None:
+    with pytest.warns(StepTooLong, match="grain_dt = 0.001 s is above"):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), grain_dt=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"inside": "explode"}, "no way with a body inside the bed named 'explode'"),
+        ({"grains": {"method": "hertz"}}, "nonsmooth"),
+        ({"springs": {"dt": 1e-3}}, "given to the world itself"),
+        ({"stretch": 0.5}, "stretch must be a factor of 1 or more"),
+    ],
+)
+def test_other_values(options: dict[str, object], words: str) -> None:
+    with pytest.raises((InvalidValue, UnknownName), match=words):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), **options)
+
+
+def test_an_empty_bed() -> None:
+    empty = grains.Bed(np.zeros((0, 3)), np.zeros(0))
+    with pytest.raises(InvalidValue, match=r"use springs\.simulation"):
+        coupling.simulation(block(), empty)
+
+
+@pytest.mark.parametrize("name", ["length", "depth", "radius"])
+def test_sandboxes(name: str) -> None:
+    sizes = {"length": 0.2, "width": 0.2, "depth": 0.1, "radius": 0.01, name: -1.0}
+    with pytest.raises(InvalidValue, match=f"{name} of a sandbox must be above 0 m, not -1"):
+        coupling.Sandbox(**sizes)
+    with pytest.raises(InvalidValue, match=r"at least 0.025 m deep"):
+        coupling.Sandbox(length=0.2, width=0.2, depth=0.01, radius=0.01)

@@ -1,0 +1,55 @@
+"""What a body loses the grains gain: momentum and angular momentum of a closed system."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annelid import grains
+from annelid.shapes import Box
+
+from .conftest import block, box, dropped
+
+FAR = [grains.Plane(point=(0.0, 0.0, -50.0), friction=0.5, rolling=0.1)]
+
+
+def _thrown(**options: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    body = block(stiffness=1000.0).moved((0.02, 0.0, 0.11)).rotated((1.0, 1.0, 0.0), 0.4)
+    body.velocities[:] = [0.7, 0.2, -1.5]
+    body.velocities += np.cross([2.0, 5.0, 3.0], body.positions - body.center_of_mass)
+    bodies = [*FAR, *options.pop("bodies", [])]  # type: ignore[misc]
+    simulation = dropped(body, box(), bodies=bodies, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
+    before = simulation.solver.summary(simulation.state)
+    simulation.run(0.1)
+    after = simulation.solver.summary(simulation.state)
+    lost = float(np.linalg.norm(after.body.momentum - before.body.momentum))
+    return before.momentum, after.momentum, before.angular_momentum, after.angular_momentum, lost
+
+
+def test_momentum_and_angular_momentum_of_a_closed_system(device: str) -> None:
+    before, after, turning_before, turning_after, lost = _thrown(device=device)
+    assert lost > 0.5  # it did hit the bed
+    assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
+    assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
+
+
+def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
+    lid = grains.Rigid(
+        shape=Box((0.08, 0.08, 0.02)), position=(0.02, 0.0, 0.092), motion="free", mass=0.3, friction=0.5
+    )
+    before, after, turning_before, turning_after, lost = _thrown(device=device, bodies=[lid], overlapping="push")
+    assert lost > 0.3
+    assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
+    assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
+
+
+def test_a_contact_force_is_felt_by_both_sides() -> None:
+    simulation = dropped(block().moved((0.0, 0.0, 0.11)), box())
+    body_start = simulation.solver.summary(simulation.state).body.momentum
+    impulse, dt = np.zeros(3), simulation.time_step
+    for _ in range(100):
+        simulation.step()
+        impulse += simulation.solver.readout.contact_force(simulation.state) * dt
+    weight = np.array([0.0, 0.0, -9.81]) * simulation.solver.model.springs.body.masses.sum()
+    gained = simulation.solver.summary(simulation.state).body.momentum - body_start
+    assert gained == pytest.approx(impulse + weight * simulation.time, abs=2e-6)

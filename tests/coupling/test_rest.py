@@ -1,0 +1,55 @@
+"""A block at rest on a bed: the grains bear its weight, and nothing moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annelid import coupling, grains
+from annelid.core.simulation import Simulation
+from annelid.shapes import Box
+
+from .conftest import block, box, dropped, height
+
+
+def test_the_grains_bear_the_weight_and_lie_still(resting: Simulation[coupling.Solver]) -> None:
+    resting.run(0.7)
+    readout = resting.solver.readout
+    forces = []
+    for _ in range(10):
+        resting.run(0.005)
+        forces.append(readout.contact_force(resting.state))
+    weight = resting.solver.model.springs.body.masses.sum() * 9.81
+    assert np.mean(forces, axis=0)[2] == pytest.approx(weight, rel=0.01)
+    assert forces[-1][2] == pytest.approx(weight, rel=0.01)
+    assert readout.kinetic_per_grain(resting.state) <= 1e-4
+    assert len(readout.grains_inside(resting.state)) == 0
+
+
+def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
+    sand = box()
+    lid = grains.Rigid(shape=Box((0.1, 0.1, 0.02)), position=(0.0, 0.0, 0.1), motion="free", mass=0.5, friction=0.5)
+    simulation = dropped(block().moved((0.0, 0.0, 0.13)), sand, bodies=[*sand.walls(), lid], device=device)
+    simulation.run(0.5)
+    _, bed = simulation.solver.parts(simulation.state)
+    body = simulation.solver.model.springs.body
+    top = simulation.solver.grains.readout.body_position(bed, lid)[2] + 0.01
+    lowest = simulation.solver.readout.masses(simulation.state)[:, 2].min()
+    radius = simulation.solver.model.party.radii.max()
+    assert lowest - top == pytest.approx(radius, abs=0.1 * radius)
+    force = simulation.solver.readout.contact_force(simulation.state)[2]
+    assert force == pytest.approx(body.masses.sum() * 9.81, rel=0.03)
+    assert height(simulation) > top
+
+
+def test_a_heavy_body_comes_deeper_than_a_light_one() -> None:
+    """Resistance comes out of contacts: nobody told the bed how much to yield."""
+    heights = []
+    for mass in (0.2, 4.0):
+        body = block(stiffness=600.0 * mass, mass=mass).moved((0.0, 0.0, 0.11))
+        body.damping[:] = mass
+        body.velocities[:, 2] = -1.5
+        simulation = dropped(body, box(depth=0.09))
+        simulation.run(0.3)
+        heights.append(height(simulation))
+    assert heights[0] > heights[1] + 0.005

@@ -1,0 +1,116 @@
+"""Training: agents learn and are saved, runs are resumed, what is damaged or foreign is refused."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+from annelid import envs
+from annelid.commands.train import command, full_name, read_option
+from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.envs.training.evaluation import constant, episode_returns, uniform
+from annelid.envs.training.history import History
+from annelid.envs.training.run import Plan, Training
+
+VOXELS = "annelid/VoxelLocomotion-v0"
+
+
+def plan(algorithm: str = "ppo", **changes: object) -> Plan:
+    values = {"worlds": 2, "options": {"body": "worm", "seconds": 0.5}, **changes}
+    return Plan(VOXELS, algorithm, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "td3"])
+def test_training_is_resumed(tmp_path: Path, algorithm: str) -> None:
+    told: list[int] = []
+    first = Training(plan(algorithm), tmp_path, device="cpu", threads=1)
+    first.learn(64, watch=lambda steps, *_: told.append(steps))
+    assert first.steps >= 64
+    assert told[-1] >= 64
+    assert {"agent.zip", "history.csv", "training.json"} <= {path.name for path in tmp_path.iterdir()}
+    again = Training(plan(algorithm), tmp_path, resume=True, device="cpu", threads=1)
+    assert again.steps == first.steps
+    assert again.history.rows == first.history.rows
+    seen = np.random.default_rng(0).normal(size=(2, again.env.observation_space.shape[0])).astype(np.float32)
+    assert np.array_equal(again.act(seen), first.act(seen))
+    if algorithm == "td3":
+        assert again.agent.replay_buffer.pos == first.agent.replay_buffer.pos > 0
+        assert np.array_equal(again.agent.replay_buffer.rewards, first.agent.replay_buffer.rewards)
+    again.learn(first.steps + 64)
+    assert again.steps > first.steps
+    assert len(again.history.rows) > len(first.history.rows)
+
+
+def test_command_writes_its_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    options = ["--steps", "64", "--worlds", "2", "--episodes", "2", "--option", "body=worm", "seconds=0.5"]
+    assert command(["VoxelLocomotion", *options, "--out", str(out), "--device", "cpu", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {m["name"] for m in report["measurements"]} >= {"evaluation-mean", "training-mean-of-last-100"}
+    assert (out / "curve.png").is_file()
+    assert (out / "results.json").is_file()
+    if importlib.util.find_spec("tensorboard") is not None:
+        assert list((out / "logs").rglob("events.out.tfevents*"))
+    with pytest.raises(InvalidValue, match="--resume"):
+        command(["VoxelLocomotion", *options, "--out", str(out), "--device", "cpu", "--json"])
+
+
+def test_other_plan_is_refused(tmp_path: Path) -> None:
+    Training(plan(), tmp_path, device="cpu", threads=1).save()
+    with pytest.raises(InvalidValue, match="worlds = 2"):
+        Training(plan(worlds=3), tmp_path, resume=True, device="cpu", threads=1)
+
+
+def test_damaged_agent_is_refused(tmp_path: Path) -> None:
+    Training(plan(), tmp_path, device="cpu", threads=1).save()
+    (tmp_path / "agent.zip").write_bytes(b"not a zip")
+    with pytest.raises(FileFormatError, match="agent"):
+        Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+
+
+def test_returns_are_repeatable() -> None:
+    worlds = envs.make_worlds(VOXELS, 3, device="cpu", body="worm", seconds=0.5)
+    first, second = (episode_returns(worlds, uniform(worlds, 1), 5) for _ in range(2))
+    assert first.shape == (5,)
+    assert np.array_equal(first, second)
+    assert np.abs(episode_returns(worlds, constant(worlds), 2)).max() < 0.5
+
+
+def test_curve_is_the_mean_of_the_last_hundred() -> None:
+    history = History()
+    for k in range(250):
+        history.add(60.0 * k, k, float(k), 1)
+    minutes, means = history.curve()
+    assert minutes[-1] == 249.0
+    assert means[0] == 0.0
+    assert means[249] == pytest.approx(np.mean(np.arange(150, 250)))
+    assert history.last_mean() == pytest.approx(means[-1])
+
+
+def test_history_survives_the_file(tmp_path: Path) -> None:
+    history = History([(1.5, 10, 2.25, 5), (3.25, 20, -1.0, 7)])
+    history.write(tmp_path / "history.csv")
+    assert History.read(tmp_path / "history.csv").rows == history.rows
+    (tmp_path / "history.csv").write_text("nonsense\n")
+    with pytest.raises(FileFormatError, match="no history"):
+        History.read(tmp_path / "history.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("grains=1000", ("grains", 1000)), ("field=(4.0, 2.0)", ("field", (4.0, 2.0))), ("body=worm", ("body", "worm"))],
+)
+def test_options_are_read(text: str, value: tuple[str, object]) -> None:
+    assert read_option(text) == value
+
+
+def test_names() -> None:
+    assert full_name("bulldozer") == full_name("annelid/Bulldozer-v0") == "annelid/Bulldozer-v0"
+    with pytest.raises(UnknownName, match="Bulldozer"):
+        full_name("Buldozer")
+    with pytest.raises(InvalidValue, match="NAME=VALUE"):
+        read_option("grains")

@@ -1,0 +1,103 @@
+"""Robots on sand: they build, move, keep grains out, and tell what they did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid.core.errors import InvalidValue
+from annelid.scenes.gripper import Gripper
+from annelid.scenes.sand_walker import SandWalker
+from annelid.scenes.sandworm import Sandworm
+from annelid.scenes.tyre import Tyre
+
+WORM = Sandworm(length=0.4, depth=0.05, grain_radius=0.014, run_up=0.1)
+
+
+def _results(scene: Any, simulation: Any) -> dict[str, float]:
+    return {m.name: float(m.value) for m in scene.measure(simulation)}
+
+
+def test_the_worm_crawls_forward_and_keeps_grains_out(device: str) -> None:
+    simulation = WORM.build(device=device, threads=1)
+    simulation.run(1.5)
+    results = _results(WORM, simulation)
+    assert results["distance"] > 0.005
+    assert results["grains-inside"] == 0
+    assert results["fastest-grain"] < 2.0
+    assert abs(results["sideways"]) < results["distance"]
+
+
+def test_the_worm_does_not_explode_whatever_the_grains() -> None:
+    for seed in (2, 3):
+        scene = Sandworm(length=0.4, depth=0.05, grain_radius=0.014, run_up=0.1, seed=seed)
+        simulation = scene.build(device="cpu", threads=1)
+        simulation.run(0.3)
+        results = _results(scene, simulation)
+        assert results["grains-inside"] == 0
+        assert results["fastest-grain"] < 2.0
+
+
+def test_the_wave_can_be_changed_while_it_crawls() -> None:
+    simulation = WORM.build(device="cpu", threads=1)
+    simulation.step(20)
+    WORM.adjust(simulation, "amplitude", 0.1)
+    WORM.adjust(simulation, "frequency", 3.0)
+    simulation.step(20)
+    assert simulation.attachments["sandworm"].amplitude == 0.1
+    assert np.isfinite(simulation.solver.readout.positions(simulation.state)).all()
+    with pytest.raises(InvalidValue, match="must be positive"):
+        WORM.adjust(simulation, "frequency", 0.0)
+
+
+def test_the_walker_stands_on_sand_and_is_compared_with_hard_ground(device: str) -> None:
+    scene = SandWalker(grain_radius=0.005, depth=0.02, run_up=0.02)
+    simulation = scene.build(device=device, threads=1)
+    simulation.run(0.03)
+    results = _results(scene, simulation)
+    assert results["grains-inside"] == 0
+    assert {"distance-on-sand", "distance-on-hard-ground", "sand-over-hard-ground"} <= set(results)
+    assert abs(results["sinking"]) < 0.01
+
+
+def test_fingers_close(device: str) -> None:
+    scene = Gripper(grain_radius=0.02)
+    simulation = scene.build(device=device, threads=1)
+    start = _spread(simulation)
+    simulation.run(0.4)
+    assert _spread(simulation) < 0.95 * start
+    results = _results(scene, simulation)
+    assert results["grains-inside"] == 0
+    assert results["mass-lifted"] == 0.0
+
+
+def _spread(simulation: Any) -> float:
+    """Mean distance of the tips from the axis [m]."""
+    masses = simulation.solver.readout.masses(simulation.state)
+    tips = simulation.solver.model.springs.body.positions[:, 2] < 0.06
+    return float(np.hypot(*masses[tips, :2].T).mean())
+
+
+def test_the_hand_holds_the_top_of_its_fingers() -> None:
+    scene = Gripper(grain_radius=0.02)
+    simulation = scene.build(device="cpu", threads=1)
+    body = simulation.solver.model.springs.body
+    top = body.positions[:, 2] > body.positions[:, 2].max() - 1e-6
+    simulation.run(0.02)
+    assert simulation.solver.readout.masses(simulation.state)[top] == pytest.approx(body.positions[top], abs=1e-6)
+
+
+def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
+    scene = Tyre(track=0.6, grain_radius=0.016, depth=0.06)
+    simulation = scene.build(device=device, threads=1)
+    simulation.run(0.25)
+    results = _results(scene, simulation)
+    assert results["distance"] > 0.005
+    assert 0.0 < results["sinkage"] < 0.05
+    assert results["grains-inside"] == 0
+    _, bed = simulation.solver.parts(simulation.state)
+    hub = simulation.solver.grains.readout.body_position(bed, simulation.attachments["hub"])
+    middle = simulation.solver.summary(simulation.state).center_of_mass
+    assert np.linalg.norm(hub - middle) < 0.01
