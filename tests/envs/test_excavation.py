@@ -28,12 +28,13 @@ def surface(worlds: Excavation) -> float:
 def scooped() -> tuple[Excavation, Audit, list[bool]]:
     worlds = site()
     audit = Audit(worlds)
-    ends = [bool(worlds.terminated.numpy()[0]) for _ in follow(worlds, scoop_stops(0.06, surface(worlds)))]
+    ends = [bool(worlds.terminated.numpy()[0]) for _ in follow(worlds, scoop_stops(0.04, surface(worlds)))]
     return worlds, audit, ends
 
 
 def test_scoop_lifts_grains(scooped: tuple[Excavation, Audit, list[bool]]) -> None:
-    worlds, _, _ = scooped
+    worlds, _, ends = scooped
+    assert not any(ends)
     carried = float(worlds.info()["carried"][0])
     assert carried > 10 * worlds.grain_mass
     assert worlds.observations["carried"].numpy()[0, 0] == pytest.approx(carried)
@@ -82,7 +83,6 @@ def test_episode_ends_where_a_joint_gives_in() -> None:
     ended = [bool(worlds.terminated.numpy()[0]) for _ in follow(worlds, plunge_stops(0.12, surface(worlds)))]
     assert any(ended)
     assert not ended[0]
-    assert worlds.info()["strain"][0] > 1.0 or any(ended)
 
 
 def test_joint_limits_hold() -> None:

@@ -199,6 +199,19 @@ def test_the_same_steps_give_the_same_bits() -> None:
     np.testing.assert_array_equal(*results)
 
 
+def test_every_device_finds_the_same(device: str) -> None:
+    places = []
+    for where in ("cpu", device):
+        robot = Pendulum().robot(device=where, threads=1)
+        control = fem.Inverse(robot)
+        target = robot.places()[0] + np.array([0.001, 0.0005, -0.001])
+        for _ in range(3):
+            step = control.step(target)
+        assert step.reached
+        places.append(robot.positions.numpy().copy())
+    np.testing.assert_allclose(*places, atol=1e-7)
+
+
 def test_old_stiffnesses_serve_too() -> None:
     """The way of large robots: factors and sensitivities are renewed in the background."""
     places = []

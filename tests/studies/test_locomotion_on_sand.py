@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from annelid.studies.locomotion_on_sand import Found, LocomotionOnSand, Trial
+from annelid.studies.locomotion_on_sand import Found, LocomotionOnSand
 from annelid.studies.registry import study_class
 
 
@@ -47,6 +47,7 @@ def test_the_plot(tmp_path: Path, quick: bool) -> None:
 
 
 def test_a_worm_on_hard_ground_moves() -> None:
-    speed, inside = LocomotionOnSand(quick=True)._crawl(Trial("hard", "frequency", 2.0), wp.get_device("cpu"), 1)
+    study = LocomotionOnSand(quick=True)
+    speed, inside = study.crawl("hard", study.worm, wp.get_device("cpu"), 1)
     assert inside == 0
     assert abs(speed) > 1e-3

@@ -125,6 +125,7 @@ def _gears(device: wp.Device, threads: int | None, options: Options) -> Iterator
             bed, [*bodies[:number], bodies[-1]], dt=2.0e-4, period=(0.0, 0.0, tower.container.length), device=device,
             threads=threads,
         )  # fmt: skip
+        simulation.run(min(options.settle, 0.3))  # until grains are among the gears
         rate = steps_per_second(simulation, options.seconds)
         first = first or rate
         yield Measurement(f"gears-{number}", count * rate, "grain-steps/s")

@@ -93,7 +93,7 @@ class Solver:
         self.grains.advance(grain_state, steps)
         take_back(state, "grains", grain_state)
 
-    def _follow(self, rows: Any) -> None:
+    def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
         spring_state, arrays, count = self._parts[0], self.model.springs.arrays, len(self.model.party)
         x, dt = spring_state.positions, self.time_step
@@ -104,7 +104,7 @@ class Solver:
             self.springs.enqueue(spring_state, self.model.substeps)
         else:
             self.springs.advance(spring_state, self.model.substeps)
-        self._seat_guests(0, self._state, spring_state, rows, self.grains.lists)
+        self._seat_guests(0, self._state, spring_state, grains, self.grains.lists)
 
     def _seat_guests(self, fresh: int, state: Any, spring_state: springs.State, rows: Any, lists: Any) -> None:
         arguments = [fresh, self.model.grains.parameters, lists, self._guests]

@@ -5,6 +5,7 @@ It shows what the arm can do and what it feels, and gives learners something to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from annelid.envs.excavation import Excavation
 from annelid.envs.machines import HOME
 from annelid.shapes.shape import Floats
 
+_ENTRY, _EXIT, _LEAN = 0.55, 0.5, 0.3  # slopes of the cut where it begins and ends, and lean of the bucket [rad]
 _DOWN = np.array([[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])  # the mouth looks at the arm's foot
 
 
@@ -38,17 +40,19 @@ class Stop:
     seconds: float
 
 
-def scoop_stops(depth: float = 0.03, surface: float = 0.1) -> list[Stop]:
-    """Enter the soil edge first, drag the edge through it at a depth below its surface, turn up and lift [m]."""
-    low = surface - depth
-    return [
-        Stop(0.64, 0.0, surface + 0.06, -0.5, 1.6),
-        Stop(0.60, 0.0, low + 0.01, -0.5, 1.4),
-        Stop(0.52, 0.0, low, -0.1, 1.4),
-        Stop(0.45, 0.0, low + 0.03, 0.3, 0.8),  # the edge rises as the bucket turns, or its heel would be pressed down
-        Stop(0.41, 0.0, surface + 0.08, 0.9, 1.0),
-        Stop(0.42, 0.0, surface + 0.30, 1.2, 1.0),
-    ]
+def scoop_stops(depth: float = 0.035, surface: float = 0.1) -> list[Stop]:
+    """Lead the edge along an arc that is `depth` below the surface of the soil at its lowest [m], turn up and lift.
+
+    The edge cuts along the arc; the bucket leans forwards by a little more, so that its heel stays in the cut.
+    """
+    radius = depth / (1.0 - math.cos(_ENTRY))
+    middle = 0.66 - radius * math.sin(_ENTRY), surface - depth + radius
+    stops = [Stop(0.67, 0.0, surface + 0.05, -_ENTRY - _LEAN, 1.8)]
+    for along in np.linspace(-_ENTRY, _EXIT, 8):
+        x, z = middle[0] - radius * math.sin(along), middle[1] - radius * math.cos(along)
+        stops.append(Stop(x, 0.0, z, float(along) - _LEAN, 0.5))
+    last = stops[-1]
+    return [*stops, Stop(last.x, 0.0, surface + 0.08, 0.9, 1.0), Stop(last.x + 0.02, 0.0, surface + 0.30, 1.2, 1.0)]
 
 
 def plunge_stops(depth: float = 0.05, surface: float = 0.1, seconds: float = 1.0) -> list[Stop]:

@@ -186,6 +186,7 @@ class Condenser:
     def correct(self) -> float:
         """Balance the forces anew with the stiffness at hand; the largest move of a node [m], infinite if lost."""
         robot, model = self.robot, self.robot.model
+        robot.weigh()
         robot.touch()
         model.assembly.evaluate(robot.positions, tangent=False)
         self._leftover()

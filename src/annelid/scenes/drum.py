@@ -31,7 +31,7 @@ class Drum:
     filling: float = parameter(0.45, "Part of the drum that is filled", range=(0.1, 0.7))
     diameter: float = parameter(0.01, "Diameter of the small grains", unit="m", range=(0.002, 0.05))
     ratio: float = parameter(1.5, "Diameter of the large grains over that of the small", range=(1.0, 3.0))
-    speed: float = parameter(1.5, "Speed of rotation", unit="rad/s", range=(-10.0, 10.0))
+    spin: float = parameter(1.5, "Speed of rotation", unit="rad/s", range=(-10.0, 10.0))
     friction: float = parameter(0.6, "Coulomb friction of grains and wall", range=(0.0, 1.5))
     rolling: float = parameter(0.05, "Rolling resistance of grains and wall", range=(0.0, 1.0))
     seed: int = parameter(1, "Seed of sizes and places")
@@ -58,7 +58,7 @@ class Drum:
         # The ends are out of reach of the slice.
         shape = Cylinder(self.radius, self.length + 4.0 * self.ratio * self.diameter, axis="y", center=middle)
         return grains.Rigid(
-            shape=shape, motion="driven", spin=(0.0, self.speed, 0.0), inside=True, friction=max(self.friction, 0.8),
+            shape=shape, motion="driven", spin=(0.0, self.spin, 0.0), inside=True, friction=max(self.friction, 0.8),
             rolling=self.rolling, name="drum",
         )  # fmt: skip
 
@@ -77,8 +77,8 @@ class Drum:
         parted = float(away[large].mean() - away[~large].mean()) if large.any() and not large.all() else 0.0
         return [
             Measurement("grains", len(bed)),
-            Measurement("tilt", math.degrees(math.atan2(-center[0], -center[2])) * math.copysign(1, self.speed), "deg"),
-            Measurement("froude-number", self.speed**2 * self.radius / 9.81),
+            Measurement("tilt", math.degrees(math.atan2(-center[0], -center[2])) * math.copysign(1, self.spin), "deg"),
+            Measurement("froude-number", self.spin**2 * self.radius / 9.81),
             Measurement("large-further-out", parted, "radii"),
             Measurement("overlap-largest", readout.overlap(simulation.state).largest),
         ]

@@ -28,7 +28,7 @@ class Gears:
     gears: int = parameter(6, "Number of gears", range=(1, 20))
     count: int = parameter(6000, "Number of grains", range=(100, 100_000))
     radius: float = parameter(0.02, "Radius of a grain", unit="m", range=(0.004, 0.03))
-    speed: float = parameter(3.0, "Largest speed of a gear", unit="rad/s", range=(0.0, 20.0))
+    spin: float = parameter(3.0, "Largest speed of a gear", unit="rad/s", range=(0.0, 20.0))
     friction: float = parameter(0.5, "Coulomb friction of grains and gears", range=(0.0, 1.5))
     cells: int = parameter(64, "Cells of the grid of distances along a gear", range=(16, 200))
     seed: int = parameter(1, "Seed of speeds and places")
@@ -36,7 +36,7 @@ class Gears:
     def tower(self) -> GearTower:
         """Where the gears are."""
         return gear_tower(
-            self.gears, clearance=5.0 * self.radius, headroom=8.0 * self.radius, speed=self.speed, seed=self.seed
+            self.gears, clearance=5.0 * self.radius, headroom=8.0 * self.radius, speed=self.spin, seed=self.seed
         )
 
     def bodies(self, tower: GearTower) -> list[grains.Rigid]:

@@ -30,7 +30,7 @@ class SandWalker:
     """A quadruped of silicone walks on loose grains; how far it would have come on hard ground is told beside."""
 
     name: ClassVar[str] = "sand-walker"
-    duration: ClassVar[float] = 1.2
+    duration: ClassVar[float] = 2.0
 
     inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9))
     frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0))

@@ -17,7 +17,12 @@ from annelid.scenes.scene import parameter
 from annelid.shapes import tet_hollow_cylinder
 
 _LENGTH, _RADIUS, _WALL, _CAP = 0.12, 0.014, 3e-3, 4e-3
-_CASES = {"air": ("air", 0.0), "air-15ml": ("air", 15.0), "water": ("water", 0.0), "water-15ml": ("water", 15.0)}
+_CASES: dict[str, tuple[Literal["air", "water"], float]] = {
+    "air": ("air", 0.0),
+    "air-15ml": ("air", 15.0),
+    "water": ("water", 0.0),
+    "water-15ml": ("water", 15.0),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class SiliconeCylinder:
         cases = [replace(self, filling=filling, extra=extra) for filling, extra in _CASES.values()]
         shots = []
         for case in cases:
-            each = case.build(device=simulation.solver.device)
+            each = case.build(device=str(simulation.solver.device))
             each.run(case.duration)
             shots.append(each.snapshot())
         painter = Painter(size=(1000, 720), columns=2, names=list(_CASES), name=None, device=simulation.solver.device)

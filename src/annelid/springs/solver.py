@@ -120,7 +120,10 @@ class Solver:
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for whoever captures them together with launches of their own."""
         self._bind(state)
-        self._enqueue(state, steps, record=True)
+        while steps > 0:  # the table of signals has room for a batch
+            count = min(steps, self.batch)
+            self._enqueue(state, count, record=True)
+            steps -= count
 
     def trouble(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""

@@ -67,7 +67,7 @@ def reposes(
     the mean over the time after the bed has begun to run.
     """
     drum = Drum(radius=0.5 * width * 2.0 * RADIUS, length=12.0 * RADIUS, diameter=2.0 * RADIUS, filling=0.5,
-                ratio=1.2, speed=0.5)  # fmt: skip
+                ratio=1.2, spin=0.5)  # fmt: skip
     bed, wall = drum.bed(), drum.wall()
     worlds = np.repeat(np.arange(len(materials)), len(bed))
     many = grains.Bed(

@@ -21,7 +21,12 @@ _AXES: dict[str, tuple[float, ...]] = {
     "friction": (0.1, 0.3, 0.5, 0.7, 0.9),
     "depth": (0.05, 0.075, 0.1, 0.15),
 }
-_QUICK: dict[str, tuple[float, ...]] = {"amplitude": (0.1, 0.2), "frequency": (1.0, 2.0), "friction": (0.1, 0.5)}
+_QUICK: dict[str, tuple[float, ...]] = {
+    "amplitude": (0.1, 0.2),
+    "frequency": (1.0, 2.0),
+    "friction": (0.1, 0.5),
+    "depth": (0.05, 0.08),
+}
 _LABELS = {
     "amplitude": "swelling of a segment",
     "frequency": "waves a second [Hz]",
@@ -106,24 +111,28 @@ class LocomotionOnSand:
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Let them crawl, one after the other."""
         trials = self.trials()
-        results = []
-        for number, trial in enumerate(trials):
-            results.append(self._crawl(trial, device, threads))
-            progress.update(float(number + 1), float(len(trials) - number - 1))
-        speeds, inside = np.array(results).T
+        cases = [(t.ground, replace(self.worm, **{t.parameter: t.value})) for t in trials]  # type: ignore[arg-type]
+        results: dict[tuple[str, Sandworm], tuple[float, int]] = {}
+        for trial, case in zip(trials, cases, strict=True):
+            if case not in results:  # several trials are those of the same worm
+                results[case] = self.crawl(*case, device, threads)
+                progress.say(f"{trial.name}: {1000.0 * results[case][0]:.1f} mm/s")
+        speeds, inside = np.array([results[case] for case in cases]).T
         return Found(trials, speeds, inside.astype(int))
 
-    def _crawl(self, trial: Trial, device: wp.Device, threads: int | None) -> tuple[float, int]:
-        """Speed of a worm [m/s], and grains inside it at the end."""
-        worm: Sandworm = replace(self.worm, **{trial.parameter: trial.value})  # type: ignore[arg-type]
-        simulation = _on_hard_ground(worm, device, threads) if trial.ground == "hard" else None
-        simulation = simulation or worm.build(device=str(device), threads=threads)
+    def crawl(self, ground: str, worm: Sandworm, device: wp.Device, threads: int | None) -> tuple[float, int]:
+        """Speed of a worm on a ground [m/s], and grains inside it at the end."""
+        simulation: Any = (
+            _on_hard_ground(worm, device, threads)
+            if ground == "hard"
+            else worm.build(device=str(device), threads=threads)
+        )
         simulation.run(_SETTLING / worm.frequency)
         start, begin = simulation.solver.summary(simulation.state).center_of_mass[0], simulation.time
         waves = max(1, round((1.0 if self.quick else self.seconds) * worm.frequency))
         simulation.run(waves / worm.frequency)
         moved = simulation.solver.summary(simulation.state).center_of_mass[0] - start
-        inside = len(simulation.solver.readout.grains_inside(simulation.state)) if trial.ground == "sand" else 0
+        inside = len(simulation.solver.readout.grains_inside(simulation.state)) if ground == "sand" else 0
         return float(moved) / (simulation.time - begin), inside
 
     def measure(self, found: Found) -> list[Measurement]:
