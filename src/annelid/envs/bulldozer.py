@@ -150,7 +150,7 @@ class BulldozerField(Worlds):
         self._shares = self._zeros((count, soil_kernels.SHARES), wp.vec2d)
         self._delivered = self._zeros(count, wp.float32)
         self._build_cameras()
-        self.soil.solver.accompany(lambda _: self._steer())
+        self.soil.solver.accompany(lambda grains: self._steer())
 
     @property
     def channels(self) -> tuple[Channel, ...]:

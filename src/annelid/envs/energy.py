@@ -51,6 +51,8 @@ class Audit:
         self._losses = wp.zeros(count, dtype=wp.float64, device=device)
         self._places, self._turns = wp.clone(self.state.places), wp.clone(self.state.turns)
         self._start, self._work = self._energy(), self._paid()
+        self._kernel = kernels.loss_kernel(worlds.soil.model.features)
+        self._kernel.module.load(device)  # not possible while steps are captured
         self._remember(self.state)
         self.solver.accompany(self._after_step)
 
@@ -60,17 +62,16 @@ class Audit:
 
     def close(self) -> None:
         """Follow no more."""
-        self.solver.accompany(lambda _: self.worlds.after_step())
+        self.solver.accompany(lambda grains: self.worlds.after_step())
 
     def _after_step(self, grains: object) -> None:
         before = Bodies()
         for name in ("count", "first_of_world", "forms", "distances", "velocities", "spins"):
             setattr(before, name, getattr(self.solver.bodies, name))
         before.places, before.turns = self._places, self._turns
-        kernel = kernels.loss_kernel(self.worlds.soil.model.features)
         parameters, count = self.worlds.soil.model.parameters, self.worlds.soil.model.count
         inputs = [parameters, grains, self.solver.lists, before, *self._before, self._losses]
-        wp.launch(kernel, count, inputs, device=self.worlds.device)
+        wp.launch(self._kernel, count, inputs, device=self.worlds.device)
         self._remember(grains)
         self.worlds.after_step()
 

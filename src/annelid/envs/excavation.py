@@ -113,7 +113,7 @@ class Excavation(Worlds):
         self.grain_mass = float(bed.masses[0])
         self._build_arm(arm)
         self._build_camera()
-        self.soil.solver.accompany(lambda _: self.after_step())
+        self.soil.solver.accompany(lambda grains: self.after_step())
 
     @property
     def channels(self) -> tuple[Channel, ...]:
