@@ -69,7 +69,7 @@ class GrainsPhysics:
     def columns(self) -> list[Column]:
         """The columns to collapse."""
         aspects, width = ((1.0, 2.0), 8.0) if self.quick else (self.aspects, self.width)
-        return [Column(aspect=a, width=width, friction=self.friction, rolling=self.rolling) for a in aspects]
+        return [Column(aspect=a, width=width, friction=self.friction, rolling=self.rolling, pause=0.3) for a in aspects]
 
     def silos(self) -> list[tuple[Hopper, float]]:
         """Silos with a flat bottom, and how long they run [s]."""
