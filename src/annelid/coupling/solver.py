@@ -14,6 +14,7 @@ from annelid.core.events import Event
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
 from annelid.coupling.kernels.exchange import exchange_kernels
+from annelid.coupling.launching import Launcher
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
 from annelid.coupling.readout import Readout, Summary
@@ -21,6 +22,8 @@ from annelid.coupling.state import joined, side_of, take_back
 from annelid.grains.kernels.layout import Grains, Lists
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
+
+_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "names")
 
 
 class Solver:
@@ -46,7 +49,7 @@ class Solver:
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
         self._guests = model.party.arrays(model.bed, self.grains.pushes, self.device)
-        self._kernels = exchange_kernels(model.springs.types.real)
+        self._kernels, self._launcher = exchange_kernels(model.springs.types.real), Launcher(self.device)
         self._state: Any = None
         self._parts: tuple[Any, Any] = (None, None)
         self._ready = False
@@ -75,7 +78,7 @@ class Solver:
         """Bring guests to their masses after these were moved by hand."""
         spring_state, grain_state = self.parts(state)
         rows = Grains()
-        for name in ("positions", "velocities", "spins", "forecast", "turning", "names"):
+        for name in _ROWS:
             setattr(rows, name, getattr(grain_state, name))
         lists = Lists()
         lists.built, lists.flags = grain_state.built, grain_state.flags
@@ -98,8 +101,9 @@ class Solver:
         spring_state, arrays, count = self._parts[0], self.model.springs.arrays, len(self.model.party)
         x, dt = spring_state.positions, self.time_step
         twist, press, _ = self._kernels
-        self._launch(twist, count, [dt, self._guests, x])
-        self._launch(press, count, [dt, self._guests, x, arrays.forces, self._state.contact_forces])
+        felt = arrays.forces, self._state.contact_forces
+        self._launcher.launch(twist, count, [dt, self._guests, x], [x])
+        self._launcher.launch(press, count, [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
             self.springs.enqueue(spring_state, self.model.substeps)
         else:
@@ -108,8 +112,9 @@ class Solver:
 
     def _seat_guests(self, fresh: int, state: Any, spring_state: springs.State, rows: Any, lists: Any) -> None:
         arguments = [fresh, self.model.grains.parameters, lists, self._guests]
-        arguments += [spring_state.positions, spring_state.velocities, state.last, rows]
-        self._launch(self._kernels[2], self.model.grains.count, arguments)
+        moving = [spring_state.positions, spring_state.velocities, state.last]
+        places = [] if fresh else [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags]
+        self._launcher.launch(self._kernels[2], self.model.grains.count, [*arguments, *moving, rows], places)
 
     def _warm_up(self, spring_state: springs.State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
@@ -118,9 +123,6 @@ class Solver:
             for kernel in self._kernels:
                 kernel.module.load(self.device, block_dim=256)
             self.springs.advance(clone_state(spring_state), self.model.substeps)
-
-    def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any]) -> None:
-        wp.launch(kernel, dim, arguments, device=self.device)
 
     def trouble(self) -> int | None:
         """First step whose result was not finite, None while all are."""
