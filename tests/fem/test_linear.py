@@ -13,14 +13,14 @@ from scipy.sparse.linalg import spsolve
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.fem.linear import NotPositiveDefinite
-from annelid.fem.linear_band import BandSolver
+from annelid.fem.linear_fronts import FrontSolver
 from annelid.fem.linear_stale import StaleSolver
 from annelid.fem.linear_tiles import TileSolver
 
 from .solids import bar
 
 SOLVERS: dict[str, Callable[[fem.Model], Any]] = {
-    "band": lambda model: BandSolver(model.unknowns),
+    "fronts": lambda model: FrontSolver(model.unknowns),
     "tiles": lambda model: TileSolver(model.unknowns, tile=16),
     "stale": lambda model: StaleSolver(model.unknowns, model.assembly, model.tetrahedra),
 }
@@ -45,7 +45,7 @@ def bent(model: fem.Model, load: float) -> wp.array:
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("many", [0, 1, 11])
 def test_solutions(name: str, many: int, device: str) -> None:
-    if name == "band" and device != "cpu":
+    if name == "fronts" and device != "cpu":
         pytest.skip("LAPACK works on the CPU")
     model = fem.Model(hanging(), device=device, threads=1)
     model.assembly.evaluate(model.rest)
@@ -65,7 +65,7 @@ def test_solutions(name: str, many: int, device: str) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_indefinite_matrices_are_noticed(name: str, device: str) -> None:
-    if name == "band" and device != "cpu":
+    if name == "fronts" and device != "cpu":
         pytest.skip("LAPACK works on the CPU")
     model = fem.Model(hanging(), device=device, threads=1)
     model.assembly.evaluate(model.rest)

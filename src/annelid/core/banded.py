@@ -8,15 +8,14 @@ of functions by pointer, so that another thread can compute meanwhile.
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from annelid.core.blas import one_thread, routine
 
 PANEL = 64
 """Columns that are solved for at once."""
@@ -63,7 +62,7 @@ def factor_band(band: np.ndarray) -> None:
     size, stride = band.shape
     info = ctypes.c_int(0)
     with one_thread():
-        _routine("lapack", "dpbtrf")(
+        routine("lapack", "dpbtrf")(
             b"L", _int(size), _int(stride - PANEL), _at(band, 0, 0), _int(stride), ctypes.byref(info)
         )
     if info.value != 0:
@@ -88,17 +87,11 @@ def solve_band(factor: np.ndarray, right: np.ndarray) -> None:
             _solve_panel(factor, right, column, count, b"T")
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """BLAS on one thread: the blocks of a band are so small that threads wait for each other most of the time."""
-    controller = _blas()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
-
-
 def _solve_one_by_one(factor: np.ndarray, right: np.ndarray) -> None:
     size, stride = factor.shape
     info = ctypes.c_int(0)
     with one_thread():
-        _routine("lapack", _typed(factor, "pbtrs"))(
+        routine("lapack", _typed(factor, "pbtrs"))(
             b"L", _int(size), _int(stride - PANEL), _int(len(right)), _at(factor, 0, 0), _int(stride),
             _at(right, 0, 0), _int(size), ctypes.byref(info),
         )  # fmt: skip
@@ -113,7 +106,7 @@ def _panels(size: int, width: int) -> Iterator[tuple[int, int, int]]:
 
 def _solve_panel(factor: np.ndarray, right: np.ndarray, column: int, count: int, way: bytes) -> None:
     lead, many = factor.shape[1] - 1, len(right)
-    _routine("blas", _typed(factor, "trsm"))(
+    routine("blas", _typed(factor, "trsm"))(
         b"L", b"L", way, b"N", _int(count), _int(many), _real(factor, 1.0), _at(factor, column, 0), _int(lead),
         _at(right, 0, column), _int(right.shape[1]),
     )  # fmt: skip
@@ -126,7 +119,7 @@ def _multiply(factor: np.ndarray, right: np.ndarray, column: int, count: int, be
     rows, inner = (below, count) if forward else (count, below)
     source, target = (here, there) if forward else (there, here)
     lead, tall = _int(factor.shape[1] - 1), _int(right.shape[1])
-    _routine("blas", _typed(factor, "gemm"))(
+    routine("blas", _typed(factor, "gemm"))(
         way, b"N", _int(rows), _int(len(right)), _int(inner), _real(factor, -1.0), panel, lead, source, tall,
         _real(factor, 1.0), target, tall,
     )  # fmt: skip
@@ -147,22 +140,3 @@ def _real(like: np.ndarray, value: float) -> Any:
 def _typed(like: np.ndarray, name: str) -> str:
     """The routine for the precision of an array."""
     return ("d" if like.itemsize == 8 else "s") + name
-
-
-@functools.cache
-def _routine(library: str, name: str) -> Any:
-    """A Fortran routine of SciPy's BLAS or LAPACK; ctypes gives the interpreter lock back while it runs."""
-    capsule = import_module(f"scipy.linalg.cython_{library}").__pyx_capi__[name]
-    name_of = ctypes.pythonapi.PyCapsule_GetName
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.CFUNCTYPE(None)(pointer_of(capsule, name_of(capsule)))
-
-
-@functools.cache
-def _blas() -> Any:
-    try:
-        return import_module("threadpoolctl").ThreadpoolController()
-    except ImportError:  # slower on a busy machine, no more than that
-        return None

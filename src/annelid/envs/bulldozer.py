@@ -17,7 +17,7 @@ from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import Bulldozer
 from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require
-from annelid.grains import Bed, Grain, Plane, Rigid, World, box_walls, jittered_lattice
+from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
 from annelid.grains.model import Obstacle
 from annelid.view.camera import Camera, Film
 
@@ -28,6 +28,7 @@ _SETTLE = 0.6  # [s]
 _RUN_UP = (
     1.6  # of the heap from the end of the field [m]: the bulldozer begins before it, the blade is 0.6 m ahead of it
 )
+_FRICTION = 0.5  # of grains and ground
 _YELLOW = (0.95, 0.68, 0.10)
 
 
@@ -46,6 +47,8 @@ class BulldozerOptions:
         goal: Lowest and highest x and y of the goal [m]: (x0, x1, y0, y1); None takes the right end of the field.
         speed: Largest speed of the bulldozer [m/s].
         spin: Largest angular velocity of it [rad/s].
+        rolling: Rolling resistance of grains, ground and machine: 0.1 stands for grains that are not round; with 0 they
+            are balls that roll off to the walls.
         images: Whether depth images are observed; without them an observation is the pose and the time.
     """
 
@@ -59,6 +62,7 @@ class BulldozerOptions:
     goal: tuple[float, float, float, float] | None = None
     speed: float = 0.6
     spin: float = 1.2
+    rolling: float = 0.1
     images: bool = True
 
     def __post_init__(self) -> None:
@@ -68,6 +72,7 @@ class BulldozerOptions:
         require("seconds", self.seconds, 1e-3, 1e6)
         require("speed", self.speed, 0.0, 5.0)
         require("spin", self.spin, 0.0, 10.0)
+        require("rolling", self.rolling, 0.0, 10.0)
         if self.substeps is not None:
             require("substeps", self.substeps, 1, 100_000, whole=True)
         if self.field is not None and (len(self.field) != 2 or self.field[0] < 3.0 or self.field[1] < 1.5):
@@ -111,12 +116,13 @@ class BulldozerOptions:
             raise InvalidValue(f"{self.grains} grains do not fit on a field of {long:g} by {wide:g} m: make it larger.")
         corner = (left, -0.5 * rows * pitch, 1.1 * self.radius)
         places = jittered_lattice((columns, rows, _LAYERS), pitch, jitter=0.04 * self.radius, corner=corner)
-        return Bed(places[: self.grains], self.radius, Grain(friction=0.5))
+        return Bed(places[: self.grains], self.radius, Grain(friction=_FRICTION, rolling=self.rolling))
 
     def walls(self, world: int = 0) -> list[Plane]:
         """Floor and walls."""
         x, y = 0.5 * self.extent[0], 0.5 * self.extent[1]
-        return box_walls((-x, -y, 0.0), (x, y, 10.0), world=world)
+        ground = Surface(friction=_FRICTION, rolling=self.rolling)
+        return box_walls((-x, -y, 0.0), (x, y, 10.0), surface=ground, world=world)
 
 
 class BulldozerField(Worlds):
@@ -138,7 +144,10 @@ class BulldozerField(Worlds):
     ) -> None:
         super().__init__(count, options, device=device)
         self.machine = Bulldozer()
-        body = Rigid(shape=self.machine.mesh(), motion="driven", color=_YELLOW, name="bulldozer", friction=0.3)
+        body = Rigid(
+            shape=self.machine.mesh(), motion="driven", color=_YELLOW, name="bulldozer", friction=0.3,
+            rolling=options.rolling,
+        )  # fmt: skip
         bed = settled(options.heap(), options.walls(), options.world, _SETTLE, self.device)
 
         def bodies(world: int) -> Sequence[Obstacle]:

@@ -12,8 +12,10 @@ import numpy as np
 import warp as wp
 from scipy import sparse
 
-from annelid.core.banded import NotPositiveDefinite, bandwidth, narrow_order
+from annelid.core.banded import NotPositiveDefinite
+from annelid.core.dissection import dissect
 from annelid.fem.assembly import Pattern
+from annelid.fem.fronts import numbered
 from annelid.fem.kernels.linear import Order, pack, unpack
 from annelid.fem.launching import Crew
 
@@ -55,7 +57,7 @@ class LinearSolver(Protocol):
 
 
 class Unknowns:
-    """The free components of the nodes, in an order with a narrow band.
+    """The free components of the nodes, in an order in which they are eliminated with little work.
 
     Args:
         pattern: Blocks of the matrices.
@@ -65,7 +67,7 @@ class Unknowns:
 
     Attributes:
         count: Number of unknowns: three a node that is not held altogether.
-        width: Largest distance of an entry from the diagonal.
+        fronts: What is eliminated together; its vertices are nodes with a free component.
     """
 
     def __init__(self, pattern: Pattern, points: np.ndarray, held: np.ndarray, crew: Crew) -> None:
@@ -76,8 +78,8 @@ class Unknowns:
         rows, columns = places[pattern.rows], places[pattern.columns]
         inside = (rows >= 0) & (columns >= 0)
         graph = _graph(rows[inside], columns[inside], len(free))
-        order = narrow_order(graph, points[free])
-        self.count, self.width = 3 * len(free), 3 * bandwidth(graph, order) + 2
+        order, self.fronts = numbered(dissect(graph, points[free]))
+        self.count = 3 * len(free)
         places[free[order]] = np.arange(len(free))
         self.order = Order()
         self.order.places = self._indices(places)

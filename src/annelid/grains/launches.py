@@ -88,7 +88,7 @@ class Launches:
                     kernel, model.count * _LANES,
                     [step, turn, sweeps, first, final, model.parameters, before, after, self.lists, self.bodies],
                 )  # fmt: skip
-                self._move_bodies(step, final, before)
+                self._move_bodies(step, final)
                 turn += 1
             if self.companion is not None:
                 halted = self.lists.flags[HALTED : HALTED + 1]
@@ -98,7 +98,7 @@ class Launches:
                 wp.copy(getattr(self.here, name), getattr(self.there, name))
         self._launch(finish_batch, 1, [turn, self.lists], block=1)
 
-    def _move_bodies(self, step: int, final: int, before: Any) -> None:
+    def _move_bodies(self, step: int, final: int) -> None:
         model, count = self.model, self.bodies.count
         if not model.features.tracked:
             return
@@ -107,7 +107,7 @@ class Launches:
             self._launch(body_programs.point_kernel(model.features), len(self.bodies.points), arguments, block=32)
         add, move = body_programs.body_kernels(model.features)
         block = body_programs.BODY_BLOCK
-        self._launch(add, count * block, [model.parameters, before, self.lists, self.bodies], block=block)
+        self._launch(add, count * self.bodies.parts * block, [self.lists, self.bodies], block=block)
         self._launch(move, count, [step, final, model.parameters, self.lists, self.bodies], block=block)
 
     def _refresh(self, grains: Any) -> None:

@@ -28,6 +28,7 @@ PATIENCE = 4
 
 _NEAR = 0.05  # gap, in radii, below which a contact counts
 _CHUNKS = 64
+_PARTS = 16
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
 _OVERLAP = 0.009  # of a diameter, that the default step aims at
@@ -210,6 +211,7 @@ class Model:
         )
         shapes.point_places = int(np.bincount(worlds).max()) if len(worlds) else 0
         shapes.chunks = int(np.clip(self.count // self.world_count // 64, 1, _CHUNKS * 16))
+        shapes.parts = int(np.clip(self.count // self.world_count // 1024, 1, _PARTS)) if device.is_cuda else 1
         shapes.path_of = _array(_columns(len(forms), self.paths), wp.int32, device)
         shapes.path_columns = len(self.paths)
         return shapes

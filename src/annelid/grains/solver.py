@@ -504,6 +504,7 @@ class Solver:
             for name, array in self._lists_of(places, body_places).items():
                 if name != "touched":
                     setattr(self._kept, name, array)
+            self._lists.body_spots = self._zeros(n * body_places, wp.vec3)
         for lists in (self._lists, self._kept):
             lists.places, lists.body_places = places, body_places
         if self._launches is not None:
@@ -526,7 +527,7 @@ class Solver:
         self._kept.places = -1
         count = len(model.bodies)
         self._bodies.chunk_counts = self._zeros(count * self._bodies.chunks, wp.int32)
-        self._bodies.totals = self._zeros(count, vec14)
+        self._bodies.totals = self._zeros(count * self._bodies.parts, vec14)
 
     def _zeros(self, count: int, dtype: Any) -> wp.array:
         return wp.zeros(count, dtype=dtype, device=self.device)

@@ -12,6 +12,9 @@ from annelid.core.files import replaced
 from annelid.envs.packages import installed, optional
 
 ALGORITHMS = ("ppo", "td3")
+DISCOUNTS = {"ppo": 0.99, "td3": 0.98}
+"""What a reward is worth one action later."""
+
 _BUFFER_BYTES = 1_000_000_000
 _BUFFER_ROWS = 200_000
 _BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
@@ -47,16 +50,16 @@ def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device:
         rows = max(32, 2048 // env.num_envs)
         shape["log_std_init"] = -0.5
         return sb3.PPO(
-            **common, n_steps=rows, batch_size=min(256, rows * env.num_envs), n_epochs=8, gamma=0.99, gae_lambda=0.95,
-            learning_rate=3e-4, policy_kwargs=shape,
+            **common, n_steps=rows, batch_size=max(64, rows * env.num_envs // 16), n_epochs=8,
+            gamma=DISCOUNTS[algorithm], gae_lambda=0.95, learning_rate=3e-4, policy_kwargs=shape,
         )  # fmt: skip
     if algorithm == "td3":
         size = env.action_space.shape[0]
         noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
         return sb3.TD3(
             **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
-            train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=0.98, learning_rate=5e-4,
-            action_noise=noise, policy_kwargs=shape,
+            train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=DISCOUNTS[algorithm],
+            learning_rate=5e-4, action_noise=noise, policy_kwargs=shape,
         )  # fmt: skip
     raise UnknownName("algorithm", algorithm, ALGORITHMS)
 

@@ -33,8 +33,8 @@ class Noting(BaseCallback):
         self._begin = self._told = self._saved = time.perf_counter()
 
     def _on_step(self) -> bool:
-        rewards, dones = self.locals["rewards"], self.locals["dones"]
-        self._returns += rewards
+        dones = self.locals["dones"]
+        self._returns += self._owner.env.get_original_reward()
         self._lengths += 1
         now = time.perf_counter()
         for world in np.flatnonzero(dones):

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.files import replaced, require_folder
 from annelid.envs.packages import optional
 from annelid.envs.registration import make_worlds
-from annelid.envs.training.agents import load_agent, make_agent, save_agent
+from annelid.envs.training.agents import DISCOUNTS, load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_returns, uniform
 from annelid.envs.training.history import History
 from annelid.envs.worlds import Worlds, require
@@ -41,6 +41,8 @@ class Plan:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.algorithm not in DISCOUNTS:
+            raise UnknownName("algorithm", self.algorithm, DISCOUNTS)
         require("worlds", self.worlds, 1, 4096, whole=True)
         require("seed", self.seed, 0, 2**31 - 1, whole=True)
 
@@ -65,6 +67,7 @@ class Training:
     ) -> None:
         optional("stable_baselines3", purpose="training")
         from annelid.envs.stable import StableVecEnv
+        from annelid.envs.training.scaling import load_scale, scaled
 
         require_folder(folder)
         self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
@@ -73,11 +76,13 @@ class Training:
             raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
         if begun:
             self._require_same()
-        self.env = StableVecEnv(self._worlds(plan.worlds))
+        worlds = self._worlds(plan.worlds)
+        self.env = scaled(StableVecEnv(worlds), DISCOUNTS[plan.algorithm])
         self.env.seed(plan.seed)
         self.history = History.read(folder / "history.csv") if begun else History()
-        log, networks = folder / "logs", "cuda" if self.env.worlds.device.is_cuda else "cpu"
+        log, networks = folder / "logs", "cuda" if worlds.device.is_cuda else "cpu"
         if begun:
+            load_scale(self.env, folder)
             self.agent = load_agent(plan.algorithm, self.env, folder, log=log, device=networks)
             self.env.seed(plan.seed + self.agent.num_timesteps)  # other episodes than those of the runs before
         else:
@@ -106,9 +111,12 @@ class Training:
 
     def save(self) -> None:
         """Write agent, history and plan."""
+        from annelid.envs.training.scaling import save_scale
+
         with replaced(self.folder / _PLAN) as temporary:
             temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n")
         self.history.write(self.folder / "history.csv")
+        save_scale(self.env, self.folder)
         save_agent(self.agent, self.folder)
 
     def evaluate(self, episodes: int) -> np.ndarray:

@@ -18,7 +18,6 @@ from annelid.grains.kernels.layout import (
     STALE,
     Bodies,
     Features,
-    Grains,
     Lists,
     Parameters,
     reach_place,
@@ -143,28 +142,18 @@ def point_contacts(features: Features) -> wp.Function:
 def body_total(features: Features) -> wp.Function:
     """A function `(b, start, stride, ...) -> vec14`: a share of the impulse, angular impulse and contacts of a body."""
     gap_of = surface_gap(features.kinds)
-    sizes, points = features.sizes, features.points
+    points = features.points
     rolls = features.rolling and features.method == "nonsmooth"
 
     @wp.func
-    def total(
-        b: int, start: int, stride: int, parameters: Parameters, before: Grains, lists: Lists, bodies: Bodies
-    ) -> vec14:
+    def total(b: int, start: int, stride: int, lists: Lists, bodies: Bodies) -> vec14:
         sums = vec14()
         center = bodies.places[b]
         for k in range(bodies.touched_first[b] + start, bodies.touched_first[b + 1], stride):
             at = bodies.touched[k]
             impulse = lists.body_impulses[at]
             if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
-                i = at // lists.body_places
-                here = before.positions[i]
-                x = wp.vec3(here[0], here[1], here[2])
-                radius = parameters.radius
-                if wp.static(sizes):
-                    radius = before.forecast[i][3]
-                found = gap_of(b, x, bodies)
-                n = wp.vec3(found[0], found[1], found[2])
-                arm = x - 0.5 * (radius + found[3]) * n - center
+                arm = lists.body_spots[at] - center
                 hope = lists.body_hopes[at]
                 turn = wp.cross(arm, impulse)
                 later = wp.cross(arm, hope)
@@ -429,26 +418,30 @@ def block_total(value: vec14) -> vec14:
 
 @functools.cache
 def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
-    """Sum the contacts of each body, one block a body, and then move them (CUDA)."""
+    """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA)."""
     total = body_total(features)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def sum_bodies(parameters: Parameters, before: Grains, lists: Lists, bodies: Bodies):
+    def sum_bodies(lists: Lists, bodies: Bodies):
         t = wp.tid()
-        b = t // wp.static(BODY_BLOCK)
-        lane = t % wp.static(BODY_BLOCK)
-        sums = block_total(total(b, lane, wp.static(BODY_BLOCK), parameters, before, lists, bodies))
-        if lane == 0:
-            bodies.totals[b] = sums
+        share = t // wp.static(BODY_BLOCK)
+        b = share // bodies.parts
+        lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
+        sums = block_total(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies))
+        if t % wp.static(BODY_BLOCK) == 0:
+            bodies.totals[share] = sums
 
     @wp.kernel(module="unique", enable_backward=False)
     def move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         b = wp.tid()
         if lists.flags[wp.static(HALTED)] == 0:
+            sums = vec14()
+            for share in range(b * bodies.parts, (b + 1) * bodies.parts):
+                sums += bodies.totals[share]
             if final == 1:
-                move_body(b, step, bodies.totals[b], parameters, lists, bodies)
+                move_body(b, step, sums, parameters, lists, bodies)
             else:
-                foresee_body(b, bodies.totals[b], parameters, bodies)
+                foresee_body(b, sums, parameters, bodies)
 
     return sum_bodies, move_bodies
 

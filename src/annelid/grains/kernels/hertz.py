@@ -208,6 +208,7 @@ def hertz_bodies(features: Features) -> wp.Function:
                 torque = lever * wp.cross(impulse, n)
                 total += summed(impulse, torque)
             lists.body_impulses[at] = impulse
+            lists.body_spots[at] = x - 0.5 * (radius + found[3]) * wp.vec3(found[0], found[1], found[2])
             lists.body_rollings[at] = drag
         return total
 

@@ -154,6 +154,7 @@ class Lists:
     rollings: wp.array(dtype=wp.float32)  # angular, by rolling resistance [N m s]
     bodies: wp.array(dtype=wp.int32)  # bodies that are close to each grain
     body_impulses: wp.array(dtype=wp.vec3)  # of the last step [N s]
+    body_spots: wp.array(dtype=wp.vec3)  # where the last impulse acted [m], where there was one
     body_hopes: wp.array(dtype=wp.vec3)  # of the next step, as expected [N s]
     body_rollings: wp.array(dtype=wp.vec3)  # [N m s]
     built: wp.array(dtype=wp.vec4)  # where each grain was when the lists were made [m]
@@ -204,7 +205,8 @@ class Bodies:
     turning: wp.array(dtype=wp.vec3)
     contacts: wp.array(dtype=wp.float32)  # of each body, at the step before
     travel: wp.array(dtype=wp.float32)  # how far its surface may have moved since the lists were made [m]
-    totals: wp.array(dtype=vec14)  # what touches each body, where bodies touch each other
+    parts: wp.int32  # shares of the contacts of a body that are summed side by side
+    totals: wp.array(dtype=vec14)  # what touches each body, by shares
     forces: wp.array(dtype=wp.vec3)  # of grains and bodies on each, at the last step [N]
     torques: wp.array(dtype=wp.vec3)  # about its centre of mass [N m]
     commands: wp.array(dtype=wp.vec3)  # velocity and spin that driven bodies are told, two each

@@ -379,10 +379,7 @@ def team_kernel(features: Features) -> wp.Kernel:
                     if wp.static(tracked):
                         if rank == 0:
                             for body in range(bodies.count):
-                                if flips % 2 == 0:
-                                    bodies.totals[body] = sums(body, 0, 1, parameters, a, lists, bodies)
-                                else:
-                                    bodies.totals[body] = sums(body, 0, 1, parameters, b, lists, bodies)
+                                bodies.totals[body] = sums(body, 0, 1, lists, bodies)
                             for body in range(bodies.count):
                                 if final == 1:
                                     move_body(body, done, bodies.totals[body], parameters, lists, bodies)

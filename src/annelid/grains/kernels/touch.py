@@ -189,6 +189,7 @@ def body_impulses(features: Features) -> wp.Function:
                 )  # fmt: skip
                 total[wp.static(CHANGE)] = wp.max(total[wp.static(CHANGE)], wp.length(new - old) * shared)
             lists.body_impulses[at] = new
+            lists.body_spots[at] = x - 0.5 * (radius + found[3]) * n
             lists.body_hopes[at] = kept
             if wp.static(rolls):
                 lists.body_rollings[at] = roll

@@ -1,0 +1,45 @@
+"""Routines of SciPy's BLAS and LAPACK by pointer, which run without the interpreter lock."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from typing import Any
+
+
+@functools.cache
+def address(library: str, name: str) -> int:
+    """Where a Fortran routine begins in memory.
+
+    Args:
+        library: "blas" or "lapack".
+        name: Its name, such as "dpotrf".
+    """
+    capsule = import_module(f"scipy.linalg.cython_{library}").__pyx_capi__[name]
+    name_of = ctypes.pythonapi.PyCapsule_GetName
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer_of(capsule, name_of(capsule)))
+
+
+@functools.cache
+def routine(library: str, name: str) -> Any:
+    """A Fortran routine to call; ctypes gives the interpreter lock back while it runs."""
+    return ctypes.CFUNCTYPE(None)(address(library, name))
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """BLAS on one thread: where blocks are small, threads wait for each other most of the time."""
+    controller = _controller()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+
+
+@functools.cache
+def _controller() -> Any:
+    try:
+        return import_module("threadpoolctl").ThreadpoolController()
+    except ImportError:  # slower on a busy machine, no more than that
+        return None
