@@ -49,6 +49,7 @@ class LinkedHash:
         if order not in ARRANGEMENTS:
             raise UnknownName("arrangement", order, ARRANGEMENTS)
         n, device = model.count, model.device
+        self.device = device
         self.size = 2 * n if size is None else size
         if self.size < 1:
             raise InvalidValue(f"a hash needs at least one bucket, not {size}.")

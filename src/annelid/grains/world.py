@@ -26,7 +26,8 @@ class World:
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
-        paper_gamma: Share of a partner's velocity that the paper's method reckons with.
+        paper_gamma: Share of a partner's velocity that the paper's method reckons with. The paper gives no number; from
+            0.99 on, beds fall into a heap of coinciding grains.
         skin: How much further than needed neighbours are listed, in radii.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
@@ -41,7 +42,7 @@ class World:
     relaxation: float = 1.0
     softness: float = 0.15
     correction: float | None = None
-    paper_gamma: float = 1.0
+    paper_gamma: float = 0.8
     skin: float = 0.25
     period: tuple[float, float, float] = (0.0, 0.0, 0.0)
     too_fast: str = "warn"

@@ -1,0 +1,97 @@
+"""What does not fit: lists that grow, grains that are too fast, and grains that start inside each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from annelid import grains
+from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
+from annelid.shapes import Sphere
+
+RADIUS = 0.01
+
+
+def ball_of(count: int, radius: float) -> np.ndarray:
+    """Points spread evenly over a sphere."""
+    k = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * k / count
+    angle = np.pi * (1.0 + 5.0**0.5) * k
+    flat = np.sqrt(1.0 - z * z)
+    return radius * np.column_stack([flat * np.cos(angle), flat * np.sin(angle), z])
+
+
+def test_lists_grow_when_a_grain_has_more_neighbours_than_room() -> None:
+    small = ball_of(200, 0.0555)
+    spots = np.concatenate([[[0.0, 0.0, 0.0]], small])
+    radii = np.concatenate([[0.05], np.full(len(small), 0.005)])
+    velocities = -0.2 * spots / np.maximum(np.linalg.norm(spots, axis=1, keepdims=True), 1e-9)
+    bed = grains.Bed(spots, radii, grains.Grain(friction=0.0), velocities=velocities)
+    simulation = grains.simulation(bed, gravity=(0.0, 0.0, 0.0), dt=2e-4, device="cpu", threads=1)
+    simulation.run(0.02)
+    x = simulation.solver.readout.positions(simulation.state)
+    distances = np.linalg.norm(x[1:] - x[0], axis=1)
+    assert (distances > 0.98 * 0.055).all()  # none was lost on the way into the large one
+    near = int((distances < 0.0556).sum())
+    counts = simulation.state.counts.numpy()[:, 0]
+    assert near > 100
+    assert counts.max() >= near
+
+
+def thrown(too_fast: str) -> tuple[grains.Bed, list[grains.Plane], dict[str, object]]:
+    bed = grains.Bed(np.array([[0.0, 0.0, 0.5]]), RADIUS, velocities=np.array([[0.0, 0.0, -90.0]]))
+    return bed, [grains.Plane()], {"dt": 1e-3, "too_fast": too_fast, "device": "cpu", "threads": 1}
+
+
+def test_a_grain_that_is_too_fast_is_named_once() -> None:
+    bed, floor, options = thrown("warn")
+    simulation = grains.simulation(bed, floor, **options)  # type: ignore[arg-type]
+    with pytest.warns(StepTooLong, match=r"grain 0 .* too_fast='substep'") as caught:
+        simulation.run(0.003)
+    assert len(caught) == 1
+
+
+def test_or_stops_the_simulation() -> None:
+    bed, floor, options = thrown("stop")
+    with pytest.raises(SimulationDiverged, match="shorter step"):
+        grains.simulation(bed, floor, **options).run(0.01)  # type: ignore[arg-type]
+
+
+def test_or_takes_shorter_steps_and_does_not_get_through() -> None:
+    bed, floor, options = thrown("substep")
+    simulation = grains.simulation(bed, floor, **options)  # type: ignore[arg-type]
+    simulation.run(0.02)
+    assert simulation.time == pytest.approx(0.02)
+    assert simulation.solver.readout.positions(simulation.state)[0, 2] > 0.9 * RADIUS
+
+
+def heap() -> tuple[grains.Bed, list[object]]:
+    spots = np.array([[0.0, 0.0, 0.05], [0.0, 0.0, 0.062], [0.2, 0.0, 0.05], [0.05, 0.05, 0.05]])
+    ball = grains.Rigid(shape=Sphere(0.03), position=(0.2, 0.0, 0.05), name="ball")
+    return grains.Bed(spots, RADIUS), [grains.Plane(), ball]
+
+
+def test_grains_that_start_inside_each_other_are_refused_with_numbers() -> None:
+    bed, bodies = heap()
+    with pytest.raises(InvalidValue) as caught:
+        grains.Model(bed, bodies, device="cpu")  # type: ignore[arg-type]
+    sentence = str(caught.value)
+    assert "overlapping='push'" in sentence
+    assert "1" in sentence
+
+
+def test_or_pushed_apart() -> None:
+    bed, bodies = heap()
+    model = grains.Model(bed, bodies, overlapping="push", device="cpu")  # type: ignore[arg-type]
+    x = model.bed.positions
+    assert len(cKDTree(x).query_pairs(1.8 * RADIUS)) == 0
+    assert np.linalg.norm(x[2] - [0.2, 0.0, 0.05]) > 0.03 + 0.8 * RADIUS
+    assert np.allclose(x[3], bed.positions[3])  # what is apart stays
+
+
+def test_or_left_as_they_are() -> None:
+    bed, bodies = heap()
+    assert np.allclose(grains.Model(bed, bodies, overlapping="allow", device="cpu").bed.positions, bed.positions)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="refuse"):
+        grains.Model(bed, bodies, overlapping="ignore", device="cpu")  # type: ignore[arg-type]
