@@ -115,7 +115,7 @@ def test_arrays_that_do_not_fit_change_nothing(changes: dict[str, np.ndarray | N
 class Growing(Two):
     """A state whose points may become more."""
 
-    flexible: ClassVar[frozenset[str]] = frozenset({"points"})
+    flexible: ClassVar[dict[str, str]] = {"points": "room"}
 
 
 def growing(device: str, seed: int, size: int) -> Growing:
@@ -142,3 +142,23 @@ def test_flexible_arrays_keep_their_type(device: str) -> None:
         with pytest.raises(FileFormatError, match="'points' of the checkpoint"):
             fill_state(state, {**good, "points": points})
     assert state_hash(state) == before
+
+
+@dataclass
+class Pair:
+    """Two arrays that grow together."""
+
+    flexible: ClassVar[dict[str, str]] = {"single": "room", "double": "room"}
+
+    single: wp.array
+    double: wp.array
+
+
+def test_flexible_arrays_grow_together_or_not_at_all() -> None:
+    state = Pair(wp.zeros(4, dtype=float, device="cpu"), wp.zeros(8, dtype=float, device="cpu"))
+    before = state_hash(state)
+    with pytest.raises(FileFormatError, match="single, double"):
+        fill_state(state, {"single": np.zeros(6, np.float32), "double": np.zeros(8, np.float32)})
+    assert state_hash(state) == before
+    fill_state(state, {"single": np.zeros(6, np.float32), "double": np.zeros(12, np.float32)})
+    assert len(state.double) == 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from annelid.core.errors import FileFormatError
 State = Any
 """A dataclass whose fields are Warp arrays.
 
-Arrays whose names are in `flexible`, an attribute of the class, may grow and shrink while it runs.
+Arrays whose names are in `flexible`, a mapping of the class, may grow and shrink while it runs; those that it maps to
+one word do so together, in proportion.
 """
 
 
@@ -67,6 +69,11 @@ def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
                 f"array {name!r} of the checkpoint is {values[name].dtype}{list(values[name].shape)}, "
                 f"this simulation needs {expected.dtype}{list(expected.shape)}."
             )
+    for word in set(flexible.values()):
+        group = [name for name in arrays if flexible.get(name) == word and len(arrays[name])]
+        factors = {Fraction(len(values[name]), len(arrays[name])) for name in group}
+        if len(factors) > 1:
+            raise FileFormatError(f"arrays {', '.join(group)} of the checkpoint have lengths that do not fit together.")
     for name, array in arrays.items():
         if len(values[name]) != len(array):
             setattr(state, name, wp.array(values[name], dtype=array.dtype, device=array.device))
@@ -74,6 +81,6 @@ def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
             array.assign(values[name])
 
 
-def _flexible(state: State) -> frozenset[str]:
-    """Names of the arrays of a state whose length may change."""
-    return frozenset(getattr(type(state), "flexible", ()))
+def _flexible(state: State) -> Mapping[str, str]:
+    """Names of the arrays of a state whose length may change, and with what."""
+    return getattr(type(state), "flexible", {})

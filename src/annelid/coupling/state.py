@@ -25,7 +25,7 @@ State: Any = make_dataclass(
         bodies on its mass during the last step [N].
         """,
         "__module__": __name__,
-        "flexible": frozenset(f"grains_{name}" for name in grains.State.flexible),
+        "flexible": {f"grains_{name}": word for name, word in grains.State.flexible.items()},
         "clock": property(lambda self: self.grains_clock, doc="Steps done, shape [1]."),
     },
 )

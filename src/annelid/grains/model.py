@@ -183,20 +183,16 @@ class Model:
 
     def body_arrays(self) -> Any:
         """A new structure of the bodies: their forms, grids and points; the rest is the solver's."""
-        values: list[np.ndarray] = []
+        firsts, distances = _distances(self.bodies)
         points: list[np.ndarray] = []
         forms = []
         for number, body in enumerate(self.bodies):
-            first = sum(len(v) for v in values)
             answer = self.answers([body])[0]
-            form = _plane_form(body, answer) if isinstance(body, Plane) else _body_form(body, answer, first)
+            form = _plane_form(body, answer) if isinstance(body, Plane) else _body_form(body, answer, firsts[number])
             form.first_point = sum(len(p) for p in points)
-            if isinstance(body, Rigid):
-                if body.grid is not None:
-                    values.append(np.ascontiguousarray(body.grid.values.numpy(), np.float32).ravel())
-                if body.motion == "free" and self.features.points and body.points > 0:
-                    sample = body.sample_points()
-                    points.append(np.column_stack([sample, np.full(len(sample), number)]))
+            if isinstance(body, Rigid) and body.motion == "free" and self.features.points and body.points > 0:
+                sample = body.sample_points()
+                points.append(np.column_stack([sample, np.full(len(sample), number)]))
             form.last_point = sum(len(p) for p in points)
             forms.append(form)
         shapes: Any = Bodies()
@@ -205,7 +201,7 @@ class Model:
         shapes.count = len(forms)
         shapes.first_of_world = _array(np.searchsorted(worlds, np.arange(self.world_count + 1)), wp.int32, device)
         shapes.forms = wp.array(forms, dtype=Body, device=device)
-        shapes.distances = _array(np.concatenate([np.zeros(1), *values]), wp.float32, device)
+        shapes.distances = _array(distances, wp.float32, device)
         shapes.points = wp.array(
             np.concatenate([np.zeros((0, 4)), *points]).astype(np.float32), dtype=wp.vec4, device=device
         )
@@ -259,7 +255,7 @@ def _body_form(body: Rigid, surface: np.ndarray, first: int) -> Any:
     form.kind, form.motion, form.world = body.kind, body.motion_number, body.world
     form.size, form.inside, form.surface = wp.vec3(*body.size), -1.0 if body.inside else 1.0, wp.vec4(*surface)
     form.reach = 0.0 if body.inside else body.reach
-    form.first = first + 1  # distances begin with one that nobody uses
+    form.first = first
     if body.kind == GRID:
         assert body.grid is not None
         form.origin = wp.vec3(*(np.asarray(body.grid.origin) - body.middle))
@@ -271,6 +267,20 @@ def _body_form(body: Rigid, surface: np.ndarray, first: int) -> Any:
         form.inverse_inertia = wp.mat33(*inverse.ravel())
         form.largest_inverse_inertia = float(np.linalg.eigvalsh(inverse).max())
     return form
+
+
+def _distances(bodies: Sequence[Obstacle]) -> tuple[list[int], np.ndarray]:
+    """Where the distances of each body begin, and those of all; bodies that share a grid share them."""
+    begins: dict[int, int] = {}
+    firsts, values, total = [], [np.zeros(1, np.float32)], 1  # an array must not be empty
+    for body in bodies:
+        grid = body.grid if isinstance(body, Rigid) else None
+        if grid is not None and id(grid) not in begins:
+            begins[id(grid)] = total
+            values.append(np.ascontiguousarray(grid.values.numpy(), np.float32).ravel())
+            total += len(values[-1])
+        firsts.append(begins.get(id(grid), 0))
+    return firsts, np.concatenate(values)
 
 
 def _columns(count: int, members: list[int]) -> np.ndarray:

@@ -189,10 +189,16 @@ class Rigid(Surface):
             return shape.radius, 0.5 * shape.length, 0.0
         return 0.0, 0.0, 0.0
 
-    @cached_property
+    @property
     def grid(self) -> SignedDistanceGrid | None:
-        """The baked distance of a mesh; None for a primitive."""
-        return baked(self.shape, cells=self.cells) if self.kind == GRID else None
+        """The baked distance of a mesh, which copies of the body in other worlds share; None for a primitive."""
+        if self.kind != GRID:
+            return None
+        shape, cells, _ = self._cache.get("grid", (None, 0, None))
+        if shape is not self.shape or cells != self.cells:
+            self._cache["grid"] = self.shape, self.cells, baked(self.shape, cells=self.cells)
+        grid: SignedDistanceGrid = self._cache["grid"][2]
+        return grid
 
     @cached_property
     def reach(self) -> float:

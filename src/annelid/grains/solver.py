@@ -94,9 +94,10 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    flexible: ClassVar[frozenset[str]] = frozenset(
-        {"neighbours", "impulses", "rollings", "bodies", "body_impulses", "body_hopes", "body_rollings", "touched"}
-    )
+    flexible: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("neighbours", "impulses", "rollings"), "places"),
+        **dict.fromkeys(("bodies", "body_impulses", "body_hopes", "body_rollings", "touched"), "body_places"),
+    }
 
     positions: wp.array
     velocities: wp.array
