@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.grains.kernels.linked import MOST, arrangement, clear, insert
+from annelid.grains.kernels.linked import MOST, Table, arrangement, clear, insert
 from annelid.grains.model import Model
 
 ARRANGEMENTS = ("one-loop", "two-loops", "two-kernels")
@@ -41,6 +41,9 @@ class LinkedHash:
         state: Its state; positions and velocities are read.
         size: Buckets of the table; twice the grains is what the paper proposes.
         order: "one-loop", "two-loops" or "two-kernels".
+
+    Attributes:
+        changes: Change of the velocity of each grain in the last search [m/s], and how many contacts it has.
     """
 
     def __init__(self, model: Model, state: Any, *, size: int | None = None, order: str = "two-loops") -> None:
@@ -53,27 +56,24 @@ class LinkedHash:
         self.size = 2 * n if size is None else size
         if self.size < 1:
             raise InvalidValue(f"a hash needs at least one bucket, not {size}.")
-        self._model, self._state, self._kernels = model, state, arrangement(order)
-        self._heads = wp.zeros(self.size, dtype=wp.int32, device=device)
-        self._nexts = wp.zeros(n, dtype=wp.int32, device=device)
-        self._notes = wp.zeros(n * MOST, dtype=wp.int32, device=device)
-        self._candidates = wp.zeros(n, dtype=wp.int32, device=device)
-        self.changes = wp.zeros(n, dtype=wp.vec4, device=device)
+        self._model, self._kernels = model, arrangement(order)
+        table: Any = Table()
+        table.positions, table.velocities = state.positions, state.forecast
+        table.heads = wp.zeros(self.size, dtype=wp.int32, device=device)
+        table.nexts = wp.zeros(n, dtype=wp.int32, device=device)
+        table.notes = wp.zeros(n * MOST, dtype=wp.int32, device=device)
+        table.candidates = wp.zeros(n, dtype=wp.int32, device=device)
+        table.changes = self.changes = wp.zeros(n, dtype=wp.vec4, device=device)
+        self._table = table
 
     def search(self, sweeps: int = 3) -> None:
         """Make the hash, find the contacts and answer them; on CUDA this returns before it is done."""
-        model, state = self._model, self._state
-        diameter = 2.0 * model.parameters.radius
-        wp.launch(clear, self.size, [self._heads], device=model.device)
-        wp.launch(insert, model.count, [state.positions, diameter, self._heads, self._nexts], device=model.device)
+        model, table = self._model, self._table
+        wp.launch(clear, self.size, [table], device=model.device)
+        wp.launch(insert, model.count, [model.parameters, table], device=model.device)
         for kernel in self._kernels:
-            wp.launch(
-                kernel, model.count,
-                [model.parameters, state.positions, state.forecast, self._heads, self._nexts, sweeps, self._notes,
-                 self._candidates, self.changes],
-                device=model.device,
-            )  # fmt: skip
+            wp.launch(kernel, model.count, [sweeps, model.parameters, table], device=model.device)
 
     def found(self) -> Found:
         """How much the last search looked at, and how much of that touches."""
-        return Found(int(self._candidates.numpy().sum()), int(np.rint(self.changes.numpy()[:, 3]).sum()))
+        return Found(int(self._table.candidates.numpy().sum()), int(np.rint(self.changes.numpy()[:, 3]).sum()))

@@ -31,34 +31,39 @@ def bucket_of(cell: wp.vec3i, size: int) -> int:
     return ((h % size) + size) % size
 
 
-@wp.kernel
-def clear(heads: wp.array(dtype=wp.int32)):
-    heads[wp.tid()] = -1
+@wp.struct
+class Table:
+    positions: wp.array(dtype=wp.vec4)  # [m]
+    velocities: wp.array(dtype=wp.vec4)  # [m/s]
+    heads: wp.array(dtype=wp.int32)  # last grain of each bucket, -1 for none
+    nexts: wp.array(dtype=wp.int32)  # the grain before it in its bucket
+    notes: wp.array(dtype=wp.int32)  # grains that each one touches, MOST places each
+    candidates: wp.array(dtype=wp.int32)  # grains that each one looked at
+    changes: wp.array(dtype=wp.vec4)  # of the velocity of each [m/s], and its contacts
 
 
 @wp.kernel
-def insert(
-    positions: wp.array(dtype=wp.vec4), diameter: float, heads: wp.array(dtype=wp.int32),
-    nexts: wp.array(dtype=wp.int32),
-):  # fmt: skip
+def clear(table: Table):
+    table.heads[wp.tid()] = -1
+
+
+@wp.kernel
+def insert(parameters: Parameters, table: Table):
     """Algorithm 2: its loop of compare-and-swap is an exchange."""
     i = wp.tid()
-    bucket = bucket_of(cell_of(positions[i], diameter), heads.shape[0])
-    nexts[i] = wp.atomic_exch(heads, bucket, i)
+    bucket = bucket_of(cell_of(table.positions[i], 2.0 * parameters.radius), table.heads.shape[0])
+    table.nexts[i] = wp.atomic_exch(table.heads, bucket, i)
 
 
 @wp.func
-def answer(
-    i: int, j: int, change: wp.vec3, parameters: Parameters, positions: wp.array(dtype=wp.vec4),
-    velocities: wp.array(dtype=wp.vec4),
-) -> wp.vec3:  # fmt: skip
+def answer(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Table) -> wp.vec3:
     """Change of the velocity of grain i by grain j, which it touches."""
-    x = positions[i]
-    y = positions[j]
+    x = table.positions[i]
+    y = table.positions[j]
     d = wp.vec3(x[0] - y[0], x[1] - y[1], x[2] - y[2])
     distance = wp.length(d)
-    v = velocities[i]
-    u = velocities[j]
+    v = table.velocities[i]
+    u = table.velocities[j]
     start = wp.vec3(v[0], v[1], v[2]) + parameters.gravity * parameters.time_step + change
     return projected(
         d / wp.max(distance, 1.0e-20), 2.0 * parameters.radius - distance, start, wp.vec3(u[0], u[1], u[2]),
@@ -71,12 +76,8 @@ def walk(noting: bool) -> wp.Function:
     """Walk the 27 cells around grain i, and answer its contacts or note them down; the change, and how many."""
 
     @wp.func
-    def go(
-        i: int, parameters: Parameters, positions: wp.array(dtype=wp.vec4), velocities: wp.array(dtype=wp.vec4),
-        heads: wp.array(dtype=wp.int32), nexts: wp.array(dtype=wp.int32), sweeps: int,
-        notes: wp.array(dtype=wp.int32), candidates: wp.array(dtype=wp.int32),
-    ) -> wp.vec4:  # fmt: skip
-        x = positions[i]
+    def go(i: int, sweeps: int, parameters: Parameters, table: Table) -> wp.vec4:
+        x = table.positions[i]
         diameter = 2.0 * parameters.radius
         home = cell_of(x, diameter)
         change = wp.vec3()
@@ -86,36 +87,34 @@ def walk(noting: bool) -> wp.Function:
             found = int(0)
             for place in range(27):
                 cell = home + wp.vec3i(place % 3 - 1, (place // 3) % 3 - 1, place // 9 - 1)
-                j = heads[bucket_of(cell, heads.shape[0])]
+                j = table.heads[bucket_of(cell, table.heads.shape[0])]
                 while j >= 0:
-                    if cell_of(positions[j], diameter) == cell and j != i:
-                        y = positions[j]
+                    y = table.positions[j]
+                    if cell_of(y, diameter) == cell and j != i:
                         away = wp.vec3(x[0] - y[0], x[1] - y[1], x[2] - y[2])
                         looked += 1
                         if wp.dot(away, away) < diameter * diameter:
                             if wp.static(noting):
                                 if found < wp.static(MOST):
-                                    notes[i * wp.static(MOST) + found] = j
+                                    table.notes[i * wp.static(MOST) + found] = j
                             else:
-                                change += answer(i, j, change, parameters, positions, velocities)
+                                change += answer(i, j, change, parameters, table)
                             found += 1
-                    j = nexts[j]
-        candidates[i] = looked // sweeps
+                    j = table.nexts[j]
+        table.candidates[i] = looked // sweeps
         return wp.vec4(change[0], change[1], change[2], float(found))
 
     return go
 
 
 @wp.func
-def answer_notes(
-    i: int, count: int, sweeps: int, parameters: Parameters, positions: wp.array(dtype=wp.vec4),
-    velocities: wp.array(dtype=wp.vec4), notes: wp.array(dtype=wp.int32),
-) -> wp.vec3:  # fmt: skip
+def answer_notes(i: int, contacts: float, sweeps: int, parameters: Parameters, table: Table) -> wp.vec4:
+    """What the contacts do that grain i has noted down; the change, and how many."""
     change = wp.vec3()
     for _sweep in range(sweeps):
-        for k in range(wp.min(count, wp.static(MOST))):
-            change += answer(i, notes[i * wp.static(MOST) + k], change, parameters, positions, velocities)
-    return change
+        for k in range(wp.min(int(contacts), wp.static(MOST))):
+            change += answer(i, table.notes[i * wp.static(MOST) + k], change, parameters, table)
+    return wp.vec4(change[0], change[1], change[2], contacts)
 
 
 @functools.cache
@@ -124,43 +123,23 @@ def arrangement(name: str) -> tuple[wp.Kernel, ...]:
     find, find_and_answer = walk(True), walk(False)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def one_loop(
-        parameters: Parameters, positions: wp.array(dtype=wp.vec4), velocities: wp.array(dtype=wp.vec4),
-        heads: wp.array(dtype=wp.int32), nexts: wp.array(dtype=wp.int32), sweeps: int,
-        notes: wp.array(dtype=wp.int32), candidates: wp.array(dtype=wp.int32), changes: wp.array(dtype=wp.vec4),
-    ):  # fmt: skip
+    def one_loop(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        changes[i] = find_and_answer(i, parameters, positions, velocities, heads, nexts, sweeps, notes, candidates)
+        table.changes[i] = find_and_answer(i, sweeps, parameters, table)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def two_loops(
-        parameters: Parameters, positions: wp.array(dtype=wp.vec4), velocities: wp.array(dtype=wp.vec4),
-        heads: wp.array(dtype=wp.int32), nexts: wp.array(dtype=wp.int32), sweeps: int,
-        notes: wp.array(dtype=wp.int32), candidates: wp.array(dtype=wp.int32), changes: wp.array(dtype=wp.vec4),
-    ):  # fmt: skip
+    def two_loops(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        found = find(i, parameters, positions, velocities, heads, nexts, 1, notes, candidates)
-        change = answer_notes(i, int(found[3]), sweeps, parameters, positions, velocities, notes)
-        changes[i] = wp.vec4(change[0], change[1], change[2], found[3])
+        table.changes[i] = answer_notes(i, find(i, 1, parameters, table)[3], sweeps, parameters, table)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def look(
-        parameters: Parameters, positions: wp.array(dtype=wp.vec4), velocities: wp.array(dtype=wp.vec4),
-        heads: wp.array(dtype=wp.int32), nexts: wp.array(dtype=wp.int32), sweeps: int,
-        notes: wp.array(dtype=wp.int32), candidates: wp.array(dtype=wp.int32), changes: wp.array(dtype=wp.vec4),
-    ):  # fmt: skip
+    def look(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        changes[i] = find(i, parameters, positions, velocities, heads, nexts, 1, notes, candidates)
+        table.changes[i] = find(i, 1, parameters, table)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def respond(
-        parameters: Parameters, positions: wp.array(dtype=wp.vec4), velocities: wp.array(dtype=wp.vec4),
-        heads: wp.array(dtype=wp.int32), nexts: wp.array(dtype=wp.int32), sweeps: int,
-        notes: wp.array(dtype=wp.int32), candidates: wp.array(dtype=wp.int32), changes: wp.array(dtype=wp.vec4),
-    ):  # fmt: skip
+    def respond(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        count = changes[i][3]
-        change = answer_notes(i, int(count), sweeps, parameters, positions, velocities, notes)
-        changes[i] = wp.vec4(change[0], change[1], change[2], count)
+        table.changes[i] = answer_notes(i, table.changes[i][3], sweeps, parameters, table)
 
     return {"one-loop": (one_loop,), "two-loops": (two_loops,), "two-kernels": (look, respond)}[name]
