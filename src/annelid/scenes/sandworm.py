@@ -32,6 +32,7 @@ class Sandworm:
     buried: float = parameter(0.5, "Part of the worm below the surface at the start", range=(0.0, 1.0))
     friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
     grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.03))
+    spacing: float = parameter(0.4, "Distance of the worm's masses, in its radii", range=(0.2, 0.6))
     run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0))
     seed: int = parameter(1, "Seed of the places of the grains")
 
@@ -43,7 +44,7 @@ class Sandworm:
     @property
     def pitch(self) -> float:
         """Distance of its masses [m]."""
-        return 0.4 * self.radius
+        return self.spacing * self.radius
 
     def body(self) -> springs.Body:
         """The worm lying along x, its middle at the origin."""

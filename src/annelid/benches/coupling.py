@@ -1,0 +1,77 @@
+"""Speed of a worm of springs in a bed of grains, both ways coupled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import warp as wp
+
+from annelid import coupling
+from annelid.core.errors import InvalidValue
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+from annelid.scenes.sandworm import Sandworm
+
+
+@dataclass(frozen=True)
+class Case:
+    """A worm in a bed, and how many times real time it should reach."""
+
+    scene: Sandworm
+    least: float
+
+
+CASES = {
+    "small": Case(Sandworm(spacing=0.58, grain_radius=0.016, run_up=0.9, depth=0.16), 0.1),
+    "large": Case(Sandworm(spacing=0.3, grain_radius=0.009, run_up=2.95, depth=0.12), 1.0),
+}
+"""About 5,000 grains and 3,000 springs, for two cores; 50,000 grains and 20,000 springs, for a GPU."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `annelid bench coupling`."""
+
+    seconds: float = 5.0
+    """Wall time for each number [s]."""
+    settle: float = 0.2
+    """Simulated time before it is measured [s]."""
+    cases: tuple[str, ...] = ()
+    """small, large or both; by default the one that suits the device."""
+
+
+def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
+    """How many times faster than real time a worm crawls in sand."""
+    if not 0.0 < options.seconds < float("inf") or options.settle < 0.0:
+        raise InvalidValue(f"--seconds {options.seconds} must be positive and --settle {options.settle} not negative.")
+    for name in options.cases or (("large",) if device.is_cuda else ("small",)):
+        if name not in CASES:
+            raise InvalidValue(f"--cases must be some of {', '.join(CASES)}, not {name!r}.")
+        yield from _measure(name, CASES[name], device, threads, options)
+
+
+def _measure(name: str, case: Case, device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
+    simulation = case.scene.build(device=str(device), threads=threads)
+    simulation.run(options.settle)
+    model = simulation.solver.model
+    yield Measurement(f"{name}-grains", len(model.bed))
+    yield Measurement(f"{name}-springs", model.springs.spring_count)
+    factor = real_time(simulation, options.seconds)
+    source = f"steps of {model.springs.world.dt:.3g} s and {simulation.time_step:.3g} s"
+    yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
+    yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
+
+
+def real_time(simulation: Simulation[coupling.Solver], seconds: float) -> float:
+    """Simulated time over wall time, after a warm-up."""
+    steps = max(simulation.solver.batch, 1)
+    simulation.solver.advance(simulation.state, steps)
+    simulation.synchronize()
+    done, begin = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - begin) < seconds:
+        simulation.solver.advance(simulation.state, steps)
+        simulation.synchronize()
+        done += steps
+    return done * simulation.time_step / elapsed
