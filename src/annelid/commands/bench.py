@@ -13,13 +13,14 @@ from annelid.core.measurement import Measurement, Report
 from annelid.core.progress import Progress
 
 BENCHES = {
+    "springs": "Springs per second against size",
+    "edits": "Cost of edits, asynchronous running, and a stress from many threads",
+    "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
+    "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",
+    "coupling": "A worm of springs in a bed of grains against real time",
+    "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
     "envs": "Actions per second of the environments, one world and many",
     "view": "Frames of the camera, and what a viewer costs a simulation",
-    "edits": "Cost of edits, asynchronous running, and a stress from many threads",
-    "springs": "Springs per second against size",
-    "grains": "Grain-steps per second against grains, bodies, sweeps and methods",
-    "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
-    "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
 }
 
 
