@@ -49,6 +49,13 @@ def test_reward_is_that_of_the_paper() -> None:
     assert worlds.info()["delivered"][0] == pytest.approx((distance == 0.0).mean())
 
 
+def test_idleness_is_paid_what_is_told() -> None:
+    worlds = field(images=False)
+    assert worlds.idle_reward < -0.2
+    worlds.step([[0.0, 0.0]])
+    assert worlds.rewards.numpy()[0] == pytest.approx(worlds.idle_reward, abs=0.02)
+
+
 def test_no_grain_begins_inside_the_machine() -> None:
     worlds = field(8, images=False)
     state, model = worlds.soil.state, worlds.soil.model
@@ -70,6 +77,29 @@ def test_pushing_delivers_grains() -> None:
     assert worlds.info()["delivered"][0] > 0.2
     inside = np.abs(worlds.soil.points.numpy()[:, :2]) < np.array([1.6, 0.8])
     assert inside.all()
+
+
+@pytest.mark.parametrize("dt", [2.5e-3, 1e-2])
+def test_no_grain_is_pressed_through_the_floor(dt: float) -> None:
+    worlds = field(2, images=False, dt=dt, substeps=round(0.4 / dt))
+    actions = np.random.default_rng(3).uniform(-1.0, 1.0, (25, 2, 2))
+    for given in actions:
+        worlds.step(given)
+        worlds.restart(worlds.done)
+        points = worlds.soil.points.numpy()
+        assert points[:, 2].min() > -worlds.options.radius
+        assert (np.abs(points[:, :2]) < np.array([1.64, 0.84])).all()
+
+
+def test_heap_comes_to_rest_where_grains_are_not_round() -> None:
+    speeds = []
+    for rolling in (0.1, 0.0):
+        worlds = field(images=False, grains=60, rolling=rolling)
+        for _ in range(15):
+            worlds.step([[0.0, 0.0]])
+        speeds.append(np.abs(worlds.soil.solver.readout.velocities(worlds.soil.state)).mean())
+    assert speeds[0] < 1e-3
+    assert speeds[1] > 5e-3
 
 
 def test_leaving_the_field_truncates() -> None:
@@ -149,7 +179,11 @@ def test_long_steps_hold_the_heap() -> None:
         ({"grains": 2.5}, "whole number"),
         ({"dt": 0.5}, "dt"),
         ({"field": (1.0, 1.0)}, "field"),
+        ({"field": 4.0}, "field must be 2 numbers"),
         ({"goal": (1.0, 0.0, 0.0, 1.0)}, "goal"),
+        ({"goal": (9.0, 9.5, 0.0, 1.0)}, "on the field"),
+        ({"goal": "right"}, "goal must be 4 numbers"),
+        ({"rolling": -0.1}, "rolling"),
         ({"grains": 200_000}, "do not fit"),
     ],
 )

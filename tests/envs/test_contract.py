@@ -182,6 +182,8 @@ def test_bad_actions(task: Task) -> None:
         env.reset(seed=0)
         tame = env.step(np.full(size, 1.0, np.float32))[0]
     assert np.array_equal(flat(wild), flat(tame))
+    with pytest.raises(InvalidValue, match="must be numbers"):
+        env.step("ahead")
     with pytest.raises(InvalidValue, match="shape"):
         env.step(np.zeros(size + 1, np.float32))
 

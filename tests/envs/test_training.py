@@ -45,6 +45,51 @@ def test_training_is_resumed(tmp_path: Path, algorithm: str) -> None:
     assert len(again.history.rows) > len(first.history.rows)
 
 
+def test_time_and_interruption_end_a_run(tmp_path: Path) -> None:
+    training = Training(plan(), tmp_path, device="cpu", threads=1)
+    training.learn(10_000, seconds=0.0)
+    assert training.steps < 100
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = training.steps
+    with pytest.raises(KeyboardInterrupt):
+        training.learn(100_000, watch=interrupt)
+    assert Training(plan(), tmp_path, resume=True, device="cpu", threads=1).steps >= before
+
+
+def test_learners_are_paid_from_idleness_on(tmp_path: Path) -> None:
+    options = {"grains": 40, "field": (3.2, 1.6), "images": False, "substeps": 20, "seconds": 0.2, "speed": 5.0}
+    dozer = Training(Plan("annelid/Bulldozer-v0", "ppo", 0, 2, options), tmp_path, device="cpu", threads=1)
+    source, idle = dozer.source, dozer.source.worlds.idle_reward
+    assert idle < -0.2
+    source.reset()
+    _, rewards, done, _ = source.step(np.zeros((2, 2), np.float32))
+    assert rewards == pytest.approx(source.paid - idle)
+    assert np.abs(rewards).max() < 0.02
+    assert not done.any()
+    for k in range(9):  # one stays until its time is up, one drives off
+        _, _, done, infos = source.step(np.array([[0.0, 0.0], [-1.0, 0.0]], np.float32))
+        if done[1] and k < 8:
+            assert infos[1]["TimeLimit.truncated"] is False
+            break
+    else:
+        pytest.fail("it did not leave")
+    while not done[0]:
+        _, _, done, infos = source.step(np.zeros((2, 2), np.float32))
+    assert infos[0]["TimeLimit.truncated"] is True
+
+
+def test_damaged_scale_is_refused(tmp_path: Path) -> None:
+    Training(plan(rate=1e-3), tmp_path, device="cpu", threads=1).save()
+    with pytest.raises(InvalidValue, match="rate = 0.001"):
+        Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+    (tmp_path / "scale.json").write_text("{}")
+    with pytest.raises(FileFormatError, match="scale of rewards"):
+        Training(plan(rate=1e-3), tmp_path, resume=True, device="cpu", threads=1)
+
+
 def test_command_writes_its_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     options = ["--steps", "64", "--worlds", "2", "--episodes", "2", "--option", "body=worm", "seconds=0.5"]

@@ -99,7 +99,7 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
         (["FILE", "--out", "FILE/inside"], "cannot be written"),
         (["FILE", "--out", "/proc/nowhere"], "cannot be written"),
         (["FILE", "--device", "tpu"], "unknown device 'tpu'"),
-        (["FILE", "--video", "--generations", "0"], "problem 'bowl' has no film"),
+        (["FILE", "--video", "--generations", "1000000"], "problem 'bowl' has no film"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(

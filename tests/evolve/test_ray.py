@@ -174,7 +174,11 @@ def listener(answer: bytes | None) -> Iterator[str]:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+# As a proxy speaks that takes any call: settings of HTTP/2, and ":status 404" to the first one.
+PROXY = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]) + bytes([0, 0, 1, 1, 5, 0, 0, 0, 1, 0x8D])
+
+
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", PROXY])
 def test_what_is_no_ray_is_told_soon(answer: bytes | None, tmp_path: Path) -> None:
     (tmp_path / "history.csv").write_text("kept")
     begin = time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from annelid import grains
-from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
+from annelid.core.errors import GrainsPushed, InvalidValue, SimulationDiverged, StepTooLong, UnknownName
 from annelid.shapes import Sphere
 
 RADIUS = 0.01
@@ -83,7 +83,8 @@ def test_grains_that_start_inside_each_other_are_refused_with_numbers() -> None:
 
 def test_or_pushed_apart() -> None:
     bed, bodies = heap()
-    model = grains.Model(bed, bodies, overlapping="push", device="cpu")  # type: ignore[arg-type]
+    with pytest.warns(GrainsPushed, match=r"1 pair of grains starts .* 1 grain starts .* pushed apart, by up to 0.04"):
+        model = grains.Model(bed, bodies, overlapping="push", device="cpu")  # type: ignore[arg-type]
     x = model.bed.positions
     assert len(cKDTree(x).query_pairs(1.8 * RADIUS)) == 0
     assert np.linalg.norm(x[2] - [0.2, 0.0, 0.05]) > 0.03 + 0.8 * RADIUS

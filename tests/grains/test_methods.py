@@ -53,6 +53,18 @@ def test_hertz_collisions_last_and_press_as_long_and_deep_as_they_should(
     assert velocities[1, 0] - velocities[0, 0] == pytest.approx(speed, rel=0.01)
 
 
+@pytest.mark.parametrize("restitution", [0.2, 0.5, 0.9])
+def test_a_hertz_collision_keeps_the_restitution(restitution: float) -> None:
+    material = grains.Grain(restitution=restitution, friction=0.0)
+    spots, velocities = [[0.0, 0.0, 0.0], [0.0201, 0.0, 0.0]], [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
+    bed = grains.Bed(spots, 0.01, material, velocities=velocities)
+    options = {"method": "hertz", "dt": 2e-6, "gravity": (0.0, 0.0, 0.0)}
+    simulation = grains.simulation(bed, device="cpu", threads=1, **options)  # type: ignore[arg-type]
+    simulation.run(0.01)
+    speeds = simulation.solver.readout.velocities(simulation.state)[:, 0]
+    assert speeds[1] - speeds[0] == pytest.approx(restitution, rel=0.01)
+
+
 def bed_by(method: str, **options: object) -> Simulation[grains.Solver]:
     spots = jittered_lattice((6, 6, 8), 2.1 * RADIUS, jitter=0.04 * RADIUS, seed=3)
     walls = grains.box_walls((0.0, 0.0, 0.0), (12.6 * RADIUS, 12.6 * RADIUS, 1.0))

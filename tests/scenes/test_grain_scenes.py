@@ -117,3 +117,18 @@ def test_beverloo() -> None:
 def test_bad_parameters_are_refused(scene: Any) -> None:
     with pytest.raises(AnnelidError):
         scene.build(device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("scene", "sentence"),
+    [
+        (Column(seed=-1), "seed = -1"),
+        (Hopper(opening=40.0), "below its width of 32 grain diameters, not 40"),
+        (Hopper(slope=95.0), "between 0 and 80 degrees, not 95"),
+        (Drum(ratio=-1.0), "between 1 and 5, not -1"),
+        (Gears(gears=50), "number of gears must be between 1 and 20, not 50"),
+    ],
+)
+def test_the_sentence_speaks_of_the_parameter_as_it_was_given(scene: Any, sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        scene.build(device="cpu")

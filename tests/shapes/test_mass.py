@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, TriangleMesh, mass_properties
+from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, TriangleMesh, mass_properties, tube
+from annelid.shapes.extrusion import joined
 
 SOLIDS: list[Shape] = [
     Box((0.3, 0.2, 0.5), center=(1.0, -2.0, 0.5)),
@@ -59,6 +60,32 @@ def test_principal_axes_rebuild_the_tensor() -> None:
 def test_two_boxes_are_the_sum_of_their_halves() -> None:
     whole, half = mass_properties(Box((1.0, 0.2, 0.2))), mass_properties(Box((0.5, 0.2, 0.2), center=(0.25, 0.0, 0.0)))
     assert 2.0 * half.about(np.zeros(3))[2, 2] == pytest.approx(whole.inertia[2, 2])
+
+
+def test_shells_that_overlap_are_one_solid() -> None:
+    slab, post = (
+        Box((0.1, 0.03, 0.05), center=(0.05, 0.015, 0.025)),
+        Box((0.03, 0.1, 0.05), center=(0.015, 0.05, 0.025)),
+    )
+    found = mass_properties(joined([slab.surface(), post.surface()]), 1000.0)
+    areas, spots = np.array([0.003, 0.003, -0.0009]), np.array([[0.05, 0.015], [0.015, 0.05], [0.015, 0.015]])
+    assert found.mass == pytest.approx(0.255, rel=2.5e-3)  # the grid rounds edges
+    assert found.center[:2] == pytest.approx(areas @ spots / areas.sum(), abs=1e-4)
+    parts = [mass_properties(box, 1000.0).about(found.center) for box in (slab, post)]
+    common = mass_properties(Box((0.03, 0.03, 0.05), center=(0.015, 0.015, 0.025)), 1000.0).about(found.center)
+    exact = parts[0] + parts[1] - common
+    assert found.inertia == pytest.approx(exact, abs=5e-3 * np.trace(exact))
+
+
+def test_shells_that_only_touch_are_summed_exactly() -> None:
+    left, right = (Box((0.1, 0.1, 0.1), center=(x, 0.0, 0.0)).surface() for x in (-0.05, 0.05))
+    assert mass_properties(joined([left, right])).volume == pytest.approx(0.002, rel=1e-12)
+
+
+def test_a_tube_has_a_mass() -> None:
+    found = mass_properties(tube(0.08, 0.1, 0.3, bottom=0.5), 1000.0)
+    assert found.mass == pytest.approx(np.pi * (0.1**2 - 0.08**2) * 300.0, rel=1e-3)
+    assert found.center == pytest.approx([0.0, 0.0, 0.65], abs=1e-9)
 
 
 def test_bad_input_is_refused() -> None:

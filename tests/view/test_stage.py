@@ -32,6 +32,21 @@ def test_update_equals_a_new_stage(device: str, scene: Scene) -> None:
     np.testing.assert_array_equal(depth_of(stage, cameras), depth_of(Stage(scene(0.3), device=device), cameras))
 
 
+def test_points_of_all_worlds_move_at_once(device: str) -> None:
+    rng = np.random.default_rng(8)
+    box, centers = box_mesh(), rng.uniform(-1.0, 1.0, (2, 40, 3))
+    vertices = np.asarray(box.vertices)
+
+    def worlds(shift: float) -> list[Snapshot]:
+        mesh = replace(box, vertices=vertices + shift)
+        return [Snapshot(0.0, parts=(mesh, Spheres("grains", c - shift, 0.1))) for c in centers]
+
+    stage = Stage(worlds(0.0), device=device)
+    stage.move(np.tile(vertices + 0.2, (2, 1)), centers.reshape(-1, 3) - 0.2)
+    cameras = [replace(camera, world=world) for world, camera in enumerate(random_cameras(2, seed=8))]
+    np.testing.assert_array_equal(depth_of(stage, cameras), depth_of(Stage(worlds(0.2), device=device), cameras))
+
+
 def test_many_updates_keep_the_sphere_tree_right(device: str) -> None:
     rng = np.random.default_rng(6)
     cameras = random_cameras(2, seed=6)

@@ -82,6 +82,8 @@ def run_experiment(experiment: Experiment, options: Evolve, machine: Machine) ->
     """Search, and write what was found; the report and the files."""
     folder = options.out or Path("out") / experiment.name
     require_folder(folder)
+    if options.video:
+        experiment.problem.build(device=machine.device, threads=machine.threads).require_film()
     kind = "ray" if options.ray_address is not None and options.executor == "local" else options.executor
     executor = make_executor(
         kind,

@@ -67,7 +67,7 @@ def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: floa
         raise FileFormatError(f"{path} has version {attributes['version']}; this Annelid reads version {VERSION}.")
     if attributes["model"] != fingerprint:
         raise FileFormatError(
-            f"{path} belongs to another model (other masses, springs, integrator or precision): "
+            f"{path} belongs to another model (other elements, materials or settings): "
             "build the simulation as it was when the checkpoint was saved."
         )
     if attributes["time_step"] != time_step:

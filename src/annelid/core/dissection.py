@@ -1,9 +1,10 @@
 """Nested dissection: an order of elimination for sparse symmetric matrices of solids, as a tree of dense fronts.
 
 A part of a solid is cut in two by a few vertices, its separator, which are eliminated after both halves; the halves are
-cut in turn. What is eliminated together, and the vertices that this couples, is a front: a small dense matrix. A
-long and thin solid needs a third of the operations that a band needs, in blocks that are large enough for fast
-routines, and the fronts of one depth of the tree can be eliminated at once (George 1973; Duff and Reid 1983).
+cut in turn. What is eliminated together, and the vertices that this couples, is a front: a small dense matrix, large
+enough for fast routines. Hollow solids need a third of the operations that a band needs, and the fronts of one depth
+of the tree can be eliminated at once (George 1973; Duff and Reid 1983). A long and full one is better swept from
+end to end; its fronts form a chain.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from annelid.core.banded import narrow_order
 
 LEAF = 40
 """Vertices of a part that is not worth cutting."""
@@ -52,13 +55,22 @@ def dissect(graph: Any, points: np.ndarray, *, leaf: int = LEAF) -> list[Front]:
     return _fronts(matrix, parts)
 
 
+def sweep(graph: Any, points: np.ndarray, *, leaf: int = LEAF) -> list[Front]:
+    """Fronts from one end of a solid to the other, in an order with a narrow band; see `dissect`."""
+    matrix = sparse.csr_array(graph)
+    order = narrow_order(matrix, np.asarray(points, float))
+    return _fronts(matrix, np.array_split(order, max(1, len(order) // leaf)))
+
+
 def operations(fronts: list[Front], *, width: int = 3) -> float:
     """Multiplications of the elimination, with so many unknowns a vertex."""
-    own, edge = (width * np.array([len(a) for a in side], float) for side in zip(*((f.own, f.edge) for f in fronts), strict=True))
+    own, edge = width * np.array([(len(front.own), len(front.edge)) for front in fronts], float).T
     return float((own**3 / 6 + own**2 * edge / 2 + own * edge**2 / 2).sum())
 
 
-def _cut(matrix: sparse.csr_array, points: np.ndarray, vertices: np.ndarray, leaf: int, parts: list[np.ndarray]) -> None:
+def _cut(
+    matrix: sparse.csr_array, points: np.ndarray, vertices: np.ndarray, leaf: int, parts: list[np.ndarray]
+) -> None:
     """Append the parts of some vertices in the order of their elimination."""
     if len(vertices) == 0:
         return

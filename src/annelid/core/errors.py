@@ -51,6 +51,10 @@ class StepTooLong(UserWarning):
     """The time step is above the stable one estimated for the model."""
 
 
+class GrainsPushed(UserWarning):
+    """Grains that began inside each other or inside a body were pushed apart, as asked for."""
+
+
 class SimulationDiverged(AnnelidError, ArithmeticError):
     """The state stopped being finite.
 

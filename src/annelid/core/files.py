@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,13 @@ def require_folder(folder: Path) -> None:
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise InvalidValue(f"results cannot be written to {folder}: {place} is not a folder that can be written.")
+    try:
+        with tempfile.TemporaryFile(dir=place):  # root may write everywhere, but not in /proc
+            pass
+    except OSError:
+        raise InvalidValue(
+            f"results cannot be written to {folder}: {place} is not a folder that can be written."
+        ) from None
 
 
 @contextmanager

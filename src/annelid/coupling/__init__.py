@@ -16,8 +16,9 @@ from annelid.coupling.readout import Readout, Summary
 from annelid.coupling.sandbox import Sandbox
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
+from annelid.coupling.steps import LONGEST, hard_step, meeting_speed
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
-from annelid.coupling.world import LONGEST, World
+from annelid.coupling.world import World
 from annelid.grains.model import Obstacle
 
 __all__ = [
@@ -78,15 +79,19 @@ def simulation(
 
 
 def _warn_of_steps(model: Model) -> None:
-    """Speak up about steps that are too long for the springs."""
-    stable = model.springs.stable_step()
-    named = {"dt": (model.world.dt, stable), "grain_dt": (model.time_step, LONGEST * stable)}
-    for name, (step, longest) in named.items():
+    """Speak up about steps that are too long for the springs, or for a body that hits the grains."""
+    stable, body = model.springs.stable_step(), model.springs.body
+    springy = "springs as stiff as these: the body may shiver or diverge"
+    speed = meeting_speed(body, model.bed, model.world.gravity)
+    fast = f"a body as heavy that meets the grains at {speed:.2g} m/s: it may sink too deep"
+    limits = (
+        ("dt", model.springs.world.dt, stable, springy),
+        ("grain_dt", model.time_step, LONGEST * stable, springy),
+        ("grain_dt", model.time_step, 2.0 * hard_step(body, model.bed, model.grains.world), fast),
+    )
+    for name, step, longest, reason in limits:
         if step > longest * (1.0 + 1e-9):
             warnings.warn(
-                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for springs as stiff as these: "
-                "the body may shiver or diverge.",
-                StepTooLong,
-                stacklevel=3,
+                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=3
             )
             return

@@ -30,6 +30,9 @@ class Model:
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
+        worlds: Number of worlds side by side that do not touch; body and bed are so many equal copies, one world after
+            the other, and each of `bodies` names its world.
+        lanes: CUDA threads that share a mass; None chooses by the size of the body.
         device: Where to compute.
 
     Attributes:
@@ -51,24 +54,30 @@ class Model:
         stretch: float = STRETCH,
         inside: str = "refuse",
         overlapping: str = "refuse",
+        worlds: int | None = None,
+        lanes: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
-        self.world, self.device = world or World(), find_device(device)
+        self.worlds = worlds or 1
+        self._require_copies(body, bed, inside)
+        self.world, self.device = (world or World()).fitted(body, bed), find_device(device)
         self.skin = skin or grains.Surface()
         self.party = Party(body, float(bed.radii.min()), stretch)
         thickness = float(np.median(self.party.radii))
-        self.bed = grains.start.begin(bed, bodies, np.zeros(len(bed), np.int32), overlapping)
+        own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
+        self.bed = grains.start.begin(bed, bodies, own, overlapping)
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        self.springs = self._springs(body)
-        self.substeps = self.world.substeps(self.bed, self.springs.stable_step())
+        self.springs = self._springs(body, lanes)
+        self.substeps = self.world.substeps(body, self.bed, self.springs.stable_step())
         self.grains = grains.Model(
             self.party.among(self.bed, self.skin),
             bodies,
             world=self.world.grains_world(self.time_step),
+            worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.party),
             device=self.device,
@@ -77,11 +86,28 @@ class Model:
     @property
     def time_step(self) -> float:
         """Time step of the grains, at whose ends both meet [s]."""
-        return self.substeps * self.world.dt
+        return self.substeps * self.springs.world.dt
 
-    def _springs(self, body: springs.Body) -> springs.Model:
+    def _worlds_of_guests(self) -> np.ndarray:
+        """World of each surface mass, shape [g]."""
+        return (self.party.members // (self.party.body.mass_count // self.worlds)).astype(np.int32)
+
+    def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
+        """Refuse worlds that are not equal, or in which grains would have to make room."""
+        if self.worlds < 1 or len(bed) % self.worlds or body.mass_count % self.worlds:
+            raise InvalidValue(
+                f"{len(bed)} grains and {body.mass_count} masses are not equal copies for {self.worlds} worlds: "
+                "repeat the bed and the body of one world."
+            )
+        if self.worlds > 1 and inside != "allow":
+            raise InvalidValue(
+                "grains make room for the body in one world alone: let them do so there, then repeat that bed and say "
+                "inside='allow'."
+            )
+
+    def _springs(self, body: springs.Body, lanes: int | None) -> springs.Model:
         """The model of the body, with kernels that take forces from outside."""
-        model = springs.Model(body, self.world.springs_world(), self.device)
+        model = springs.Model(body, self.world.springs_world(), self.device, lanes=lanes)
         if not model.features.pushed:
             model.features = replace(model.features, pushed=True)
             model.arrays.forces = wp.zeros(model.mass_count, dtype=model.types.vec3, device=self.device)

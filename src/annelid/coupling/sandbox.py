@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from annelid import grains
@@ -12,6 +13,8 @@ from annelid.shapes import Box
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
+
+_ATTEMPTS, _APART = 5, 100_003  # to fill a box, and how far apart their seeds are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +52,16 @@ class Sandbox:
         """The grains at random places."""
         region = Box((self.length, self.width, self.depth), center=(0.0, 0.0, 0.5 * self.depth))
         packing = _PACKING - _LOOSER * (self.radius / self.depth) ** 2
-        positions, radii = fill(region, self.radius, packing, seed=self.seed)
-        return grains.Bed(positions, radii, self.grain)
+        for attempt in range(_ATTEMPTS):  # now and then two grains get stuck in each other
+            with suppress(InvalidValue):
+                positions, radii = fill(region, self.radius, packing, seed=self.seed + _APART * attempt)
+                return grains.Bed(positions, radii, self.grain)
+        raise InvalidValue(
+            f"no bed of this box came apart in {_ATTEMPTS} attempts: make it deeper, or take another seed."
+        )
 
-    def walls(self) -> list[grains.Plane]:
-        """Floor and four walls."""
+    def walls(self, world: int = 0) -> list[grains.Plane]:
+        """Floor and four walls, in one of the worlds that are simulated side by side."""
         x, y = 0.5 * self.length, 0.5 * self.width
         surface = grains.Surface(friction=self.grain.friction, rolling=self.grain.rolling)
-        return grains.box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface)
+        return grains.box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface, world=world)

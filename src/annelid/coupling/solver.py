@@ -18,7 +18,7 @@ from annelid.coupling.launching import Launcher
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
 from annelid.coupling.readout import Readout, Summary
-from annelid.coupling.state import joined, side_of, take_back
+from annelid.coupling.state import joined, order_by_world, side_of, take_back
 from annelid.grains.kernels.layout import Grains, Lists
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
@@ -63,9 +63,18 @@ class Solver:
         """Bodies and grains as they were built."""
         count = len(self.model.party)
         own = {name: wp.zeros(count, dtype=wp.vec3, device=self.device) for name in ("last", "contact_forces")}
-        state = joined(self.springs.initial_state(), self.grains.initial_state(), **own)
+        bed = self.grains.initial_state()
+        if self.model.worlds > 1:
+            order_by_world(bed, self.model.grains.worlds)
+        state = joined(self.springs.initial_state(), bed, **own)
         self._settle(state)
         return state
+
+    def reserve(self, state: Any, places: int, body_places: int) -> None:
+        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, contacts are forgotten."""
+        _, grain_state = self.parts(state)
+        self.grains.reserve(grain_state, places, body_places)
+        take_back(state, "grains", grain_state)
 
     def parts(self, state: Any) -> tuple[springs.State, grains.State]:
         """The two sides of a state, which share its arrays."""

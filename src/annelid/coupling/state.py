@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, make_dataclass
 from typing import Any, cast
 
+import numpy as np
 import warp as wp
 
 from annelid import grains, springs
@@ -13,6 +14,17 @@ _SIDES = {"springs": springs.State, "grains": grains.State}
 _OWN = ("last", "contact_forces")
 
 _FIELDS = [f"{side}_{f.name}" for side, kind in _SIDES.items() for f in fields(cast(Any, kind))]
+
+_MOVING = ("positions", "velocities", "accelerations", "broken")
+_GRAIN_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "names", "counts")
+_BODY_ROWS = ("places", "turns", "body_velocities", "body_spins", "body_forecast", "body_turning", "contacts", "travel")
+
+ROWS_OF_WORLDS = (
+    *(f"springs_{name}" for name in _MOVING),
+    *(f"grains_{name}" for name in (*_GRAIN_ROWS, *_BODY_ROWS, "forces", "torques", "commands", "loads")),
+    *_OWN,
+)
+"""Arrays of which each world has equally many rows, one world after the other; a ghost of the grains comes last."""
 
 State: Any = make_dataclass(
     "State",
@@ -51,3 +63,18 @@ def take_back(state: Any, side: str, part: Any) -> None:
     """Take over the arrays of one side that were replaced by longer ones."""
     for f in fields(part):
         setattr(state, f"{side}_{f.name}", getattr(part, f.name))
+
+
+def order_by_world(part: grains.State, worlds: np.ndarray) -> None:
+    """Bring the rows of grains that have not been sorted yet into the order of their worlds.
+
+    Args:
+        part: The side of the grains.
+        worlds: World of each row, shape [n].
+    """
+    order = np.argsort(worlds, kind="stable")
+    for name in _GRAIN_ROWS:
+        rows = getattr(part, name).numpy()
+        if len(rows):
+            rows[: len(order)] = rows[order]
+            getattr(part, name).assign(rows)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annelid.core.errors import InvalidValue
+from annelid.coupling.steps import LIVELY, LONGEST, calm_speed, hard_step, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.model import default_step
+from annelid.springs import Body
 from annelid.springs import World as SpringsWorld
 
-LONGEST = 1.25
-"""Longest step of the grains, in stable steps of the springs: in a longer one masses swing back and forth unseen."""
-
+_USUAL = 1.0e-4  # time step of the springs [s], unless grains want a shorter one
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
-_LIVELY = 0.5  # of the step that suits a bed at rest: a body that moves in it wants shorter ones
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 
@@ -27,14 +26,14 @@ class World:
 
     Attributes:
         gravity: Acceleration of gravity [m/s²].
-        dt: Time step of the springs [s].
+        dt: Time step of the springs [s]; None takes 1e-4, or that of the grains if they want a shorter one.
         grain_dt: Time step of the grains [s], a whole multiple of `dt`; None takes one that suits bed and body.
         springs: Other attributes of `springs.World`: integrator, velocity_damping, obstacles, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
     """
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    dt: float = 1.0e-4
+    dt: float | None = None
     grain_dt: float | None = None
     springs: Mapping[str, Any] = field(default_factory=dict)
     grains: Mapping[str, Any] = field(default_factory=dict)
@@ -45,11 +44,30 @@ class World:
             if both:
                 raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
 
-    def substeps(self, bed: Bed, stable: float) -> int:
-        """Steps of the springs in a step of the grains of this bed; `stable` is the stable step of the springs [s]."""
+    def fitted(self, body: Body, bed: Bed) -> World:
+        """The same world with a step for the springs, and contacts that do not depend on it."""
+        calm = calm_speed(bed, self.gravity)
+        options = {**({} if calm is None else {"calm_speed": calm}), **self.grains}
+        if self.dt is not None:
+            return replace(self, grains=options)
+        wanted = self.longest(body, bed) if self.grain_dt is None else self.grain_dt
+        if not (math.isfinite(wanted) and wanted > 0.0):
+            raise InvalidValue(f"grain_dt must be above 0 s, not {self.grain_dt}.")
         if self.grain_dt is None:
-            wanted = min(_LIVELY * default_step(bed, self.grains_world(None)), LONGEST * stable)
-            return int(min(max(wanted / self.dt, 1.0), _MOST_SUBSTEPS))
+            return replace(self, dt=rounded_down(min(_USUAL, wanted)), grains=options)
+        return replace(self, dt=wanted / math.ceil(wanted / _USUAL * (1.0 - _WHOLE)), grains=options)
+
+    def longest(self, body: Body, bed: Bed) -> float:
+        """Longest step of the grains that suits bed and body [s], whatever the springs."""
+        world = self.grains_world(None)
+        return min(LIVELY * default_step(bed, world), hard_step(body, bed, world))
+
+    def substeps(self, body: Body, bed: Bed, stable: float) -> int:
+        """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""
+        assert self.dt is not None, "fit the world to body and bed first"
+        if self.grain_dt is None:
+            wanted = min(self.longest(body, bed), LONGEST * stable)
+            return int(min(max(wanted / self.dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
         ratio = self.grain_dt / self.dt if self.dt > 0.0 else math.nan
         nearest = max(1, round(ratio)) if math.isfinite(ratio) else 1
         if not (math.isfinite(ratio) and abs(ratio - nearest) <= _WHOLE * nearest):
@@ -61,6 +79,7 @@ class World:
 
     def springs_world(self) -> SpringsWorld:
         """What surrounds the spring bodies."""
+        assert self.dt is not None, "fit the world to body and bed first"
         return SpringsWorld(dt=self.dt, gravity=self.gravity, **self.springs)
 
     def grains_world(self, dt: float | None) -> GrainsWorld:

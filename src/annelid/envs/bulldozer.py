@@ -16,9 +16,10 @@ from annelid.envs.kernels import bulldozer as kernels
 from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import Bulldozer
 from annelid.envs.soil import Soil, settled
-from annelid.envs.worlds import Channel, Worlds, require
+from annelid.envs.worlds import Channel, Worlds, require, require_numbers
 from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
 from annelid.grains.model import Obstacle
+from annelid.shapes.shape import Floats
 from annelid.view.camera import Camera, Film
 
 _NEAR, _FAR, _FOV = 0.2, 3.0, 1.57  # ego camera [m], [m], [rad]
@@ -41,7 +42,7 @@ class BulldozerOptions:
         radius: Radius of a grain [m].
         dt: Time step [s]: 1e-3 is accurate, 1e-2 is fast; see `docs/envs.md` for what that costs.
         substeps: Steps in an action; None takes 0.1 s: 100 at 1e-3, 10 at 1e-2.
-        iterations: Sweeps over all contacts in a step; None takes 1, or 6 above 2e-3 s.
+        iterations: Sweeps over all contacts in a step; None takes 1, or 6 above 3e-3 s.
         seconds: Length of an episode [s].
         field: Length and width of the field [m]; None takes 7.2 by 3.6, or as much more as 20,000 grains and more need.
         goal: Lowest and highest x and y of the goal [m]: (x0, x1, y0, y1); None takes the right end of the field.
@@ -75,11 +76,18 @@ class BulldozerOptions:
         require("rolling", self.rolling, 0.0, 10.0)
         if self.substeps is not None:
             require("substeps", self.substeps, 1, 100_000, whole=True)
-        if self.field is not None and (len(self.field) != 2 or self.field[0] < 3.0 or self.field[1] < 1.5):
-            raise InvalidValue(f"field must be at least 3 m long and 1.5 m wide, not {self.field}.")
-        x0, x1, y0, y1 = self.goal_box
-        if not (x0 < x1 and y0 < y1):
-            raise InvalidValue(f"goal must be (x0, x1, y0, y1) with x0 < x1 and y0 < y1, not {self.goal}.")
+        if self.field is not None:
+            require_numbers("field", self.field, 2)
+            if self.field[0] < 3.0 or self.field[1] < 1.5:
+                raise InvalidValue(f"field must be at least 3 m long and 1.5 m wide, not {self.field}.")
+        if self.goal is not None:
+            require_numbers("goal", self.goal, 4)
+        (x0, x1, y0, y1), (long, wide) = self.goal_box, self.extent
+        if not (-0.5 * long <= x0 < x1 <= 0.5 * long and -0.5 * wide <= y0 < y1 <= 0.5 * wide):
+            raise InvalidValue(
+                f"goal must be (x0, x1, y0, y1) with x0 < x1 and y0 < y1 on the field of {long:g} by {wide:g} m, "
+                f"not {self.goal}."
+            )
 
     @property
     def steps(self) -> int:
@@ -101,10 +109,10 @@ class BulldozerOptions:
     @property
     def world(self) -> World:
         """How grains move."""
-        if self.dt <= 2e-3:
+        if self.dt <= 3e-3:
             return World(dt=self.dt, iterations=self.iterations)
         # Long steps need contacts that push overlaps out faster, and more sweeps to bear that.
-        return World(dt=self.dt, iterations=self.iterations or 6, correction=0.1, skin=0.5)
+        return World(dt=self.dt, iterations=self.iterations or 6, correction=0.2, skin=0.5)
 
     def heap(self) -> Bed:
         """Grains on a jittered lattice, in front of where the bulldozer begins."""
@@ -123,6 +131,13 @@ class BulldozerOptions:
         x, y = 0.5 * self.extent[0], 0.5 * self.extent[1]
         ground = Surface(friction=_FRICTION, rolling=self.rolling)
         return box_walls((-x, -y, 0.0), (x, y, 10.0), surface=ground, world=world)
+
+
+def paid(points: Floats, goal: tuple[float, float, float, float]) -> Floats:
+    """Reward of each grain: 100 in the goal, less its distance outside [m], shape [n]."""
+    x0, x1, y0, y1 = goal
+    away = np.linalg.norm(points[:, :2] - np.clip(points[:, :2], (x0, y0), (x1, y1)), axis=1)
+    return np.where(away == 0.0, 100.0, -away)
 
 
 class BulldozerField(Worlds):
@@ -154,6 +169,7 @@ class BulldozerField(Worlds):
             return [*options.walls(world), replace(body, world=world)]
 
         self.soil = Soil(count, bed, bodies, options.world, device=self.device, threads=threads)
+        self.idle_reward = float(paid(bed.positions, options.goal_box).mean())
         self._middle = wp.vec3(*body.middle)
         self._which = (self.soil.bodies, self.soil.bodies - 1)
         self._shares = self._zeros((count, soil_kernels.SHARES), wp.vec2d)
@@ -211,7 +227,7 @@ class BulldozerField(Worlds):
 
     def _advance(self) -> None:
         self._steer()
-        self.soil.solver.advance(self.soil.state, self.options.steps)
+        self.soil.advance(self.options.steps)
 
     def _steer(self) -> None:
         o, state = self.options, self.soil.state

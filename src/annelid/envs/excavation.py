@@ -170,7 +170,7 @@ class Excavation(Worlds):
 
     def _advance(self) -> None:
         self._drive()
-        self.soil.solver.advance(self.soil.state, self.options.substeps)
+        self.soil.advance(self.options.substeps)
 
     def after_step(self) -> None:
         """Account for a step of the soil, and tell the arm where to go in the next one."""

@@ -15,6 +15,7 @@ TASKS = {
     "annelid/Excavation-v0": ("annelid.envs.excavation", "Excavation"),
     "annelid/VoxelLocomotion-v0": ("annelid.envs.voxel_locomotion", "VoxelLocomotion"),
     "annelid/SpringWalker-v0": ("annelid.envs.spring_walker", "SpringWalker"),
+    "annelid/SandWorm-v0": ("annelid.envs.sandworm", "SandWorm"),
 }
 """Module and class of the worlds of each environment."""
 

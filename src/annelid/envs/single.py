@@ -48,7 +48,7 @@ class WorldEnv(gymnasium.Env[Any, np.ndarray]):
         """Simulate one action."""
         if not self._seeded:
             raise InvalidValue("call reset() before the first step.")
-        self.worlds.step(np.asarray(action, np.float32)[None])
+        self.worlds.step(np.asarray(action)[None])
         ends = bool(self.worlds.terminated.numpy()[0]), bool(self.worlds.truncated.numpy()[0])
         info = {name: values[0] for name, values in self.worlds.info().items()}
         return self._observation(), float(self.worlds.rewards.numpy()[0]), *ends, info

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.errors import GrainsPushed
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
 from annelid.core.state import clone_state
 from annelid.envs.kernels import soil as kernels
@@ -29,7 +31,10 @@ _KEPT = (
 
 def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, device: wp.Device) -> Bed:
     """The bed after it came to rest, on its own."""
-    model = Model(bed, bodies, world=world, worlds=np.zeros(len(bed), np.int32), overlapping="push", device=device)
+    worlds = np.zeros(len(bed), np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GrainsPushed)  # machines stand in their soil, on purpose
+        model = Model(bed, bodies, world=world, worlds=worlds, overlapping="push", device=device)
     solver = Solver(model, threads=None)
     state = solver.initial_state()
     solver.advance(state, max(1, round(seconds / solver.time_step)))
@@ -86,6 +91,15 @@ class Soil:
             restore(mask, getattr(self._start, name), getattr(self.state, name))
         wp.launch(kernels.make_stale, self.count, [mask], [self.state.flags], device=self.device)
 
+    def advance(self, steps: int) -> None:
+        """Take the steps of an action.
+
+        The clock counts from its beginning: CUDA looks after lists at every few steps, which must be the same ones
+        whatever happened before, or a world that begins anew would not move as a fresh one.
+        """
+        self.state.clock.zero_()
+        self.solver.advance(self.state, steps)
+
     def gather(self) -> None:
         """Bring `points` up to date."""
         state = self.state
@@ -101,7 +115,7 @@ class Soil:
             self._snapshots = [self._snapshot(world) for world in range(count)]
             self.stage = Stage(self._snapshots, device=self.device)
         else:
-            self.stage.update(self._snapshots)
+            self.stage.move(self._placed, self.points)
         return self.stage
 
     def snapshot(self, world: int, time: float) -> Snapshot:

@@ -60,8 +60,7 @@ class Worlds(ABC):
     settings: ClassVar[type[Any]]
 
     def __init__(self, count: int, options: Any, *, device: str | wp.Device = "auto") -> None:
-        if not 1 <= count <= MOST_WORLDS:
-            raise InvalidValue(f"the number of worlds must be from 1 to {MOST_WORLDS}, not {count}.")
+        require("the number of worlds", count, 1, MOST_WORLDS, whole=True)
         self.count, self.options, self.device = count, options, find_device(device)
         self.observations = {c.name: self._zeros((count, *c.shape), wp.float32) for c in self.channels}
         self.actions = self._zeros((count, self.action_size), wp.float32)
@@ -114,6 +113,9 @@ class Worlds(ABC):
 
     camera: Camera | None = None
     """Where pictures are taken from; None frames what there is."""
+
+    idle_reward: float = 0.0
+    """What an action is paid in a world that nobody has touched."""
 
     def info(self) -> dict[str, np.ndarray]:
         """Numbers of each world that are no observation, on the host, shapes [count]."""
@@ -190,7 +192,7 @@ class Worlds(ABC):
         elif hasattr(actions, "detach"):  # PyTorch
             rows = wp.from_torch(actions.detach().float().contiguous(), dtype=wp.float32)
         else:
-            rows = wp.array(np.asarray(actions, np.float32).reshape(np.shape(actions)), dtype=wp.float32, device="cpu")
+            rows = wp.array(_as_floats(actions), dtype=wp.float32, device="cpu")
         if tuple(rows.shape) != shape:
             raise InvalidValue(f"actions must have the shape {list(shape)}, not {list(rows.shape)}.")
         return rows.to(self.device)
@@ -235,3 +237,20 @@ def require(name: str, value: float, low: float, high: float, *, whole: bool = F
     if not number or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
         raise InvalidValue(f"{name} must be {kind} from {low:g} to {high:g}, not {value!r}.")
+
+
+def require_numbers(name: str, values: Any, count: int) -> None:
+    """Refuse what is not a sequence of so many finite numbers."""
+    try:
+        numbers = np.asarray(values, float)
+    except (TypeError, ValueError):
+        numbers = np.full(count, np.nan)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+        raise InvalidValue(f"{name} must be {count} numbers, not {values!r}.")
+
+
+def _as_floats(actions: Any) -> np.ndarray:
+    try:
+        return np.asarray(actions, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"actions must be numbers in [-1, 1], not {actions!r}.") from error

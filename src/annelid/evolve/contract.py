@@ -88,7 +88,15 @@ class Problem(ABC):
 
     def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
         """A simulation of one robot at its beginning, and how long to watch it [s]."""
-        raise InvalidValue(f"problem {self.name!r} has no film to show: leave out the video.")
+        raise self._no_film()
+
+    def require_film(self) -> None:
+        """Refuse a problem without a film, before a long search and not after it."""
+        if type(self).film is Problem.film:
+            raise self._no_film()
+
+    def _no_film(self) -> InvalidValue:
+        return InvalidValue(f"problem {self.name!r} has no film to show: leave out the video.")
 
     def fingerprint(self) -> str:
         """A hash of what results depend on beside the options; raise it when the same options mean something else."""

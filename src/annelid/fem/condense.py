@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from annelid.fem.acceleration import Accelerator
 from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
@@ -28,8 +29,7 @@ from annelid.fem.linear_lagged import LaggedSolver
 from annelid.fem.replay import Replay, Stage
 from annelid.fem.robot import Robot
 
-_PARTS = 16
-_CLOSE = 2e-4  # of the size: how well a move is found where iterations are dear
+_PARTS, _PARTS_ON_CUDA = 16, 128  # of the nodes, whose products are added up one after the other
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -79,6 +79,7 @@ class Condenser:
         self._mixing = np.zeros((0, 0))
         self._width = 0
         self._lagged: LaggedSolver | None = None
+        self._accelerator = Accelerator()
         self._resize(self.rows.count if refresh > 1 else 0)
         if refresh > 1:
             self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
@@ -97,24 +98,22 @@ class Condenser:
         self._width = width
         shape = self.robot.model.node_count, width
         self._right, self._solved = (wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(2))
-        self._product_parts = wp.zeros((width, width, _PARTS), dtype=wp.float64, device=self.device)
+        parts = _PARTS_ON_CUDA if self.device.is_cuda else _PARTS
+        self._product_parts = wp.zeros((width, width, parts), dtype=wp.float64, device=self.device)
         self._products = wp.zeros((width, width), dtype=wp.float64, device=self.device)
         self._shares = wp.zeros(width, dtype=wp.float64, device=self.device)
         robot, model = self.robot, self.robot.model
         forces = [model.held, robot.directions, model.loads, model.assembly.forces]
         self._laying = self._replay([Stage(lay_columns, shape[0], [0, *forces, self._right])])
+        columns = [self._right, self._solved, self._product_parts]
         self._multiplying = self._replay(
             [
-                Stage(multiply_columns, self._product_parts.shape, [self._right, self._solved, self._product_parts]),
+                Stage(multiply_columns, (width, -(-width // 4), parts), columns),
                 Stage(add_parts, self._products.shape, [self._product_parts, self._products]),
             ]
         )
-        self._adding = {
-            id(columns): self._replay(
-                [Stage(move_by, shape[0], [0, self._shares, columns, self._before, robot.positions, self._moves])]
-            )
-            for columns in (self._right, self._solved)
-        }
+        moving = [0, self._shares, self._solved, self._before, robot.positions, self._moves]
+        self._adding = self._replay([Stage(move_by, shape[0], moving)])
 
     def _replay(self, stages: list[Stage]) -> Replay:
         return Replay(stages, self.device)
@@ -129,12 +128,16 @@ class Condenser:
         robot, model, shift = self.robot, self.robot.model, 0.0
         robot.weigh()
         robot.touch()
-        model.assembly.evaluate(robot.positions)
+        needed = self._lagged is None or self._lagged.due
+        model.assembly.evaluate(robot.positions, tangent=needed)
         self.strokes = robot.aim()
         if self._lagged is not None:
             self._lay(np.zeros((0, 2), int))
             self.rows.lay(1 + int(robot.columns[-1]), self._right)
             wp.copy(self._lagged.directions, self._right[:, 1:])
+            if not needed:
+                self._lagged.advance()
+                return
         solver = self._lagged or model.linear
         while True:
             try:
@@ -157,6 +160,7 @@ class Condenser:
             self._lay(pairs)
             self.robot.model.linear.solve(self._right, self._solved)
         else:
+            self._lagged.solve(self._right[:, :1], self._solved[:, :1])
             self._lagged.sensitivities(self._solved[:, 1:])
         return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
 
@@ -171,17 +175,13 @@ class Condenser:
         shares = np.zeros(self._width)
         shares[0] = share
         shares[1 : 1 + len(self._mixing)] = share * (self._mixing @ change)
-        if self._lagged is None:
-            self._add(shares, self._solved)
-            return self._largest_of(self._moves)
-        self._add(shares, self._right)
-        right = wp.clone(self._moves)
-        shares[0] = 0.0
-        self._add(shares, self._solved)
-        self.restore()
-        wp.copy(self._step, self._lagged.move(right, self._moves, _CLOSE * self.robot.size))
-        self.accept_correction()
-        return self._largest_of(self._step)
+        self._shares.assign(shares)
+        self._adding()
+        if share == 1.0 and self._lagged is not None:
+            self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+        else:
+            self._accelerator.begin()
+        return self._largest_of(self._moves)
 
     def correct(self) -> float:
         """Balance the forces anew with the stiffness at hand; the largest move of a node [m], infinite if lost."""
@@ -193,9 +193,16 @@ class Condenser:
         if self._lagged is None:
             model.linear.solve(self._moves, self._step)
         else:
-            self._step.zero_()
-            self._lagged.move(self._moves, self._step, _CLOSE * robot.size)
+            self._lagged.solve(self._moves, self._step)
+            self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
         return self._largest_of(self._step)
+
+    def renew(self) -> None:
+        """Factor the stiffness where the robot stands at once, where an old one serves and no longer helps."""
+        assert self._lagged is not None
+        self.robot.model.assembly.evaluate(self.robot.positions)
+        self._lagged.restart(self.robot.model.assembly.values)
+        self._accelerator.begin()
 
     def accept_correction(self) -> None:
         """Move by what `correct` found."""
@@ -227,11 +234,7 @@ class Condenser:
         return np.array(self._products.numpy())
 
     def _collect(self, products: np.ndarray, sums: np.ndarray, pairs: np.ndarray) -> Condensed:
-        """Strokes are the first column of each actuator; a column of weight joins it with the volume it goes with.
-
-        The stiffness is symmetric: where the residual was not solved for, its products with the responses tell
-        how strokes and effectors drift.
-        """
+        """Strokes are the first column of each actuator; a column of weight joins it with the volume it goes with."""
         robot, acting = self.robot, int(self.robot.columns[-1]) + len(pairs)
         own = np.concatenate([robot.columns[:-1], robot.columns[-1] + np.arange(len(pairs))]).astype(int)
         inner = products[1 : 1 + acting, 1 : 1 + acting]
@@ -242,20 +245,14 @@ class Condenser:
                 mixing[own[i] + 1, i] = inner[own[i], own[i]]
         self._mixing = mixing
         gaps = robot.contacts.gaps[pairs[:, 0], pairs[:, 1]] if robot.contacts is not None else np.zeros(0)
-        place_drift = sums[:, 0] if self._lagged is None else products[0, 1 + acting :].reshape(-1, 3)
         return Condensed(
             strokes=np.concatenate([self.strokes, gaps]),
             drift=products[0, 1 + own],
             response=inner[own] @ mixing,
             places=robot.places(),
-            place_drift=place_drift.copy(),
+            place_drift=sums[:, 0].copy(),
             effect=np.einsum("pcx,ck->pxk", sums[:, 1 : 1 + acting], mixing),
         )
-
-    def _add(self, shares: np.ndarray, columns: wp.array) -> None:
-        """Move from where the robot stood by a combination of columns, which is left in `_moves`."""
-        self._shares.assign(shares)
-        self._adding[id(columns)]()
 
     def _largest_of(self, vectors: wp.array) -> float:
         self._finding[id(vectors)]()

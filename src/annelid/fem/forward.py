@@ -25,6 +25,7 @@ from annelid.fem.robot import Robot
 _STILL = 1e-9  # of the size: a move that counts as none
 _FAR = 0.1  # of the size: most that one iteration may move a node
 _WEIGHINGS = 30
+_NOTHING = 1e-12  # of the largest force of a contact: what rounding leaves of one that has ended
 _MARGIN = 1e-4  # of the size: nodes that may touch in this iteration
 
 
@@ -91,8 +92,11 @@ class Forward:
                 part = min(2.0 * part, 1.0 - reached)
                 continue
             last.restore(robot)
-            if parts == 0 and self._attempt(begin):  # where it stood need not be an equilibrium
-                last, parts = Posture.of(robot), 1
+            if parts == 0 and part == 1.0:  # where it stood need not have been an equilibrium
+                if self._attempt(begin) or self._from_rest(begin):
+                    last, parts = Posture.of(robot), 1
+                else:
+                    last.restore(robot)
             part *= 0.5
             if part < self.settings.smallest_part:
                 last.restore(robot)
@@ -158,8 +162,9 @@ class Forward:
             efforts = np.clip(efforts, np.minimum(ends[:, 0], robot.efforts), np.maximum(ends[:, 1], robot.efforts))
         robot.exert(efforts)
         if robot.contacts is not None:
-            before = robot.contacts.forces[pairs[:, 0], pairs[:, 1]]
-            robot.contacts.forces[pairs[:, 0], pairs[:, 1]] = np.maximum(before + change[len(robot.drives) :], 0.0)
+            forces = robot.contacts.forces[pairs[:, 0], pairs[:, 1]] + change[len(robot.drives) :]
+            forces[forces < _NOTHING * np.abs(forces).max(initial=0.0)] = 0.0
+            robot.contacts.forces[pairs[:, 0], pairs[:, 1]] = forces
 
     def _goal(self, efforts: Mapping[str, float] | ArrayLike | None) -> np.ndarray:
         robot = self.robot
@@ -183,6 +188,20 @@ class Forward:
         free = self._free()
         robot.exert(np.where(free, efforts, robot.efforts))
         return self._iterations()
+
+    def _from_rest(self, efforts: np.ndarray) -> bool:
+        """Go to the equilibrium under these efforts from rest, with all loads and pressures growing from nothing."""
+        robot = self.robot
+        if robot.constrained:
+            return False
+        robot.exert(efforts)
+        wp.copy(robot.positions, robot.model.rest)
+        robot.weigh()
+        try:
+            self.newton.equilibrium(robot.positions)
+        except NoEquilibrium:
+            return False
+        return self._newton()
 
     def _free(self) -> np.ndarray:
         """Actuators whose efforts are given."""

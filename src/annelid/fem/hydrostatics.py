@@ -60,6 +60,7 @@ class CavityPressure(ElementSet):
         self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=crew.device)
         self.pressure = wp.zeros(1, dtype=wp.float64, device=crew.device)
         self.set_pressure(pressure)
+        self._share = 1.0
         self._finder: FluidLevel | None = None
         self.level = wp.zeros(1, dtype=wp.float64, device=crew.device)
         if fluid is not None:
@@ -87,7 +88,11 @@ class CavityPressure(ElementSet):
         """
         if self._finder is not None:
             self._finder.evaluate(positions)
-        self._commands[tangent]((9, positions))
+        self._commands[tangent]((5, wp.float64(self._share)), (10, positions))
+
+    def ramp(self, fraction: float) -> None:
+        """Press and weigh only this part, between 0 and 1."""
+        self._share = fraction
 
     def level_coupling(self, positions: wp.array) -> tuple[float, Floats]:
         """Factor c [N/m⁵] and slope b [m²], shape [n, 3], of c b bᵀ, which a given volume of fluid adds to the tangent.
@@ -114,7 +119,7 @@ class CavityPressure(ElementSet):
         clip = int(fluid is not None and not fluid.full)
         nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
         state: list[Any] = [self.pressure, self.level, nowhere, self.energy, self.forces, self.tangent]
-        arguments = [self._triangles, self._origin, up, weight, held, clip, int(wanted), *state]
+        arguments = [self._triangles, self._origin, up, weight, held, wp.float64(1.0), clip, int(wanted), *state]
         return self.crew.command(press, self.element_count, arguments)
 
 

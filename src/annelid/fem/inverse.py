@@ -28,7 +28,9 @@ _SMALLEST_SHARE = 1 / 64
 _RETRIES = 4
 _LARGE = 1500  # nodes
 _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
-_SHORT = 5e-3  # of the size: a step after which nothing is corrected where time is dear
+_CLOSE = 2.5e-4  # of the size: a correction after which an old stiffness leaves nothing that matters
+_CORRECTIONS = 12  # at most, with an old stiffness
+_SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one step
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -43,7 +45,7 @@ class InverseSettings:
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or 6 for more than 1,500 nodes on the CPU.
+            background; None chooses 1, or 10 for more than 1,500 nodes on the CPU.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
@@ -275,21 +277,45 @@ class Inverse:
     def _balance(self, moved: float) -> bool:
         """Correct with the stiffness at hand while that helps, else by Newton's method.
 
-        The step that follows a short one balances what is left, and where time is dear, a longer one too.
+        The step that follows a short one balances what is left.
         """
-        lagged = self.condenser.lagged
-        settled, last = (_SHORT if lagged else self.settings.settled) * self.robot.size, moved
+        if self.condenser.lagged:
+            return self._balance_roughly(1 if moved < _BRIEF * self.robot.size else 2)
+        settled, last = self.settings.settled * self.robot.size, moved
         if moved < _BRIEF * self.robot.size:
             return True
         for _ in range(self.settings.corrections):
             if last < settled:
                 return True
             left = self.condenser.correct()
-            if not left < (0.9 if lagged else 0.5) * last:
+            if not left < 0.5 * last:
                 return self._newton()
             self.condenser.accept_correction()
             last = left
         return last < settled or self._newton()
+
+    def _balance_roughly(self, least: int) -> bool:
+        """Correct so often or more with an old stiffness, where that does not help with a new one, or by Newton."""
+        if self._corrected(least):
+            return True
+        try:
+            self.condenser.renew()
+        except NotPositiveDefinite:
+            return self._newton()
+        return self._corrected(1) or self._newton()
+
+    def _corrected(self, least: int) -> bool:
+        """Correct until so little was corrected that what an old stiffness leaves of it does not matter."""
+        most = np.inf
+        for count in range(1, _CORRECTIONS + 1):
+            left = self.condenser.correct()
+            if not left < most:
+                return False
+            self.condenser.accept_correction()
+            if count >= least and left < _CLOSE * self.robot.size:
+                return True
+            most = min(most, 4.0 * left)
+        return False
 
     def _newton(self) -> bool:
         self.robot.weigh()

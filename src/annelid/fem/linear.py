@@ -13,7 +13,7 @@ import warp as wp
 from scipy import sparse
 
 from annelid.core.banded import NotPositiveDefinite
-from annelid.core.dissection import dissect
+from annelid.core.dissection import dissect, operations, sweep
 from annelid.fem.assembly import Pattern
 from annelid.fem.fronts import numbered
 from annelid.fem.kernels.linear import Order, pack, unpack
@@ -78,28 +78,38 @@ class Unknowns:
         rows, columns = places[pattern.rows], places[pattern.columns]
         inside = (rows >= 0) & (columns >= 0)
         graph = _graph(rows[inside], columns[inside], len(free))
-        order, self.fronts = numbered(dissect(graph, points[free]))
+        found = dissect(graph, points[free])
+        if not crew.device.is_cuda:  # where many fronts are eliminated at once, a chain of them is no good
+            found = min(found, sweep(graph, points[free]), key=operations)
+        order, self.fronts = numbered(found)
         self.count = 3 * len(free)
         places[free[order]] = np.arange(len(free))
         self.order = Order()
         self.order.places = self._indices(places)
         self.order.held = self._indices(held @ np.array([1, 2, 4]))
         self.order.nodes = self._indices(free[order])
-        self.order.rows, self.order.columns = self._indices(pattern.rows), self._indices(pattern.columns)
+        self._in_order = self._indices(np.arange(self.count))
 
     @property
     def node_count(self) -> int:
         """Number of nodes, held ones included."""
         return self.pattern.node_count
 
-    def packed(self, vectors: wp.array, out: wp.array) -> None:
-        """Free components of nodal vectors, vec3d of shape [n, k], as rows of `out`, shape [k, ...]."""
-        size = (self.count // 3, vectors.shape[1])
-        wp.launch(pack, size, [0, self.order, vectors, out], device=self.crew.device)
+    @property
+    def free(self) -> np.ndarray:
+        """Which unknowns are free, in their order: nodes can be held along some axes only; shape [count]."""
+        return np.asarray(~self.held[self.order.nodes.numpy()].ravel())
 
-    def unpacked(self, rows: wp.array, out: wp.array) -> None:
+    def packed(self, vectors: wp.array, out: wp.array, rows: wp.array | None = None) -> None:
+        """Free components of nodal vectors, vec3d of shape [n, k], into rows [k, ...], in order or at these places."""
+        size = (self.count // 3, vectors.shape[1])
+        places = self._in_order if rows is None else rows
+        wp.launch(pack, size, [0, self.order, places, vectors, out], device=self.crew.device)
+
+    def unpacked(self, packed: wp.array, out: wp.array, rows: wp.array | None = None) -> None:
         """The inverse of `packed`."""
-        wp.launch(unpack, out.shape, [0, self.order, rows, out], device=self.crew.device)
+        places = self._in_order if rows is None else rows
+        wp.launch(unpack, out.shape, [0, self.order, places, packed, out], device=self.crew.device)
 
     def _indices(self, values: np.ndarray) -> wp.array:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.crew.device)

@@ -7,7 +7,7 @@ import warp as wp
 
 from annelid.core.banded import NotPositiveDefinite
 from annelid.core.blas import address, one_thread
-from annelid.fem.fronts import stacked
+from annelid.fem.fronts import lower_entries, stacked
 from annelid.fem.kernels.fronts import MANY, Entries, Tree, factor_kernel, solve_kernel
 from annelid.fem.linear import Unknowns, columns_of
 
@@ -97,27 +97,14 @@ class FrontSolver:
 
 def _entries(unknowns: Unknowns) -> Entries:
     """Where the numbers of the stored blocks go: the lower half, into the panels of the fronts of their columns."""
-    fronts, pattern, order = unknowns.fronts, unknowns.pattern, unknowns.order
-    places = order.places.numpy()
-    row, column = places[pattern.rows], places[pattern.columns]
-    block = np.flatnonzero((row >= 0) & (column >= 0))
-    row, column = row[block], column[block]
-    a, b = (np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3))
-    source = 9 * block[:, None] + 3 * a + b
-    r, c = 3 * row[:, None] + a, 3 * column[:, None] + b
-    r, c = np.maximum(r, c), np.minimum(r, c)
-    free = ~unknowns.held[order.nodes.numpy()].ravel()
-    used = ((row != column)[:, None] | (a >= b)) & free[r] & free[c]
-    source, r, c = source[used], r[used], c[used]
-    front, height = fronts.front_of(c // 3), 3 * fronts.heights
-    local = 3 * fronts.place_in(front, r // 3) + r % 3
-    target = (c - 3 * fronts.first[front]) * height[front] + local
-    sorting = np.lexsort((target, front))
-    held = np.flatnonzero(~free)
+    fronts = unknowns.fronts
+    source, front, row, column = lower_entries(unknowns)
+    target = column * 3 * fronts.heights[front] + row
+    held = np.flatnonzero(~unknowns.free)
     held_front = fronts.front_of(held // 3)
     entries = Entries()
-    entries.first = _indices(np.searchsorted(front[sorting], np.arange(fronts.count + 1)))
-    entries.sources, entries.targets = _indices(source[sorting]), _indices(target[sorting])
+    entries.first = _indices(np.searchsorted(front, np.arange(fronts.count + 1)))
+    entries.sources, entries.targets = _indices(source), _indices(target)
     entries.held_first = _indices(np.searchsorted(held_front, np.arange(fronts.count + 1)))
     entries.held = _indices(held - 3 * fronts.first[held_front])
     return entries

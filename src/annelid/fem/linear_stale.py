@@ -27,8 +27,8 @@ from annelid.fem.kernels.iteration import (
     turn_forth,
 )
 from annelid.fem.linear import Unknowns, columns_of
-from annelid.fem.linear_band import BandSolver
 from annelid.fem.linear_direct import direct_solver
+from annelid.fem.linear_fronts import FrontSolver
 from annelid.fem.linear_tiles import TileSolver
 from annelid.fem.tetrahedra import Tetrahedra
 
@@ -64,9 +64,9 @@ class StaleSolver:
         self.unknowns, self.device = unknowns, assembly.device
         self.every, self.tolerance, self.iterations = every, tolerance, iterations
         self._assembly, self._tetrahedra = assembly, tetrahedra
-        self._used = direct_solver(unknowns)
-        self._spare = None if isinstance(self._used, TileSolver) else direct_solver(unknowns)
-        self._values = wp.zeros(assembly.pattern.block_count, dtype=wp.mat33d, device=self.device)
+        self._used = self._made()
+        self._spare = None if isinstance(self._used, TileSolver) else self._made()
+        self._values, self._stored = (wp.zeros_like(assembly.values) for _ in range(2))
         self._now, self._then, self._next = (self._rotations() for _ in range(3))
         self._lists = self._node_lists(tetrahedra)
         self._shift, self._age, self._direct = 0.0, -1, False
@@ -122,6 +122,10 @@ class StaleSolver:
 
     # --- factors ---
 
+    def _made(self) -> FrontSolver | TileSolver:
+        """A solver for the factor."""
+        return direct_solver(self.unknowns)
+
     def _factor_now(self) -> None:
         self._settle_job()
         self.factorings += 1
@@ -131,11 +135,19 @@ class StaleSolver:
 
     def _renew(self) -> None:
         """Begin to factor the matrix at hand."""
-        if not isinstance(self._spare, BandSolver):
+        if self._spare is None:
             return  # on CUDA it is made when it is adopted: nothing else could make it meanwhile
         wp.copy(self._next, self._now)
-        self._spare.take(self._values, self._shift)
-        self._job = self._pool.submit(_succeeds, self._spare)
+        wp.copy(self._stored, self._values)
+        self._job = self._pool.submit(self._prepare, self._spare)
+
+    def _prepare(self, solver: FrontSolver | TileSolver) -> bool:
+        """Factor the matrix that was stored, in the background; whether that could be done."""
+        try:
+            solver.factor(self._stored)
+        except NotPositiveDefinite:
+            return False
+        return True
 
     def _adopt(self) -> None:
         """Put the new factor to use, waiting for it if need be."""
@@ -190,10 +202,7 @@ class StaleSolver:
     def _improve(self, rest: wp.array, better: wp.array) -> None:
         """Solve with the old factor, in the frames that nodes had when it was made."""
         self._launch(turn_back, [self._then, self._now, rest, better])
-        if isinstance(self._used, BandSolver):
-            self._used.solve_roughly(better, better)
-        else:
-            self._used.solve(better, better)
+        self._used.solve(better, better)
         self._launch(turn_forth, [self.unknowns.order.held, self._then, self._now, better, better])
 
     def _dot(self, first: wp.array, second: wp.array, parts: wp.array, scalars: wp.array, place: int) -> None:
@@ -230,13 +239,3 @@ class StaleSolver:
     def _rotations(self) -> wp.array:
         unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))
         return wp.array(np.ascontiguousarray(unit), dtype=wp.mat33d, device=self.device)
-
-
-def _succeeds(solver: BandSolver) -> bool:
-    """Whether a solver could factor the matrix that it took."""
-    try:
-        solver.finish()
-    except NotPositiveDefinite:
-        return False
-    solver.round()
-    return True

@@ -22,6 +22,7 @@ _ENOUGH = 1e-4  # of the decrease that the slope promises
 _ROUNDING = 2e-13  # of the energies that are added and taken away
 _SHORTEST = 2.0**-30
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
+_PATIENCE = 20  # iterations without less force than ever before: the solid is on its way to nowhere
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -126,13 +127,14 @@ class Newton:
         self._ramp(fraction)
         self._move_held(positions, fraction)
         energy, left = self._look(positions, fraction)
-        enough, count = self._good_enough(fraction, left), 0
-        while left > enough and np.isfinite(left) and count < self.settings.iterations:
+        enough, count, least, since = self._good_enough(fraction, left), 0, left, 0
+        while left > enough and np.isfinite(left) and count < self.settings.iterations and since < _PATIENCE:
             count += 1
             found = self._search(positions, fraction, energy, self._direction(), left)
             if found is None or self._lost(positions):
                 break
             energy, left = found
+            least, since = (left, 0) if left < least else (least, since + 1)
         return Attempt(left <= enough, count, left)
 
     def _lost(self, positions: wp.array) -> bool:

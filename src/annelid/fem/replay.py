@@ -22,7 +22,7 @@ class Stage:
     """
 
     kernel: Any
-    count: int | None
+    count: int | tuple[int, ...] | None
     arguments: Sequence[Any]
 
     def launch(self, device: wp.Device, *, record: bool = False) -> Any:

@@ -41,6 +41,7 @@ class Robot:
         positions: Where its nodes are [m], vec3d of shape [n], on the device.
         efforts: What each actuator exerts, shape [k].
         limits: Limits of effort and stroke of each actuator; they can be replaced.
+        size: Largest extent at rest [m].
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Robot:
         solid.require_held()
         chosen = choose_device(device)
         self.solid = solid
+        self.size = float(np.ptp(solid.nodes, axis=0).max())
         self.names = tuple(actuator.name for actuator in actuators)
         if len(set(self.names)) < len(self.names):
             raise InvalidValue(f"two actuators have one name among {', '.join(self.names)}; give each its own.")
@@ -88,11 +90,6 @@ class Robot:
     def actuators(self) -> tuple[Actuator, ...]:
         """The actuators."""
         return tuple(drive.actuator for drive in self.drives)
-
-    @property
-    def size(self) -> float:
-        """Largest extent at rest [m]."""
-        return float(np.ptp(self.solid.nodes, axis=0).max())
 
     @property
     def constrained(self) -> bool:

@@ -18,7 +18,7 @@ from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout, Summary
 from annelid.grains.rigid import Plane, Rigid, box_walls
 from annelid.grains.solver import Solver, State
-from annelid.grains.world import World
+from annelid.grains.world import World, world_of
 
 __all__ = [
     "GLASS",
@@ -68,5 +68,5 @@ def simulation(
         threads: CPU threads; None takes all cores.
         world: Attributes of `World`: dt, gravity, period, method...
     """
-    model = Model(bed, bodies, world=World(**world), worlds=worlds, overlapping=overlapping, device=device)
+    model = Model(bed, bodies, world=world_of(world), worlds=worlds, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

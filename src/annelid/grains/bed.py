@@ -52,6 +52,10 @@ class Bed:
         self.materials = (materials,) if isinstance(materials, Grain) else tuple(materials)
         if not self.materials or not all(isinstance(m, Grain) for m in self.materials):
             raise InvalidValue("materials must be one grains.Grain or several.")
+        if kinds is None and len(self.materials) > 1:
+            raise InvalidValue(
+                f"a bed of {len(self.materials)} materials needs kinds: the number of the material of each grain."
+            )
         self.kinds = _scalars("kinds", 0 if kinds is None else kinds, count).astype(np.int32)
         if count and not (self.kinds.min() >= 0 and self.kinds.max() < len(self.materials)):
             raise InvalidValue(
@@ -95,7 +99,7 @@ class Bed:
 
 
 def _vectors(name: str, values: ArrayLike, count: int | None) -> np.ndarray:
-    array = np.array(values, float)
+    array = _numbers(name, values)
     if array.ndim != 2 or array.shape[1] != 3 or (count is not None and len(array) != count):
         raise InvalidValue(f"{name} must have the shape [{'n' if count is None else count}, 3], not {array.shape}.")
     bad = ~np.isfinite(array).all(axis=1)
@@ -104,8 +108,15 @@ def _vectors(name: str, values: ArrayLike, count: int | None) -> np.ndarray:
     return array
 
 
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+    try:
+        return np.array(values, float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{name} must be an array of numbers, not {str(values)[:60]!r}.") from None
+
+
 def _scalars(name: str, values: ArrayLike, count: int) -> np.ndarray:
-    array = np.array(values, float)
+    array = _numbers(name, values)
     if array.ndim == 0:
         array = np.full(count, float(array))
     if array.shape != (count,):

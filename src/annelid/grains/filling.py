@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.relax import Relaxation, bake_room
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, TriangleMesh
 from annelid.shapes.interior import Interior
-from annelid.shapes.shape import Floats, as_vector, require_count, require_positive
+from annelid.shapes.shape import Floats, as_vector, require_count, require_positive, seeded
 
 Radii: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator, int], ArrayLike]
 """One radius, the ends of a uniform distribution, or a function of a generator and a count [m]."""
@@ -49,7 +49,7 @@ def fill(
     Returns:
         Positions [m], shape [n, 3], and radii [m], shape [n]; n is the number whose volume comes closest from below.
     """
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     volume = region.volume
     radii = _drawn(radius, generator, _checked_packing(packing) * volume)
     _require_room(region, radii, packing)
@@ -94,7 +94,7 @@ def pour(
     """
     count = require_count("count", count, least=1, most=MOST_GRAINS)
     gap, jitter = require_positive("gap", gap), _share("jitter", jitter)
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     radii = _sizes(radius, generator, count)
     largest = float(radii.max())
     pitch = 2.0 * largest * (1.0 + gap)
@@ -133,7 +133,7 @@ def jittered_lattice(
     if not (math.isfinite(jitter) and jitter >= 0.0):
         raise InvalidValue(f"jitter = {jitter!r} cannot be used; give a finite length of 0 or more [m].")
     grid = np.stack(np.meshgrid(*[np.arange(n) for n in sizes], indexing="ij"), axis=-1).reshape(-1, 3)
-    noise = np.random.default_rng(seed).uniform(-jitter, jitter, grid.shape)
+    noise = seeded(seed).uniform(-jitter, jitter, grid.shape)
     return np.array(as_vector("corner", corner)) + (grid + 0.5) * pitch + noise
 
 

@@ -74,9 +74,11 @@ class Launches:
         return used
 
     def _enqueue(self, steps: int, phase: int) -> None:
-        model, sweeps = self.model, self.model.world.sweeps
+        model, sweeps = self.model, self.model.sweeps
         launches = sweeps if model.features.method == "nonsmooth" else 1
         pair, turn = (self.here, self.there), 0
+        if model.features.bouncing:
+            wp.copy(self.here.starts, self.here.velocities)
         kernel = sweep_kernel(model.features, _LANES)
         for step in range(steps):
             if (phase + step) % PATIENCE == 0:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 from annelid.core.errors import InvalidValue
 
@@ -28,10 +30,10 @@ class Surface:
     def __post_init__(self) -> None:
         for name in ("friction", "rolling", "cohesion"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"{name} of a surface must be 0 or more, not {value}.")
-        if not 0.0 <= self.restitution <= 1.0:
-            raise InvalidValue(f"restitution of a surface must be between 0 and 1, not {self.restitution}.")
+            if not (_is_number(value) and value >= 0.0):
+                raise InvalidValue(f"{name} of a surface must be a number of 0 or more, not {value!r}.")
+        if not (_is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
+            raise InvalidValue(f"restitution of a surface must be between 0 and 1, not {self.restitution!r}.")
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:
@@ -57,10 +59,16 @@ class Grain(Surface):
         super().__post_init__()
         for name in ("density", "youngs_modulus"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"{name} of a grain must be above 0, not {value}.")
-        if not -1.0 < self.poisson_ratio <= 0.5:
-            raise InvalidValue(f"poisson_ratio of a grain must be above -1 and at most 0.5, not {self.poisson_ratio}.")
+            if not (_is_number(value) and value > 0.0):
+                raise InvalidValue(f"{name} of a grain must be a number above 0, not {value!r}.")
+        if not (_is_number(self.poisson_ratio) and -1.0 < self.poisson_ratio <= 0.5):
+            raise InvalidValue(
+                f"poisson_ratio of a grain must be above -1 and at most 0.5, not {self.poisson_ratio!r}."
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 SAND = Grain(density=2650.0, friction=0.5, rolling=0.1)

@@ -15,10 +15,12 @@ import warp as wp
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
 from annelid.grains.bed import Bed
+from annelid.grains.dashpot import dashpots
+from annelid.grains.depth import bed_depth
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Surface
 from annelid.grains.rigid import Plane, Rigid
-from annelid.grains.start import begin
+from annelid.grains.start import begin, require_bodies
 from annelid.grains.world import World
 
 Obstacle = Plane | Rigid
@@ -29,6 +31,7 @@ PATIENCE = 4
 _NEAR = 0.05  # gap, in radii, below which a contact counts
 _CHUNKS = 64
 _PARTS = 16
+_BOUNCING_SWEEPS = 8
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
 _OVERLAP = 0.009  # of a diameter, that the default step aims at
@@ -60,6 +63,7 @@ class Model:
         device: str | wp.Device = "auto",
     ) -> None:
         self.world, self.guests = world or World(), guests
+        require_bodies(bodies)
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain.")
         self.device = find_device(device)
@@ -68,13 +72,13 @@ class Model:
             raise InvalidValue(f"worlds must be {len(bed)} numbers of 0 or more, one a grain.")
         self.many = worlds is not None
         self.world_count = 1 + int(max([self.worlds.max(), *(body.world for body in bodies)]))
-        self.bed = begin(bed, bodies, self.worlds, overlapping)
+        self.bed = begin(bed, bodies, self.worlds, overlapping, period=self.world.period)
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
         self.bodies = [bodies[i] for i in order]
         self.body_of = {id(body): number for number, body in enumerate(self.bodies)}
         if self.world.method == "paper" and any(isinstance(b, Rigid) and b.motion == "free" for b in self.bodies):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
-        self.time_step = self.world.dt or default_step(bed, self.world)
+        self.time_step = self.world.dt or default_step(self.bed, self.world, self.worlds)
         self.features = self._features()
         self.parameters = self._parameters()
 
@@ -117,9 +121,18 @@ class Model:
         """The four numbers of each surface; penalty forces want a dashpot in place of a restitution; shape [k, 4]."""
         numbers = np.array([surface.numbers for surface in surfaces], np.float32).reshape(-1, 4)
         if self.world.method == "hertz":
-            logs = np.log(np.maximum(numbers[:, 1], 1.0e-3))
-            numbers[:, 1] = 2.0 * math.sqrt(5.0 / 6.0) * -logs / np.sqrt(logs**2 + math.pi**2)
+            numbers[:, 1] = dashpots(numbers[:, 1].astype(float))
         return numbers
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps in a step, at most: several impacts at once find the speeds at which they part only together."""
+        plain = self.world.iterations is None and self.world.tolerance is None
+        return (
+            _BOUNCING_SWEEPS
+            if plain and self.features.bouncing and self.world.method == "nonsmooth"
+            else self.world.sweeps
+        )
 
     def _features(self) -> Features:
         bed, world = self.bed, self.world
@@ -132,7 +145,7 @@ class Model:
             method=world.method,
             sizes=bool(np.ptp(bed.radii) > 0.0 or np.ptp(masses) > 0.0),
             materials=bool((np.ptp(surfaces, axis=0) > 0.0).any()),
-            bouncing=bool((answers[:, 1] > 0.0).any()),
+            bouncing=bool((surfaces[:, 1] > 0.0).any() or (answers[len(surfaces) :, 1] > 0.0).sum() > 1),
             rolling=bool((surfaces[:, 2] > 0.0).any()),
             cohesive=bool((surfaces[:, 3] > 0.0).any()),
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
@@ -163,9 +176,10 @@ class Model:
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
         p.bounce_speed, p.period = speed, wp.vec3(*world.period)
-        p.release = _RELEASE
+        # Sweeps of one step settle among themselves: letting go too quickly there would make them swing.
+        p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None else 0.0
         calm = _CALM * math.hypot(*world.gravity) * self.time_step
-        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step)
+        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step) if world.calm_speed is None else world.calm_speed
         p.tolerance = 0.0 if world.tolerance is None else world.tolerance
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
@@ -220,8 +234,8 @@ def replaced_features(model: Model, **changes: Any) -> Model:
     return other
 
 
-def default_step(bed: Bed, world: World) -> float:
-    """The longest step that keeps overlaps near a hundredth of a diameter in a bed as high as this one [s]."""
+def default_step(bed: Bed, world: World, worlds: np.ndarray | None = None) -> float:
+    """The longest step that keeps overlaps near a hundredth of a diameter in a bed as deep as this one [s]."""
     gravity = math.hypot(*world.gravity)
     smallest, largest = float(bed.radii.min()), float(bed.radii.max())
     if world.method == "hertz":
@@ -231,7 +245,7 @@ def default_step(bed: Bed, world: World) -> float:
     if gravity == 0.0:
         return float(1.0e-3 * math.sqrt(smallest / 0.01))
     up = -np.asarray(world.gravity) / gravity
-    layers = max(float(np.ptp(bed.positions @ up)) / (2.0 * smallest), 4.0)
+    layers = max(bed_depth(bed, up, worlds) / (2.0 * smallest), 4.0)
     step = math.sqrt(_OVERLAP * 2.0 * smallest * world.share / (world.softness * gravity * layers))
     return step * math.sqrt(smallest / largest)
 

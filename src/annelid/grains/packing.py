@@ -38,21 +38,39 @@ class Overlaps:
     depths: Floats
 
 
-def overlaps(positions: ArrayLike, radii: ArrayLike) -> Overlaps:
+def overlaps(
+    positions: ArrayLike, radii: ArrayLike, *, period: ArrayLike = (0.0, 0.0, 0.0), worlds: ArrayLike = 0
+) -> Overlaps:
     """The pairs of spheres that overlap.
 
     Args:
         positions: Centres [m], shape [n, 3].
         radii: Radii [m], shape [n] or one for all.
+        period: Lengths after which space repeats along x, y, z [m]; 0 for none.
+        worlds: World of each sphere, shape [n]; spheres of different worlds do not touch.
     """
     points, sizes = as_spheres(positions, radii)
-    pairs = cKDTree(points).query_pairs(2.0 * float(sizes.max(initial=0.0)), output_type="ndarray").astype(np.int64)
+    lengths, reach = np.asarray(period, dtype=np.float64), 2.0 * float(sizes.max(initial=0.0))
+    aside = np.broadcast_to(2.0 * reach * np.asarray(worlds), len(points))  # a fourth axis, along which worlds lie
+    tree = cKDTree(np.column_stack([wrapped(points, lengths), aside]), boxsize=[*lengths, 0.0])
+    pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
     touch = sizes[pairs].sum(axis=1)
-    depths = touch - np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+    apart = points[pairs[:, 0]] - points[pairs[:, 1]]
+    apart -= lengths * np.round(apart / np.where(lengths > 0.0, lengths, np.inf))
+    depths = touch - np.linalg.norm(apart, axis=1)
     found = depths > 0.0
     pairs, depths, share = pairs[found], depths[found], depths[found] / touch[found]
     mean = float(share.mean()) if len(share) else 0.0
     return Overlaps(len(pairs), float(share.max(initial=0.0)), mean, pairs, depths)
+
+
+def wrapped(points: Floats, period: ArrayLike) -> Floats:
+    """Points [m], shape [n, 3], moved by whole periods into [0, period) along the axes that have one."""
+    lengths = np.asarray(period, dtype=np.float64)
+    inside = np.mod(points, np.where(lengths > 0.0, lengths, np.inf))
+    # A tiny negative number is rounded up to the period itself.
+    inside = np.where(inside >= lengths, 0.0, inside)
+    return np.where(lengths > 0.0, inside, points)
 
 
 def packing_fraction(

@@ -8,9 +8,8 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
-from annelid.core.errors import InvalidValue
 from annelid.grains.model import Model
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Rigid, followed
 
 ROWS = 1024
 """Steps that a table reaches ahead."""
@@ -39,14 +38,7 @@ class PathTable:
         body = self.model.bodies[number]
         assert isinstance(body, Rigid)
         assert body.path is not None
-        positions, rotations = (np.asarray(part, float) for part in body.path(times))
-        if positions.shape != (len(times), 3) or rotations.shape != (len(times), 4):
-            raise InvalidValue(
-                f"the path of body {number} must give arrays of shape [{len(times)}, 3] and [{len(times)}, 4], not "
-                f"{list(positions.shape)} and {list(rotations.shape)}."
-            )
-        if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
-            raise InvalidValue(f"the path of body {number} is not finite between {times[0]:.4g} and {times[-1]:.4g} s.")
+        positions, rotations = followed(body.path, times, f"body {number}")
         turns = Rotation.from_quat(rotations)
         return positions + turns.apply(body.middle), (turns * Rotation.from_matrix(body.axes)).as_quat()
 

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.grains.kernels.layout import GROUP
+from annelid.grains.kernels.layout import GROUP, IMPACT
 from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Model, Obstacle
 from annelid.grains.packing import packing_fraction
@@ -100,7 +100,7 @@ class Readout:
 
     def contact_counts(self, state: Any) -> np.ndarray:
         """Contacts of each grain with grains and bodies, also those about to touch, shape [n]."""
-        return self._sorted(state, state.positions)[:, 3]
+        return self._sorted(state, state.positions)[:, 3] % IMPACT
 
     def points(self, state: Any) -> wp.array:
         """Centres [m] on the device, shape [n], vec3."""

@@ -19,6 +19,7 @@ from annelid.shapes import (
     Box,
     Capsule,
     Cylinder,
+    MassProperties,
     Shape,
     SignedDistanceGrid,
     Sphere,
@@ -115,9 +116,9 @@ class Rigid(Surface):
         if self.path is not None and self.motion != "driven":
             raise InvalidValue(f"only a driven body follows a path, not one that is {self.motion}.")
         if self.path is not None:
-            start, turn = self.path(np.zeros(1))
-            object.__setattr__(self, "position", tuple(np.asarray(start, float).reshape(-1)))
-            object.__setattr__(self, "rotation", tuple(np.asarray(turn, float).reshape(-1)))
+            start, turn = followed(self.path, np.zeros(1), "a rigid body")
+            object.__setattr__(self, "position", tuple(start[0]))
+            object.__setattr__(self, "rotation", tuple(turn[0]))
         for name in ("position", "velocity", "spin"):
             object.__setattr__(self, name, as_vector(f"{name} of a rigid body", getattr(self, name)))
         turn = np.asarray(self.rotation, float)
@@ -138,13 +139,20 @@ class Rigid(Surface):
         """The rotation from the frame of the shape to the world."""
         return Rotation.from_quat(self.rotation)
 
-    @cached_property
+    @property
     def middle(self) -> np.ndarray:
         """Centre of mass in the frame of the shape [m], shape [3]."""
-        if self.motion == "free" or isinstance(self.shape, (Box, Sphere, Cylinder, Capsule)):
-            return np.asarray(mass_properties(self.shape).center)
-        low, high = self.shape.bounds()
-        return np.asarray(0.5 * (low + high))
+        return self._unit.center
+
+    @property
+    def _unit(self) -> MassProperties:
+        """Mass properties at a density of 1, which copies of the body in other worlds share."""
+        shape, known = self._cache.get("mass", (None, None))
+        if shape is not self.shape:
+            known = mass_properties(self.shape)
+            self._cache["mass"] = self.shape, known
+        assert isinstance(known, MassProperties)
+        return known
 
     @property
     def axes(self) -> np.ndarray:
@@ -166,7 +174,7 @@ class Rigid(Surface):
     @cached_property
     def weight(self) -> tuple[float, np.ndarray]:
         """Mass [kg], and inertia in the frame of the kernels [kg m²], shape [3, 3]."""
-        unit = mass_properties(self.shape)
+        unit = self._unit
         mass = self.density * unit.volume if self.mass is None else self.mass
         return mass, self.axes.T @ unit.inertia @ self.axes * (mass / unit.mass)
 
@@ -211,6 +219,14 @@ class Rigid(Surface):
             return self.shape.radius
         return float(np.linalg.norm(corners - self.middle, axis=1).max())
 
+    @property
+    def extent(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner in the world, as built [m], two arrays of shape [3]."""
+        if isinstance(self.shape, Sphere):
+            return self.place - self.shape.radius, self.place + self.shape.radius
+        corners = self.turn.apply(np.array(self.shape.surface().vertices)) + np.asarray(self.position)
+        return corners.min(axis=0), corners.max(axis=0)
+
     @cached_property
     def surface_mesh(self) -> tuple[np.ndarray, np.ndarray]:
         """Vertices in the frame of the kernels, about the centre of mass [m], and triangles, to draw."""
@@ -238,6 +254,23 @@ class Rigid(Surface):
 
 
 WALL = (PLANE, FIXED)
+
+
+def followed(path: Path, times: np.ndarray, whose: str) -> tuple[np.ndarray, np.ndarray]:
+    """Positions [m], shape [k, 3], and quaternions, shape [k, 4], that a path gives for times [s], shape [k]."""
+    count = len(times)
+    wanted = f"the path of {whose} must give positions of shape [k, 3] and quaternions of shape [k, 4] for k times"
+    try:
+        positions, rotations = (np.asarray(part, float) for part in path(times))
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{wanted}, and does not ({error}).") from error
+    if positions.shape != (count, 3) or rotations.shape != (count, 4):
+        raise InvalidValue(f"{wanted}, not {list(positions.shape)} and {list(rotations.shape)} for {count}.")
+    if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
+        raise InvalidValue(f"the path of {whose} is not finite between {times[0]:.4g} and {times[-1]:.4g} s.")
+    if not rotations.any(axis=1).all():
+        raise InvalidValue(f"the path of {whose} gives a quaternion of 0, which is no rotation.")
+    return positions, rotations
 
 
 def _spread(vertices: np.ndarray, triangles: np.ndarray, count: int) -> np.ndarray:

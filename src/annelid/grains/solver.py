@@ -385,9 +385,11 @@ class Solver:
 
     def _team_steps(self, steps: int) -> None:
         assert self._team is not None
+        if self.model.features.bouncing:
+            wp.copy(self._here.starts, self._here.velocities)
         self._team.run(
             team_kernel(self.model.features),
-            [steps, self.model.world.sweeps, self.model.parameters, self._here, self._there, self._old,
+            [steps, self.model.sweeps, self.model.parameters, self._here, self._there, self._old,
              self._lists, self._kept, self._bodies],
         )  # fmt: skip
 
@@ -516,6 +518,8 @@ class Solver:
         self._spare = {name: self._zeros(n + 1, wp.vec4) for name in ("positions", "forecast", "turning")}
         for name in ("positions", "velocities", "spins", "forecast", "turning"):
             setattr(self._old, name, self._zeros(n + 1, wp.vec4))
+        for grains in (self._here, self._there):
+            grains.starts = self._zeros(n + 1 if model.features.bouncing else 0, wp.vec4)
         self._old.surfaces = self._zeros(n + 1 if model.features.materials else 0, wp.vec4)
         self._old.names = self._zeros(n, wp.vec2i)
         cells = model.world_count * model.parameters.cell_count

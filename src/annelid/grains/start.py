@@ -1,17 +1,20 @@
-"""Grains that start inside each other or inside a body: refused, pushed apart, or let be."""
+"""How grains may start: within the period, and not inside each other or a body, or pushed apart, or let be."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
-from annelid.grains.packing import overlaps
+from annelid.grains.packing import overlaps, wrapped
 from annelid.grains.rigid import Plane, Rigid
+from annelid.shapes import Shape
 from annelid.shapes.shape import Floats
 
 CHOICES = ("refuse", "push", "allow")
@@ -20,8 +23,15 @@ _DEEP = 0.1  # of a diameter: grains at rest in a deep bed overlap less
 _ASIDE = 1.0e3  # how far apart worlds are looked at, in extents of the bed
 
 
-def begin(bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, overlapping: str) -> Bed:
-    """The bed as it may start.
+def begin(
+    bed: Bed,
+    bodies: Sequence[Plane | Rigid],
+    worlds: np.ndarray,
+    overlapping: str,
+    *,
+    period: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Bed:
+    """The bed as it may start: within the period, and with nothing deep in anything else.
 
     Args:
         bed: The grains.
@@ -29,29 +39,99 @@ def begin(bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, overlap
         worlds: World of each grain, shape [n].
         overlapping: What to do with grains that are deeper than a tenth of a diameter in each other or in a body:
             "refuse" them, "push" them apart, or "allow" them.
+        period: Lengths after which space repeats along x, y, z [m]; 0 for none.
     """
     if overlapping not in CHOICES:
         raise UnknownName("way with overlapping grains", overlapping, CHOICES)
+    if any(period):
+        require_room(bed, bodies, period)
+        bed = bed.copy(positions=wrapped(bed.positions, period))
     if overlapping == "allow":
         return bed
-    extent = float(np.ptp(bed.positions, axis=0).max()) + float(bed.radii.max())
-    aside = np.outer(worlds, [_ASIDE * extent, 0.0, 0.0])
-    found = overlaps(bed.positions + aside, bed.radii)
+    sentence = _trouble(bed, bodies, worlds, period)
+    if sentence is None:
+        return bed
+    if overlapping == "refuse":
+        raise InvalidValue(f"{sentence}: move them, or say overlapping='push' or 'allow'.")
+    pushed, moved = _pushed(bed, bodies, worlds, period)
+    left = _trouble(pushed, bodies, worlds, period) if any(period) else None
+    if left is not None:
+        raise InvalidValue(f"{left} across the seam of the period, where they are not pushed: move them.")
+    warnings.warn(f"{sentence}; they were pushed apart, by up to {moved:.2g} m.", GrainsPushed, stacklevel=4)
+    return pushed
+
+
+def require_bodies(bodies: Any) -> None:
+    """Refuse what is no list of planes and rigid bodies."""
+    if not isinstance(bodies, Sequence) or isinstance(bodies, str):
+        kind = type(bodies).__name__
+        raise InvalidValue(f"bodies must be a list of planes and rigid bodies, not a {kind}: write [body] for one.")
+    for number, body in enumerate(bodies):
+        if not isinstance(body, (Plane, Rigid)):
+            what = f"body {number} is a {type(body).__name__}, which is neither a Plane nor a Rigid"
+            hint = ": make one of it with grains.Rigid(shape=...)" if isinstance(body, Shape) else ""
+            raise InvalidValue(f"{what}{hint}.")
+
+
+def require_room(bed: Bed, bodies: Sequence[Plane | Rigid], period: tuple[float, float, float]) -> None:
+    """Refuse a period that is too short, and bodies that reach across its seam: they do not repeat, grains do."""
+    largest = float(bed.radii.max())
+    for axis, length in enumerate(period):
+        if 0.0 < length < 4.0 * largest:
+            raise InvalidValue(
+                f"the period of {length:g} m along {'xyz'[axis]} is shorter than two diameters of the largest grain, "
+                f"{4.0 * largest:g} m: use a longer one, or smaller grains."
+            )
+        for number, body in enumerate(bodies):
+            if length > 0.0 and isinstance(body, Rigid) and not body.inside:
+                _require_inside(number, body, axis, length, largest)
+
+
+def _require_inside(number: int, body: Rigid, axis: int, length: float, radius: float) -> None:
+    """Refuse a body nearer to the ends of a period than a grain reaches, unless it spans all of it."""
+    low, high = (float(end[axis]) for end in body.extent)
+    slack = 1.0e-6 * length
+    spans = low <= slack and high >= length - slack
+    if not spans and not (low >= radius - slack and high <= length - radius + slack):
+        raise InvalidValue(
+            f"body {number}{f' ({body.name})' if body.name else ''} reaches from {low:.4g} to {high:.4g} m along "
+            f"{'xyz'[axis]}, where space repeats from 0 to {length:g} m and bodies do not: keep it a grain's radius of "
+            f"{radius:g} m inside, or let it span the whole period."
+        )
+
+
+def _trouble(
+    bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, period: tuple[float, float, float]
+) -> str | None:
+    """What starts deep in what, and how deep; None where nothing does."""
+    found = overlaps(bed.positions, bed.radii, period=period, worlds=worlds)
     pairs = int((found.depths > _DEEP * bed.radii[found.pairs].sum(axis=1)).sum())
     depths = np.max([_depth(bed, body, worlds) for body in bodies] or [np.full(len(bed), -np.inf)], axis=0)
     inside = int((depths > 2.0 * _DEEP * bed.radii).sum())
-    if pairs == 0 and inside == 0:
-        return bed
-    if overlapping == "refuse":
-        raise InvalidValue(_sentence(pairs, found.deepest, inside, float(depths.max())))
-    solids = [_Solid(body, worlds, _ASIDE * extent) for body in bodies]
-    return bed.copy(positions=push_apart(bed.positions + aside, bed.radii, solids).positions - aside)
+    parts = []
+    if pairs:
+        share = f"by up to {100 * found.deepest:.3g} % of a diameter"
+        parts.append(f"{pairs} pair{'s' * (pairs > 1)} of grains start{'s' * (pairs == 1)} inside each other, {share}")
+    if inside:
+        depth = f"by up to {float(depths.max()):.3g} m"
+        parts.append(f"{inside} grain{'s' * (inside > 1)} start{'s' * (inside == 1)} inside a body, {depth}")
+    return " and ".join(parts) or None
+
+
+def _pushed(
+    bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, period: tuple[float, float, float]
+) -> tuple[Bed, float]:
+    """The bed after its grains were pushed apart, each world by itself, and the longest way of one [m]."""
+    apart = _ASIDE * (float(np.ptp(bed.positions, axis=0).max()) + float(bed.radii.max()))
+    aside = np.outer(worlds, [apart, 0.0, 0.0])
+    parted = push_apart(bed.positions + aside, bed.radii, [_Solid(body, apart) for body in bodies])
+    return bed.copy(positions=wrapped(parted.positions - aside, period)), parted.moved
 
 
 class _Solid:
     """Signed distance of a body among worlds that were moved aside."""
 
-    def __init__(self, body: Plane | Rigid, worlds: np.ndarray, aside: float) -> None:
+    def __init__(self, body: Plane | Rigid, aside: float) -> None:
         self._body, self._aside = body, aside
 
     def __call__(self, points: Floats) -> Floats:
@@ -82,12 +162,3 @@ def _depth(bed: Bed, body: Plane | Rigid, worlds: np.ndarray) -> Floats:
     if near.any():
         depths[near] = bed.radii[near] - distance(body, bed.positions[near])
     return depths
-
-
-def _sentence(pairs: int, deepest: float, inside: int, depth: float) -> str:
-    parts = []
-    if pairs:
-        parts.append(f"{pairs} pairs of grains start inside each other, by up to {100 * deepest:.3g} % of a diameter")
-    if inside:
-        parts.append(f"{inside} grains start inside a body, by up to {depth:.3g} m")
-    return f"{' and '.join(parts)}: move them, or say overlapping='push' or 'allow'."

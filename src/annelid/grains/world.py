@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.shapes.shape import as_vector
 
 METHODS = ("nonsmooth", "paper", "hertz")
+_NUMBERS = (
+    "dt", "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
+    "calm_speed",
+)  # fmt: skip
 TOO_FAST = ("warn", "stop", "substep")
 
 
@@ -20,8 +27,8 @@ class World:
         gravity: Gravity [m/s²].
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
             (Hertz-Mindlin penalty forces, for reference).
-        iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 50 with a
-            tolerance, and the paper's method takes 3.
+        iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 8 where
+            something bounces, 50 with a tolerance, and the paper's method takes 3.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
@@ -32,6 +39,8 @@ class World:
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
+        calm_speed: Contacts that part faster than this let go at once [m/s]; None is ten times what gravity adds in a
+            step, and at least a ten-thousandth of a radius a step.
     """
 
     dt: float | None = None
@@ -47,17 +56,21 @@ class World:
     period: tuple[float, float, float] = (0.0, 0.0, 0.0)
     too_fast: str = "warn"
     bounce_speed: float | None = None
+    calm_speed: float | None = None
 
     def __post_init__(self) -> None:
+        for name in ("gravity", "period"):
+            object.__setattr__(self, name, as_vector(name, getattr(self, name)))
+        for name in _NUMBERS:
+            if not (getattr(self, name) is None or isinstance(getattr(self, name), Real)):
+                raise InvalidValue(f"{name} must be a number, not {getattr(self, name)!r}.")
         if self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
             raise UnknownName("answer to grains that are too fast", self.too_fast, TOO_FAST)
         if self.dt is not None and not (math.isfinite(self.dt) and self.dt > 0.0):
             raise InvalidValue(f"dt must be above 0 s, not {self.dt}.")
-        if len(self.gravity) != 3 or not all(math.isfinite(g) for g in self.gravity):
-            raise InvalidValue(f"gravity must be three finite numbers [m/s²], not {self.gravity}.")
-        if len(self.period) != 3 or not all(math.isfinite(p) and p >= 0.0 for p in self.period):
+        if min(self.period) < 0.0:
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):
             raise InvalidValue(f"iterations must be a whole number from 1 to 1000, not {self.iterations}.")
@@ -70,14 +83,14 @@ class World:
             if not low < value <= high:
                 name = "correction" if name == "share" else name
                 raise InvalidValue(f"{name} must be above {low:g} and at most {high:.3g}, not {value}.")
-        for name in ("tolerance", "bounce_speed"):
+        for name in ("tolerance", "bounce_speed", "calm_speed"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must be 0 or more [m/s], or None, not {value}.")
 
     @property
     def sweeps(self) -> int:
-        """Sweeps in a step, at most."""
+        """Sweeps in a step where nothing bounces, at most."""
         if self.iterations is not None:
             return self.iterations
         return 3 if self.method == "paper" else 1 if self.tolerance is None else 50
@@ -88,3 +101,12 @@ class World:
         if self.correction is not None:
             return self.correction
         return 0.02 if self.method == "paper" else 0.012
+
+
+def world_of(options: dict[str, Any]) -> World:
+    """A world from its attributes by name; a name that it has not is refused with the nearest one."""
+    known = [field.name for field in fields(World)]
+    for name in options:
+        if name not in known:
+            raise UnknownName("option of a simulation of grains", name, known)
+    return World(**options)

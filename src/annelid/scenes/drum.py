@@ -41,8 +41,10 @@ class Drum:
         for name in ("radius", "length", "diameter"):
             if not 0.0 < getattr(self, name) < float("inf"):
                 raise InvalidValue(f"the {name} of a drum must be above 0, not {getattr(self, name)}.")
-        if not (0.0 < self.filling <= 0.7 and 1.0 <= self.ratio <= 5.0):
-            raise InvalidValue("the filling of a drum must be above 0 and at most 0.7, the ratio of sizes from 1 to 5.")
+        if not 0.0 < self.filling <= 0.7:
+            raise InvalidValue(f"the filling of a drum must be above 0 and at most 0.7, not {self.filling:g}.")
+        if not 1.0 <= self.ratio <= 5.0:
+            raise InvalidValue(f"the ratio of sizes in a drum must be between 1 and 5, not {self.ratio:g}.")
         large = 1.0 / (1.0 + self.ratio**3)  # of the grains: half of the volume
 
         def sizes(generator: np.random.Generator, count: int) -> np.ndarray:

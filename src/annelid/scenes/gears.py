@@ -14,6 +14,7 @@ from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
 from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, GearTower, gear_tower
+from annelid.shapes.gear_tower import MOST_GEARS
 
 _COLORS = ((0.30, 0.45, 0.62), (0.70, 0.36, 0.28))
 
@@ -35,6 +36,10 @@ class Gears:
 
     def tower(self) -> GearTower:
         """Where the gears are."""
+        if not 1 <= self.gears <= MOST_GEARS:
+            raise InvalidValue(f"the number of gears must be between 1 and {MOST_GEARS}, not {self.gears}.")
+        if not 0.0 < self.radius < float("inf"):
+            raise InvalidValue(f"the radius of a grain must be above 0 m, not {self.radius:g}.")
         return gear_tower(
             self.gears, clearance=5.0 * self.radius, headroom=8.0 * self.radius, speed=self.spin, seed=self.seed
         )

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from annelid import grains
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
@@ -18,6 +19,7 @@ from annelid.shapes import Cylinder, hopper
 _LOOSE = 0.57  # packing at the start
 _EVERY = 0.02  # time between two looks at the outflow [s]
 _PACKED = 0.59  # of a poured bed
+_STEEPEST = 80.0  # degrees
 LOST = 1.45
 """Grain diameters of an opening that do not count, in the law of Beverloo."""
 
@@ -40,6 +42,7 @@ class Hopper:
 
     def bodies(self) -> list[grains.Plane | grains.Rigid]:
         """The silo, its hole at z = 0, and the ground below, where a heap grows."""
+        self._check()
         d, surface = self.diameter, {"friction": self.friction, "rolling": self.rolling}
         angle = math.radians(self.slope)
         shape = hopper(
@@ -99,6 +102,20 @@ class Hopper:
             Measurement("share-outside", float(below.mean())),
             Measurement("overlap-largest", simulation.solver.readout.overlap(simulation.state).largest),
         ]
+
+    def _check(self) -> None:
+        if not 0.0 < self.opening < self.width < float("inf"):
+            raise InvalidValue(
+                f"the opening of a hopper must be above 0 and below its width of {self.width:g} grain diameters, not "
+                f"{self.opening:g}."
+            )
+        if not 0.0 <= self.slope <= _STEEPEST:
+            raise InvalidValue(
+                f"the slope of a hopper must be between 0 and {_STEEPEST:g} degrees, not {self.slope:g}."
+            )
+        for name in ("filling", "diameter"):
+            if not 0.0 < getattr(self, name) < float("inf"):
+                raise InvalidValue(f"the {name} of a hopper must be above 0, not {getattr(self, name):g}.")
 
     def _cells(self) -> int:
         """Two and a half cells a grain diameter, so that the edge of the hole is sharp."""

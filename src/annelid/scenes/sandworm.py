@@ -46,10 +46,31 @@ class Sandworm:
         """Distance of its masses [m]."""
         return self.spacing * self.radius
 
-    def body(self) -> springs.Body:
-        """The worm lying along x, its middle at the origin."""
+    @property
+    def height(self) -> float:
+        """Height of its middle above the floor at the start [m]."""
+        return self.depth + self.radius * (1.0 - 2.0 * self.buried)
+
+    @property
+    def skin(self) -> grains.Surface:
+        """How its surface answers to contact."""
+        return grains.Surface(friction=self.friction)
+
+    @property
+    def stretch(self) -> float:
+        """How much longer its surface may become, as a factor."""
+        return 1.1 + self.amplitude
+
+    def flesh(self) -> springs.Body:
+        """The worm lying along x, its middle at the origin, without its wave."""
+        if not self.spacing > 0.0:
+            raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
         shape = Capsule(self.radius, self.length - 2.0 * self.radius, axis="x")
-        body = springs.lattice(shape, self.pitch, "ecoflex-00-30", damping_frequency=10.0)
+        return springs.lattice(shape, self.pitch, "ecoflex-00-30", damping_frequency=10.0)
+
+    def body(self) -> springs.Body:
+        """The worm as it crawls."""
+        body = self.flesh()
         speed = self.wavelength * self.length * self.frequency
         if not speed > 0.0:
             raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
@@ -69,13 +90,12 @@ class Sandworm:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The worm at rest in the sand."""
         box = self.sandbox()
-        height = self.depth + self.radius * (1.0 - 2.0 * self.buried)
         simulation = coupling.simulation(
-            self.body().moved((0.0, 0.0, height)),
+            self.body().moved((0.0, 0.0, self.height)),
             box.bed(),
             box.walls(),
-            skin=grains.Surface(friction=self.friction),
-            stretch=1.1 + self.amplitude,
+            skin=self.skin,
+            stretch=self.stretch,
             inside="remove",
             device=device,
             threads=threads,

@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes.gear import HelicalGear
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Cylinder
-from annelid.shapes.shape import Floats, require_count
+from annelid.shapes.shape import Floats, require_count, seeded
 
 MOST_GEARS = 20
 
@@ -125,5 +125,5 @@ def _quaternions(level: NDArray[np.int64], phases: Floats) -> Floats:
 
 
 def _speeds(level: NDArray[np.int64], second: NDArray[np.int64], pairs: bool, speed: float, seed: int) -> Floats:
-    draws = np.random.default_rng(seed).random(MOST_GEARS)[level]
+    draws = seeded(seed).random(MOST_GEARS)[level]
     return speed * (0.5 + 0.5 * draws) * np.where(second == 1, -1.0, 1.0) if pairs else speed * (2.0 * draws - 1.0)

@@ -1,4 +1,7 @@
-"""Mass, centre of mass and inertia of solids of even density: closed forms for primitives, integrals for meshes."""
+"""Mass, centre of mass and inertia of solids of even density: closed forms for primitives, integrals for meshes.
+
+A mesh whose shells overlap is one solid, whose surface is not among its triangles: it is summed over a grid.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,12 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
+from annelid.shapes.sdf_cache import baked, solids_of
 from annelid.shapes.shape import Floats, Shape, require_positive
+
+_SEGMENTS = 128  # of a full turn of a shape that is neither a primitive nor a mesh
+_CELLS = 64  # along the longest side, as rigid bodies are baked unless told
+_SAME = 0.01  # of the volume: shells that overlap by less are summed by their triangles, which is more exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,7 @@ class MassProperties:
 
 
 def mass_properties(shape: Shape, density: float = 1.0) -> MassProperties:
-    """Mass, centre and inertia of a primitive or of a closed mesh; where shells of a mesh overlap they count twice.
+    """Mass, centre and inertia of a solid; shells of a mesh that overlap are one, and are summed over a grid.
 
     Args:
         shape: The solid.
@@ -49,12 +57,44 @@ def mass_properties(shape: Shape, density: float = 1.0) -> MassProperties:
     """
     density = require_positive("density", density)
     if isinstance(shape, TriangleMesh):
-        volume, center, inertia = _of_mesh(shape)
+        volume, center, inertia = _of_shells(shape)
     elif isinstance(shape, (Box, Sphere, Cylinder, Capsule)):
         volume, center, inertia = shape.volume, np.array(shape.center), shape.volume * _of_primitive(shape)
+    elif isinstance(shape, Shape):
+        volume, center, inertia = _of_mesh(shape.surface(_SEGMENTS))
     else:
         raise InvalidValue(f"the mass of {type(shape).__name__} is not known; give a primitive or a closed mesh.")
     return MassProperties(density * volume, volume, center, density * inertia)
+
+
+def _of_shells(mesh: TriangleMesh) -> tuple[float, Floats, Floats]:
+    """Volume, centre and inertia at a density of 1, by triangles, or over a grid if shells overlap."""
+    exact = _of_mesh(mesh)
+    if not _near(solids_of(mesh)):
+        return exact
+    union = _of_grid(mesh)
+    return union if abs(union[0] - exact[0]) > _SAME * exact[0] else exact
+
+
+def _near(solids: list[Shape]) -> bool:
+    """Whether the boxes of two of them overlap."""
+    lows, highs = (np.array(ends) for ends in zip(*(solid.bounds() for solid in solids), strict=True))
+    meet = ((lows[:, None] < highs[None]) & (lows[None] < highs[:, None])).all(axis=2)
+    return bool(np.triu(meet, 1).any())
+
+
+def _of_grid(mesh: TriangleMesh) -> tuple[float, Floats, Floats]:
+    """Volume, centre and inertia at a density of 1, over the nodes of a grid, each a cube that the surface may cut."""
+    grid = baked(mesh, cells=_CELLS)
+    shares = np.clip(0.5 - grid.values.numpy() / grid.spacing, 0.0, 1.0)
+    inside = np.nonzero(shares)
+    weights = shares[inside].astype(np.float64) * grid.spacing**3
+    points = np.array(grid.origin) + grid.spacing * np.stack(inside, axis=1)
+    volume = float(weights.sum())
+    center = weights @ points / volume
+    arms = points - center
+    second = arms.T @ (weights[:, None] * arms) + volume * grid.spacing**2 / 12.0 * np.eye(3)  # cubes, not points
+    return volume, center, np.trace(second) * np.eye(3) - second
 
 
 def _of_mesh(mesh: TriangleMesh) -> tuple[float, Floats, Floats]:

@@ -19,7 +19,7 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 from annelid.core.errors import InvalidValue
 from annelid.shapes.interior import Interior
 from annelid.shapes.quasi_kernels import MAX_NEIGHBOURS, Cells, choose_points
-from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_positive
+from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_positive, seeded
 
 _POOL = 24  # places for each point from which candidates are drawn: asking a shape is what takes time
 _SMALLEST_POOL = 4096
@@ -59,7 +59,7 @@ def quasi_points(
         needed = 0.5 * shape.volume / least**3
         raise InvalidValue(f"a spacing of {least:g} m needs about {needed:.2g} points: use a larger one.")
     interior = Interior(shape, max((shape.volume / expected) ** (1 / 3), (shape.volume / 1e5) ** (1 / 3)))
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     pool = interior.draw(generator, max(_SMALLEST_POOL, int(_POOL * expected)))
     points, misses = pool[:1], 0
     while len(points) < most and misses < _PATIENCE:

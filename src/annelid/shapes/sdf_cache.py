@@ -63,7 +63,7 @@ def baked(
         cache: Whether to keep the grid on disk; or the folder, instead of the user's cache.
         device: Where the grid lives, such as 'cpu' or 'cuda:0'.
     """
-    solids = [solid for part in _sequence(shape) for solid in _solids(part)]
+    solids = [solid for part in _sequence(shape) for solid in solids_of(part)]
     lows, highs = zip(*(solid.bounds() for solid in solids), strict=True)
     box = np.min(lows, axis=0), np.max(highs, axis=0)
     layout = _Layout(*grid_over(*box, resolution=cells, spacing=spacing, margin=padding))
@@ -93,7 +93,7 @@ def _sequence(shape: Shape | Sequence[Shape]) -> Sequence[Shape]:
     return parts
 
 
-def _solids(shape: Shape) -> list[Shape]:
+def solids_of(shape: Shape) -> list[Shape]:
     """The shape, or the shells of a closed mesh if none of them is a cavity of another."""
     if not isinstance(shape, TriangleMesh):
         return [shape]

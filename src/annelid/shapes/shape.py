@@ -108,6 +108,13 @@ def require_count(name: str, value: int, *, least: int, most: int) -> int:
     return int(value)
 
 
+def seeded(seed: int) -> np.random.Generator:
+    """The random numbers of a seed, a whole number of 0 or more."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidValue(f"seed = {seed!r} cannot be used; give a whole number of 0 or more.")
+    return np.random.default_rng(int(seed))
+
+
 def frame(axis: Sequence[float]) -> Floats:
     """A rotation matrix whose third column is the unit vector, shape [3, 3]; a permutation for a coordinate axis."""
     along = np.asarray(axis, dtype=np.float64)

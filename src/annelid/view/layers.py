@@ -98,6 +98,14 @@ class MeshLayer:
         """Move and colour the vertices, and refit the tree."""
         self._copy(placed)
         self.palette.refresh(placed, table)
+        self._follow()
+
+    def move(self, vertices: Array) -> None:
+        """Move the vertices of all parts, given in one array."""
+        put_vectors(vertices, self.points)
+        self._follow()
+
+    def _follow(self) -> None:
         if self.mesh is None:
             return
         self.mesh.refit()
@@ -141,6 +149,9 @@ class SphereLayer:
         for item, span in zip(placed, self.spans, strict=True):
             put_vectors(item.part.centers, self.centers[span])
             put_scalars(item.part.radii, self.radii[span])
+        self._box()
+
+    def _box(self) -> None:
         count = self.centers.shape[0]
         launch(kernels.sphere_boxes, count, [self.centers, self.radii], [self.lower, self.upper], self.device)
 
@@ -148,16 +159,23 @@ class SphereLayer:
         """Move and colour the spheres, and refit the tree."""
         self._copy(placed)
         self.palette.refresh(placed, table)
-        if self.tree is not None:
-            self._follow(self.tree)
+        self._follow()
 
-    def _follow(self, tree: wp.Bvh) -> None:
+    def move(self, centers: Array) -> None:
+        """Move the spheres of all parts, given in one array."""
+        put_vectors(centers, self.centers)
+        self._box()
+        self._follow()
+
+    def _follow(self) -> None:
+        if self.tree is None:
+            return
         self.age += 1
         if self.device.is_cpu and self.age % _REBUILD_EVERY:
-            tree.refit()
+            self.tree.refit()
         else:
-            tree.rebuild()
-            self.entries.find(tree)
+            self.tree.rebuild()
+            self.entries.find(self.tree)
 
     def enter(self, geometry: Any) -> None:
         """Hand the arrays to the kernels."""

@@ -90,6 +90,16 @@ class Stage:
         self._rescale()
         self._refresh()
 
+    def move(self, vertices: Array, centers: Array) -> None:
+        """Show the next moment of the same parts; a few launches, however many worlds there are.
+
+        Args:
+            vertices: Vertices of all meshes [m], world by world and part by part.
+            centers: Centres of all spheres [m], in the same order.
+        """
+        self._meshes.move(vertices)
+        self._spheres.move(centers)
+
     def _lay_out(self, snapshots: list[Snapshot]) -> None:
         self._shown = snapshots
         if self.scale is not None and self.scale.labels:

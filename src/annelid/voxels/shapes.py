@@ -43,6 +43,8 @@ def random_body(
 
 
 def _legs(length: int, legs: list[int], material: Voxel | None, **options: Any) -> Robot:
+    if length < 1:
+        raise InvalidValue(f"a body on legs needs a trunk of at least one voxel, not {length}.")
     grid = np.full((length, 2), -1)
     grid[:, 1] = 0
     grid[legs, 0] = 0

@@ -143,6 +143,8 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         last[g] = velocity
         grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
         grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
+        if grains.starts.shape[0] > 0:
+            grains.starts[i] = grains.velocities[i]
         grains.forecast[i] = wp.vec4(ahead[0], ahead[1], ahead[2], radius)
         grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], inverse_mass)
         grains.turning[i] = grains.spins[i]
@@ -150,6 +152,6 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
         if away + parameters.patience * parameters.time_step * wp.length(velocity) > 0.5 * parameters.skin:
             lists.flags[wp.static(STALE)] = 1
-            lists.flags[wp.static(FLAGS)] = 1  # of world 0, the only one
+            lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
 
     return twist, press, seat

@@ -15,12 +15,17 @@ ALGORITHMS = ("ppo", "td3")
 DISCOUNTS = {"ppo": 0.99, "td3": 0.98}
 """What a reward is worth one action later."""
 
+RATES = {"ppo": 3e-4, "td3": 5e-4}
+"""Learning rates."""
+
 _BUFFER_BYTES = 1_000_000_000
 _BUFFER_ROWS = 200_000
 _BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
 
 
-def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device: str = "auto") -> Any:
+def make_agent(
+    algorithm: str, env: Any, *, seed: int, log: Path | None, rate: float | None = None, device: str = "auto"
+) -> Any:
     """A new agent.
 
     Args:
@@ -28,8 +33,11 @@ def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device:
         env: A `VecEnv`.
         seed: Seed of its weights and noise.
         log: Folder for TensorBoard; None for no log.
+        rate: Learning rate; None takes the usual one of the algorithm.
         device: Where its networks compute.
     """
+    if algorithm not in ALGORITHMS:
+        raise UnknownName("algorithm", algorithm, ALGORITHMS)
     sb3 = optional("stable_baselines3", purpose="training")
     from gymnasium import spaces
 
@@ -39,6 +47,7 @@ def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device:
         "env": env,
         "seed": seed,
         "device": device,
+        "learning_rate": rate or RATES[algorithm],
         "tensorboard_log": str(log) if log is not None and installed("tensorboard") else None,
     }
     shape: dict[str, Any] = {"net_arch": [128, 128]}
@@ -51,17 +60,15 @@ def make_agent(algorithm: str, env: Any, *, seed: int, log: Path | None, device:
         shape["log_std_init"] = -0.5
         return sb3.PPO(
             **common, n_steps=rows, batch_size=max(64, rows * env.num_envs // 16), n_epochs=8,
-            gamma=DISCOUNTS[algorithm], gae_lambda=0.95, learning_rate=3e-4, policy_kwargs=shape,
+            gamma=DISCOUNTS[algorithm], gae_lambda=0.95, policy_kwargs=shape,
         )  # fmt: skip
-    if algorithm == "td3":
-        size = env.action_space.shape[0]
-        noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
-        return sb3.TD3(
-            **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
-            train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=DISCOUNTS[algorithm],
-            learning_rate=5e-4, action_noise=noise, policy_kwargs=shape,
-        )  # fmt: skip
-    raise UnknownName("algorithm", algorithm, ALGORITHMS)
+    size = env.action_space.shape[0]
+    noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
+    return sb3.TD3(
+        **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
+        train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=DISCOUNTS[algorithm],
+        action_noise=noise, policy_kwargs=shape,
+    )  # fmt: skip
 
 
 def buffer_rows(env: Any) -> int:

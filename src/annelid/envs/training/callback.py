@@ -21,12 +21,16 @@ class Noting(BaseCallback):
         training: The training.
         steps: Actions at which it ends.
         watch: Told of the progress.
+        seconds: Wall time after which it ends [s].
         save_every: Wall time between two checkpoints [s].
     """
 
-    def __init__(self, training: Training, steps: int, watch: Watch | None, save_every: float) -> None:
+    def __init__(
+        self, training: Training, steps: int, watch: Watch | None, *, seconds: float, save_every: float
+    ) -> None:
         super().__init__()
-        self._owner, self._goal, self._watch, self._save_every = training, steps, watch, save_every
+        self._owner, self._goal, self._watch = training, steps, watch
+        self._seconds, self._save_every = seconds, save_every
         count = training.plan.worlds
         self._returns, self._lengths = np.zeros(count), np.zeros(count, int)
         self._before, self._first = training.history.seconds, training.steps
@@ -34,7 +38,7 @@ class Noting(BaseCallback):
 
     def _on_step(self) -> bool:
         dones = self.locals["dones"]
-        self._returns += self._owner.env.get_original_reward()
+        self._returns += self._owner.source.paid
         self._lengths += 1
         now = time.perf_counter()
         for world in np.flatnonzero(dones):
@@ -47,7 +51,7 @@ class Noting(BaseCallback):
         if now - self._saved > self._save_every:
             self._saved = now
             self._owner.save()
-        return self.num_timesteps < self._goal
+        return self.num_timesteps < self._goal and now - self._begin < self._seconds
 
     def _report(self, now: float) -> None:
         if self._watch is None or now - self._told < _TELL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,6 +33,7 @@ class Plan:
         seed: Seed of worlds, weights and noise.
         worlds: Worlds side by side.
         options: Options of the environment.
+        rate: Learning rate; None takes the usual one of the algorithm.
     """
 
     name: str
@@ -39,12 +41,15 @@ class Plan:
     seed: int = 0
     worlds: int = 16
     options: dict[str, Any] = field(default_factory=dict)
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         if self.algorithm not in DISCOUNTS:
             raise UnknownName("algorithm", self.algorithm, DISCOUNTS)
         require("worlds", self.worlds, 1, 4096, whole=True)
         require("seed", self.seed, 0, 2**31 - 1, whole=True)
+        if self.rate is not None:
+            require("rate", self.rate, 1e-7, 1.0)
 
 
 Watch = Callable[[int, int, float, float], None]
@@ -67,7 +72,7 @@ class Training:
     ) -> None:
         optional("stable_baselines3", purpose="training")
         from annelid.envs.stable import StableVecEnv
-        from annelid.envs.training.scaling import load_scale, scaled
+        from annelid.envs.training.scaling import FromIdleness, load_scale, scaled
 
         require_folder(folder)
         self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
@@ -77,7 +82,8 @@ class Training:
         if begun:
             self._require_same()
         worlds = self._worlds(plan.worlds)
-        self.env = scaled(StableVecEnv(worlds), DISCOUNTS[plan.algorithm])
+        self.source = FromIdleness(StableVecEnv(worlds))
+        self.env = scaled(self.source, DISCOUNTS[plan.algorithm])
         self.env.seed(plan.seed)
         self.history = History.read(folder / "history.csv") if begun else History()
         log, networks = folder / "logs", "cuda" if worlds.device.is_cuda else "cpu"
@@ -86,27 +92,37 @@ class Training:
             self.agent = load_agent(plan.algorithm, self.env, folder, log=log, device=networks)
             self.env.seed(plan.seed + self.agent.num_timesteps)  # other episodes than those of the runs before
         else:
-            self.agent = make_agent(plan.algorithm, self.env, seed=plan.seed, log=log, device=networks)
+            self.agent = make_agent(
+                plan.algorithm, self.env, seed=plan.seed, log=log, rate=plan.rate, device=networks
+            )  # fmt: skip
 
     @property
     def steps(self) -> int:
         """Actions taken so far, by all worlds and runs."""
         return int(self.agent.num_timesteps)
 
-    def learn(self, steps: int, *, watch: Watch | None = None, save_every: float = 120.0) -> None:
-        """Train until so many actions were taken in all, saving now and then.
+    def learn(
+        self, steps: int, *, seconds: float = math.inf, watch: Watch | None = None, save_every: float = 120.0
+    ) -> None:
+        """Train until so many actions were taken in all, saving now and then, and when it is interrupted.
 
         Args:
             steps: Actions of all worlds and runs together.
+            seconds: Wall time of this run at most [s].
             watch: Told of the progress.
             save_every: Wall time between two checkpoints [s].
         """
         require("steps", steps, 1, 10**12, whole=True)
+        require("seconds", seconds, 0.0, math.inf)
         if steps > self.steps:
             from annelid.envs.training.callback import Noting
 
-            noting = Noting(self, steps, watch, save_every)
-            self.agent.learn(steps - self.steps, callback=noting, reset_num_timesteps=False, tb_log_name="run")
+            noting = Noting(self, steps, watch, seconds=seconds, save_every=save_every)
+            try:
+                self.agent.learn(steps - self.steps, callback=noting, reset_num_timesteps=False, tb_log_name="run")
+            except KeyboardInterrupt:
+                self.save()
+                raise
         self.save()
 
     def save(self) -> None:

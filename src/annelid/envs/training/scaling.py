@@ -1,7 +1,9 @@
-"""Rewards brought to the size that learners expect: divided by the running spread of discounted returns.
+"""Worlds as learners see them: rewards count from those of doing nothing and are of the size that learners expect.
 
-An environment may pay hundredths of a metre or hundreds of points; the networks that predict returns learn neither
-quickly. The spread is kept in a file beside the agent, as a resumed run must go on with it.
+An environment may pay hundredths of a metre or hundreds of points, and less than nothing for waiting. Networks that
+predict returns learn from neither quickly, and who is only ever fined learns to run away. So rewards are counted from
+what idleness pays, leaving a world early is an end after which nothing more is paid, and all is divided by the running
+spread of discounted returns. That spread is kept in a file beside the agent, as a resumed run must go on with it.
 """
 
 from __future__ import annotations
@@ -10,16 +12,46 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnvWrapper, VecNormalize
 
 from annelid.core.errors import FileFormatError
 from annelid.core.files import replaced
+from annelid.envs.stable import StableVecEnv
 
 _FILE = "scale.json"
 _NAMES = ("mean", "var", "count")
 
 
-def scaled(env: VecEnv, discount: float) -> VecNormalize:
+class FromIdleness(VecEnvWrapper):
+    """Worlds whose rewards count from those of doing nothing.
+
+    Attributes:
+        paid: Rewards of the last actions as the environment paid them, shape [worlds].
+    """
+
+    def __init__(self, env: StableVecEnv) -> None:
+        super().__init__(env)
+        self.worlds = env.worlds
+        self.paid = np.zeros(env.num_envs)
+        self._lengths = np.zeros(env.num_envs, int)
+
+    def reset(self) -> Any:
+        """Begin episodes."""
+        self._lengths[:] = 0
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """Simulate the actions."""
+        seen, self.paid, done, infos = self.venv.step_wait()
+        self._lengths += 1
+        for world in np.flatnonzero(done & (self._lengths < self.worlds.most_steps)):
+            infos[world]["TimeLimit.truncated"] = False
+        self._lengths[done] = 0
+        return seen, self.paid - np.float32(self.worlds.idle_reward), done, infos
+
+
+def scaled(env: FromIdleness, discount: float) -> VecNormalize:
     """The worlds with scaled rewards; observations stay as they are."""
     return VecNormalize(env, norm_obs=False, norm_reward=True, gamma=discount)
 

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.evolve.executors.grpc_probe import require_grpc
 from annelid.evolve.packages import optional
 
 _SOON = 3.0  # seconds for something to answer at all
 _PATIENCE = 20.0  # seconds to join a cluster that does answer
-_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # and empty settings
-_SETTINGS_FRAME = 4
 _STORE = 80_000_000  # bytes of shared memory; batches and fitnesses are small
 
 
@@ -75,25 +74,20 @@ def _token() -> str:
 
 
 def _require_answer(address: str) -> None:
-    """Refuse an address at which nothing speaks Ray's protocol, before Ray, which is patient, is asked to join it.
-
-    Ray speaks gRPC, that is HTTP/2, in which both sides begin with their settings.
-    """
+    """Refuse an address at which nothing speaks Ray's protocol, gRPC, before Ray, which is patient, is asked."""
     if address == "auto":
         return
     match = re.fullmatch(r"(?:ray://)?(\[[^\]]+\]|[^:/\s]+):(\d{1,5})", address)
     if match is None or not 0 < int(match[2]) < 65536:
         raise InvalidValue(f"Ray address {address!r} must be host:port, ray://host:port or auto.")
+    host, port = match[1].strip("[]"), int(match[2])
     try:
-        with socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_SOON) as line:
-            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-                return  # settings come after a handshake that only Ray can make
-            line.sendall(_GREETING)
-            frame = line.recv(9)
+        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+            require_grpc(host, port, seconds=_SOON)
+        else:  # what is said comes after a handshake that only Ray can make
+            socket.create_connection((host, port), timeout=_SOON).close()
     except OSError as error:
         raise _unreachable(address, error) from None
-    if len(frame) < 4 or frame[3] != _SETTINGS_FRAME:
-        raise _unreachable(address, ConnectionError("what listens there is no Ray"))
 
 
 def _within_patience(call: Callable[[], None], address: str) -> None:

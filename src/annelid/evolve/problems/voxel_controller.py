@@ -10,6 +10,7 @@ import numpy as np
 
 from annelid import voxels
 from annelid.control import MLP, Controller, Development, PhasedSines
+from annelid.core.errors import InvalidValue
 from annelid.evolve.contract import Evaluation
 from annelid.evolve.problems.walks import Walk, WalkOptions
 from annelid.voxels.tasks import LocomotionOutcome
@@ -34,6 +35,10 @@ class VoxelController(WalkOptions):
     width: int = 11
     height: int = 4
     controller: Literal["phases", "development", "sensing"] = "phases"
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise InvalidValue(f"a body needs at least one voxel each way, not {self.width} x {self.height}.")
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> ControllerWalk:
         """The problem."""

@@ -26,19 +26,19 @@ def press(
     offset: int,
     # Parameters:
     triangles: wp.array2d(dtype=wp.int32), origin: wp.vec3d, up: wp.vec3d, weight: wp.float64, held: wp.float64,
-    clip: int, wanted: int,
+    share: wp.float64, clip: int, wanted: int,
     # State in:
     pressure: wp.array(dtype=wp.float64), level: wp.array(dtype=wp.float64), positions: wp.array(dtype=wp.vec3d),
     # State out:
     energy_out: wp.array(dtype=wp.float64), forces_out: wp.array2d(dtype=wp.vec3d),
     tangent_out: wp.array3d(dtype=wp.mat33d),
 ):  # fmt: skip
-    """Energy, forces and, where wanted, tangent of every triangle."""
+    """Energy, forces and, where wanted, tangent of every triangle, under a share of pressure and weight."""
     t = offset + wp.tid()
     a = positions[triangles[t, 0]] - origin
     b = positions[triangles[t, 1]] - origin
     c = positions[triangles[t, 2]] - origin
-    p = pressure[0]
+    p = share * pressure[0]
     high = level[0] - wp.dot(up, origin)
     d = wp.vec3d(high - wp.dot(up, a), high - wp.dot(up, b), high - wp.dot(up, c))
     square = wet_means(d, wp.vec3d(), wp.vec3d(), clip)[3]
@@ -47,8 +47,8 @@ def press(
     turned_a = _HALF * wp.cross(b - c, up)
     turned_b = _HALF * wp.cross(c - a, up)
     turned_c = _HALF * wp.cross(a - b, up)
-    half = _HALF * weight
-    energy_out[t] = -p * wp.dot(a, wp.cross(b, c)) * _SIXTH + half * area * square + held * level[0]
+    half = _HALF * share * weight
+    energy_out[t] = -p * wp.dot(a, wp.cross(b, c)) * _SIXTH + half * area * square + share * held * level[0]
     forces_out[t, 0] = (p * _SIXTH) * wp.cross(b, c) - half * (square * turned_a - (area * slope[0]) * up)
     forces_out[t, 1] = (p * _SIXTH) * wp.cross(c, a) - half * (square * turned_b - (area * slope[1]) * up)
     forces_out[t, 2] = (p * _SIXTH) * wp.cross(a, b) - half * (square * turned_c - (area * slope[2]) * up)

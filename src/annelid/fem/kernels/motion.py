@@ -45,6 +45,12 @@ def add_scaled(
 
 
 @wp.kernel
+def add_columns(more: wp.array2d(dtype=wp.vec3d), sums: wp.array2d(dtype=wp.vec3d)):
+    i, k = wp.tid()
+    sums[i, k] = sums[i, k] + more[i, k]
+
+
+@wp.kernel
 def hold(
     fraction: f64,
     held: wp.array(dtype=wp.int32),

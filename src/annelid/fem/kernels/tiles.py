@@ -1,7 +1,8 @@
-"""Cholesky factorisation of a matrix in a band of square tiles, and solution with it, column of tiles by column.
+"""Elimination of many fronts at once in square tiles, and solution with what they leave.
 
-Tile (i, j), i >= j, stands at rows i T and columns (i - j) T. Each kernel is one stage for one column of tiles, one
-block a tile; the host launches a stage a column, on CUDA out of a captured graph.
+All tiles lie one below the other in one array of the width of a tile; lists say which of them a stage works on, one
+block each. Blocks of a stage never write what another one reads. Warp's own products of tiles are used rather than
+those of MathDx, whose compilation takes minutes.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
@@ -13,113 +14,204 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
+_PLAIN = {"enable_mathdx_gemm": False, "enable_mathdx_solver": False}
 
 
 @functools.cache
 def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
-    """Stages of the factorisation: the tile on the diagonal, those below it, what they take out of the rest."""
+    """Stages of the factorisation: tiles on the diagonal, those below them, what they take out of the rest."""
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def factor_diagonal(
-        k: int,
+        first: int,
+        items: wp.array2d(dtype=wp.int32),
         unit: wp.array2d(dtype=f64),
-        matrix: wp.array2d(dtype=f64),
+        tiles: wp.array2d(dtype=f64),
         inverse_out: wp.array2d(dtype=f64),
     ):
-        square = wp.tile_load(matrix, shape=(tile, tile), offset=(k * tile, 0))
+        """Items are a tile and the place of its inverse."""
+        item = first + wp.tid()
+        square = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
         lower = wp.tile_cholesky(square)
         identity = wp.tile_load(unit, shape=(tile, tile), offset=(0, 0))
         inverse = wp.tile_lower_solve(lower, identity)
-        wp.tile_store(inverse_out, inverse, offset=(k * tile, 0))
-        wp.tile_store(matrix, lower, offset=(k * tile, 0))
+        wp.tile_store(inverse_out, inverse, offset=(items[item, 1] * tile, 0))
+        wp.tile_store(tiles, lower, offset=(items[item, 0] * tile, 0))
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def factor_below(
-        k: int,
+        first: int,
+        items: wp.array2d(dtype=wp.int32),
         inverse: wp.array2d(dtype=f64),
-        matrix: wp.array2d(dtype=f64),
+        tiles: wp.array2d(dtype=f64),
     ):
-        j = 1 + wp.tid()
-        right = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(k * tile, 0)))
-        here = wp.tile_load(matrix, shape=(tile, tile), offset=((k + j) * tile, j * tile))
-        wp.tile_store(matrix, wp.tile_matmul(here, right), offset=((k + j) * tile, j * tile))
+        """Items are a tile and the place of the inverse above it."""
+        item = first + wp.tid()
+        right = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 1] * tile, 0)))
+        here = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
+        wp.tile_store(tiles, wp.tile_matmul(here, right), offset=(items[item, 0] * tile, 0))
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def factor_rest(k: int, matrix: wp.array2d(dtype=f64)):
-        pair = wp.tid()
-        i = int(0)
-        while (i + 1) * (i + 2) // 2 <= pair:
-            i += 1
-        j = pair - i * (i + 1) // 2
-        i += 1
-        j += 1
-        left = wp.tile_load(matrix, shape=(tile, tile), offset=((k + i) * tile, i * tile))
-        right = wp.tile_transpose(wp.tile_load(matrix, shape=(tile, tile), offset=((k + j) * tile, j * tile)))
-        rest = wp.tile_load(matrix, shape=(tile, tile), offset=((k + i) * tile, (i - j) * tile))
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
+    def factor_rest(first: int, items: wp.array2d(dtype=wp.int32), tiles: wp.array2d(dtype=f64)):
+        """Items are a tile and the two whose product is taken out of it."""
+        item = first + wp.tid()
+        left = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 1] * tile, 0))
+        right = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0)))
+        rest = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
         wp.tile_matmul(left, right, rest, alpha=-1.0)
-        wp.tile_store(matrix, rest, offset=((k + i) * tile, (i - j) * tile))
+        wp.tile_store(tiles, rest, offset=(items[item, 0] * tile, 0))
 
     return factor_diagonal, factor_below, factor_rest
 
 
 @functools.cache
-def solve_kernels(tile: int, many: int) -> tuple[Any, Any]:
-    """Stages of the solution, forwards and backwards, for groups of `many` right-hand sides."""
+def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
+    """Stages of the solution for groups of `many` right-hand sides: forwards, what edges take out, backwards."""
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def forward(
-        k: int,
+        first: int,
+        items: wp.array2d(dtype=wp.int32),
         inverse: wp.array2d(dtype=f64),
-        factor: wp.array2d(dtype=f64),
+        tiles: wp.array2d(dtype=f64),
         right: wp.array2d(dtype=f64),
         halfway_out: wp.array2d(dtype=f64),
     ):
-        j, group = wp.tid()
-        diagonal = wp.tile_load(inverse, shape=(tile, tile), offset=(k * tile, 0))
-        here = wp.tile_load(right, shape=(tile, many), offset=(k * tile, group * many))
+        """Items are an inverse, its rows, a tile below it or -1, and the rows of that."""
+        item, group = wp.tid()
+        item += first
+        diagonal = wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
+        here = wp.tile_load(right, shape=(tile, many), offset=(items[item, 1] * tile, group * many))
         solved = wp.tile_matmul(diagonal, here)
-        if j == 0:
-            wp.tile_store(halfway_out, solved, offset=(k * tile, group * many))
+        if items[item, 2] < 0:
+            wp.tile_store(halfway_out, solved, offset=(items[item, 1] * tile, group * many))
         else:
-            below = wp.tile_load(factor, shape=(tile, tile), offset=((k + j) * tile, j * tile))
-            rest = wp.tile_load(right, shape=(tile, many), offset=((k + j) * tile, group * many))
+            below = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0))
+            rest = wp.tile_load(right, shape=(tile, many), offset=(items[item, 3] * tile, group * many))
             wp.tile_matmul(below, solved, rest, alpha=-1.0)
-            wp.tile_store(right, rest, offset=((k + j) * tile, group * many))
+            wp.tile_store(right, rest, offset=(items[item, 3] * tile, group * many))
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
+    def take_edges(
+        first: int,
+        items: wp.array2d(dtype=wp.int32),
+        parts: wp.array2d(dtype=wp.int32),
+        tiles: wp.array2d(dtype=f64),
+        solution: wp.array2d(dtype=f64),
+        halfway: wp.array2d(dtype=f64),
+    ):
+        """Items are own rows and a stretch of parts, which are a tile and the rows on the edge that it is for."""
+        item, group = wp.tid()
+        item += first
+        rest = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 0] * tile, group * many))
+        for part in range(items[item, 1], items[item, 2]):
+            across = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(parts[part, 0] * tile, 0)))
+            solved = wp.tile_load(solution, shape=(tile, many), offset=(parts[part, 1] * tile, group * many))
+            wp.tile_matmul(across, solved, rest, alpha=-1.0)
+        wp.tile_store(halfway, rest, offset=(items[item, 0] * tile, group * many))
+
+    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def backward(
-        k: int,
+        first: int,
+        items: wp.array2d(dtype=wp.int32),
         inverse: wp.array2d(dtype=f64),
-        factor: wp.array2d(dtype=f64),
+        tiles: wp.array2d(dtype=f64),
         halfway: wp.array2d(dtype=f64),
         solution_out: wp.array2d(dtype=f64),
     ):
-        j, group = wp.tid()
-        diagonal = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(k * tile, 0)))
-        here = wp.tile_load(halfway, shape=(tile, many), offset=(k * tile, group * many))
+        """Items are an inverse, its rows, a tile left of it or -1, and the rows of that."""
+        item, group = wp.tid()
+        item += first
+        diagonal = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 0] * tile, 0)))
+        here = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 1] * tile, group * many))
         solved = wp.tile_matmul(diagonal, here)
-        if j == 0:
-            wp.tile_store(solution_out, solved, offset=(k * tile, group * many))
+        if items[item, 2] < 0:
+            wp.tile_store(solution_out, solved, offset=(items[item, 1] * tile, group * many))
         else:
-            across = wp.tile_transpose(wp.tile_load(factor, shape=(tile, tile), offset=(k * tile, j * tile)))
-            rest = wp.tile_load(halfway, shape=(tile, many), offset=((k - j) * tile, group * many))
+            across = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0)))
+            rest = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 3] * tile, group * many))
             wp.tile_matmul(across, solved, rest, alpha=-1.0)
-            wp.tile_store(halfway, rest, offset=((k - j) * tile, group * many))
+            wp.tile_store(halfway, rest, offset=(items[item, 3] * tile, group * many))
 
-    return forward, backward
+    return forward, take_edges, backward
 
 
 @wp.kernel
-def check_pivots(tile: int, factor: wp.array2d(dtype=f64), bad_out: wp.array(dtype=wp.int32)):
+def fill_entries(
+    sources: wp.array(dtype=wp.int32),
+    targets: wp.array(dtype=wp.int32),
+    values: wp.array(dtype=wp.mat33d),
+    numbers_out: wp.array(dtype=f64),
+):
+    """Numbers of the stored blocks to where they belong."""
+    k = wp.tid()
+    source = sources[k]
+    within = source % 9
+    value = values[source // 9]
+    numbers_out[targets[k]] = value[within // 3, within % 3]
+
+
+@wp.kernel
+def add_at(targets: wp.array(dtype=wp.int32), amount: f64, numbers: wp.array(dtype=f64)):
+    """Add a number to entries of which each is named once."""
+    k = wp.tid()
+    numbers[targets[k]] = numbers[targets[k]] + amount
+
+
+@wp.func
+def tile_entry(tile: int, base: int, row: int, column: int) -> int:
+    """Where the entry of a front is, whose tiles on and below the diagonal begin with `base`, row by row."""
+    i = row // tile
+    j = column // tile
+    return ((base + i * (i + 1) // 2 + j) * tile + row % tile) * tile + column % tile
+
+
+@wp.kernel
+def add_update(
+    # Parameters:
+    tile: int, first: int, items: wp.array2d(dtype=wp.int32), rows: wp.array(dtype=wp.int32),
+    parent_rows: wp.array(dtype=wp.int32),
+    # State:
+    numbers: wp.array(dtype=f64),
+):  # fmt: skip
+    """What fronts leave of their edges, added to their parents; threads share the rows of a column.
+
+    Items are the base of a front, that of its parent, a column among the rows on its edge, and where these end.
+    """
+    item, lane = wp.tid()
+    item += first
+    base, parent, column, end = items[item, 0], items[item, 1], items[item, 2], items[item, 3]
+    for row in range(column + lane, end, 32):
+        source = tile_entry(tile, base, rows[row], rows[column])
+        target = tile_entry(tile, parent, parent_rows[row], parent_rows[column])
+        numbers[target] = numbers[target] + numbers[source]
+
+
+@wp.kernel
+def add_rows(
+    first: int, rows: wp.array(dtype=wp.int32), parent_rows: wp.array(dtype=wp.int32), vectors: wp.array2d(dtype=f64)
+):
+    """Rows on edges, added to those of parents."""
+    k, column = wp.tid()
+    to = parent_rows[first + k]
+    vectors[to, column] = vectors[to, column] + vectors[rows[first + k], column]
+
+
+@wp.kernel
+def fetch_rows(
+    first: int, rows: wp.array(dtype=wp.int32), parent_rows: wp.array(dtype=wp.int32), vectors: wp.array2d(dtype=f64)
+):
+    """Rows on edges, as parents have them."""
+    k, column = wp.tid()
+    vectors[rows[first + k], column] = vectors[parent_rows[first + k], column]
+
+
+@wp.kernel
+def check_pivots(
+    tile: int, diagonals: wp.array2d(dtype=wp.int32), tiles: wp.array2d(dtype=f64), bad_out: wp.array(dtype=wp.int32)
+):
     """Tell whether a pivot is not a positive number; every thread that finds one writes the same."""
-    i = wp.tid()
-    pivot = factor[i, i % tile]
+    item, i = wp.tid()
+    pivot = tiles[diagonals[item, 0] * tile + i, i]
     if not (pivot > f64(0.0) and pivot < f64(1.0e300)):
         bad_out[0] = 1
-
-
-@wp.kernel
-def complete_diagonal(first: int, matrix_out: wp.array2d(dtype=f64)):
-    """Ones for the rows that fill up the last tile."""
-    i = first + wp.tid()
-    matrix_out[i, i % matrix_out.shape[0]] = f64(1.0)

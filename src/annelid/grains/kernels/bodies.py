@@ -24,7 +24,7 @@ from annelid.grains.kernels.layout import (
     vec14,
 )
 from annelid.grains.kernels.surfaces import surface_gap
-from annelid.grains.kernels.touch import NEAR, body_give, body_share, body_softness, clipped, hopeful, rebound
+from annelid.grains.kernels.touch import NEAR, body_give, body_share, body_softness, clipped, hopeful, rebound, start_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -97,16 +97,18 @@ def point_contacts(features: Features) -> wp.Function:
         stiff = shared + soft
         mine = bodies.forms[a].surface
         theirs = bodies.forms[b].surface
-        if wp.static(bouncing):
-            if before <= wp.static(NEAR) and normal < -parameters.bounce_speed and gap + dt * normal < 0.0:
-                bias = -rebound(normal, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
-                stiff = shared
         parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
+        if wp.static(bouncing):
+            coming = wp.dot(start_of(a, arm_a, parameters, bodies) - start_of(b, arm_b, parameters, bodies), n)
+            if coming < -parameters.bounce_speed and gap + dt * coming < 0.0:
+                bias = -rebound(coming, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
+                stiff = shared
+                parting = 0.0
         push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), 0.0)
         slide = parameters.relaxation / (slanted + 3.5 * soft)
         rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
         new = push * n + rub
-        if push == 0.0 and (gap < parameters.near * parameters.radius or gap + 1.5 * dt * normal < 0.0):
+        if push == 0.0 and (gap < parameters.near * parameters.radius or gap + 2.05 * dt * normal < 0.0):
             new = wp.static(NEAR) * n
         hope = float(1.0)
         if final == 1:

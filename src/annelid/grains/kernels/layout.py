@@ -55,6 +55,9 @@ change of a relative velocity.
 CONTACTS, CHANGE = 12, 13
 """Places of the last two."""
 
+IMPACT = 4096
+"""What the number of contacts of a grain grows by for one that impacts share its mass with in the next step."""
+
 
 @dataclass(frozen=True)
 class Features:
@@ -140,6 +143,7 @@ class Grains:
     spins: wp.array(dtype=wp.vec4)  # [rad/s], inverse mass [1/kg]
     forecast: wp.array(dtype=wp.vec4)  # velocity that the next step would bring, radius
     turning: wp.array(dtype=wp.vec4)  # spin that the next step would bring, inverse mass
+    starts: wp.array(dtype=wp.vec4)  # velocity at the start of the step, radius, where something bounces
     surfaces: wp.array(dtype=wp.vec4)  # friction, restitution, rolling resistance, cohesion [N], where they differ
     names: wp.array(dtype=wp.vec2i)  # which grain this is, and its world
 

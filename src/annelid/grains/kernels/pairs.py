@@ -10,6 +10,7 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
+    IMPACT,
     MARGIN,
     REACHES,
     WORLD_REACHES,
@@ -27,6 +28,7 @@ _TYPES = """
     typedef float F; typedef int I;
     #define SQRT(a) sqrtf(a)
     #define ANY(a) (a)
+    #define FLOOR(a) floorf(a)
     #define MAX(a, b) fmaxf(a, b)
     #define MIN(a, b) fminf(a, b)
     #define LOAD(array, a0, a1, a2, a3) { \\
@@ -38,6 +40,7 @@ _TYPES = """
     typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
     #define ANY(a) __builtin_reduce_or((I)(a))
+    #define FLOOR(a) __builtin_elementwise_floor(a)
     #define MAX(a, b) __builtin_elementwise_max((F)(a), (F)(b))
     #define MIN(a, b) __builtin_elementwise_min((F)(a), (F)(b))
     #define MIX __builtin_shufflevector
@@ -60,6 +63,7 @@ _BEGIN = """
     const Number* my_motion = (const Number*)&grains.forecast.data[i];
     const Number* my_turning = (const Number*)&grains.turning.data[i];
     const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
+    @OWN@
     const size_t row = (size_t)i * lists.places;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
@@ -77,6 +81,7 @@ _BEGIN = """
         LOAD(grains.positions, nx, ny, nz, nj)
         LOAD(grains.forecast, ux, uy, uz, rj)
         LOAD(grains.turning, wx, wy, wz, mj)
+        @COUNTS@
         nx = mine[0] - nx; ny = mine[1] - ny; nz = mine[2] - nz;
         @WRAP@
         const F square = nx * nx + ny * ny + nz * nz, distance = SQRT(square), inverse = 1.0f / MAX(distance, 1.0e-20f);
@@ -107,7 +112,7 @@ _NONSMOOTH = """
         @BOUNCE@
         const F give = parameters.relaxation / inverse_mass;
         // Impulses build up over steps like the force of a spring; letting go quickly, they do not throw grains back.
-        const F parting = parameters.release * MAX(normal - parameters.calm_speed, 0.0f);
+        const F parting = @PARTING@;
         F push = MAX(before - give * (normal + bias + parting), -pull);
         push = close ? push : zero;
         // A sphere turns as well as slides: tangentially it gives 7/2 as much.
@@ -130,8 +135,9 @@ _NONSMOOTH = """
         const F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
         hx += qx; hy += qy; hz += qz; kx += hope * twx; ky += hope * twy; kz += hope * twz;
-        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + 1.5f * dt * normal < 0.0f))
+        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + 2.05f * dt * normal < 0.0f))
             & close ? one : zero;
+        @FORESEEN@
         @ROLLING@
     }
 """
@@ -161,6 +167,7 @@ _END = """
     #undef SQRT
     #undef ANY
     #undef MAX
+    #undef FLOOR
     #undef MIN
     #undef LOAD
     #undef FIRST
@@ -174,13 +181,13 @@ _END = """
 _SAME_SIZE = {
     "SIZES": "const F ri = parameters.radius, mi = parameters.inverse_mass; rj = ri; mj = mi;",
     "ARMS": "const F ox = ai * (my_turning[0] + wx), oy = ai * (my_turning[1] + wy), oz = ai * (my_turning[2] + wz);",
-    "SHARED": "mi * (MAX(mine[3], 1.0f) + MAX(nj, 1.0f))",
+    "SHARED": "mi * (MAX(own_contacts, 1.0f) + MAX(nj, 1.0f))",
 }
 _OWN_SIZE = {
     "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
     "ARMS": """const F ox = ai * my_turning[0] + aj * wx, oy = ai * my_turning[1] + aj * wy,
                 oz = ai * my_turning[2] + aj * wz;""",
-    "SHARED": "MAX(mine[3], 1.0f) * mi + MAX(nj, 1.0f) * mj",
+    "SHARED": "MAX(own_contacts, 1.0f) * mi + MAX(nj, 1.0f) * mj",
 }
 
 _SAME_SURFACE = """
@@ -196,9 +203,24 @@ _OWN_SURFACE = """
 """
 
 _BOUNCE = """
-        // A new impact reflects its speed at once, with nothing soft about it.
-        const I impact = (before == 0.0f) & (normal < -parameters.bounce_speed) & (gap + dt * normal < 0.0f);
-        bias = impact ? restitution * normal : bias; inverse_mass = impact ? shared : inverse_mass;
+        // An impact reflects its speed at once, with nothing soft about it, and shares the mass of a grain with impacts
+        // and with contacts that bear a load, not with those that are merely close. It is told by the velocities at the
+        // start of the step, which sweeps do not change.
+        F vx, vy, vz, vr;
+        LOAD(grains.starts, vx, vy, vz, vr)
+        const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
+        const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
+        const F crowd = MAX(own_impacts, 1.0f) * mi + MAX(their_impacts, 1.0f) * mj;
+        bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
+"""
+
+_COUNTS = """
+        const F their_impacts = FLOOR(nj * @SHARE@); nj -= @IMPACT@ * their_impacts;
+"""
+
+_FORESEEN = """
+        const I again = impact & (crowd > 1.01f * (mi + mj)), next = fast & (gap + 2.05f * dt * coming < 0.0f);
+        touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? @IMPACT@ * one : zero;
 """
 
 _DEEP = """
@@ -215,7 +237,7 @@ _COHESION = """
 _ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
         const F spin = parameters.relaxation
-            / (2.5f * (MAX(mine[3], 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)));
+            / (2.5f * (MAX(own_contacts, 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)));
         F ax = IMPULSE(lists.rollings, 0) - spin * (my_turning[0] - wx);
         F ay = IMPULSE(lists.rollings, 1) - spin * (my_turning[1] - wy);
         F az = IMPULSE(lists.rollings, 2) - spin * (my_turning[2] - wz);
@@ -230,6 +252,18 @@ _RESIDUAL = """
         const F cx = px - lx, cy = py - ly, cz = pz - lz;
         worst = MAX(worst, SQRT(cx * cx + cy * cy + cz * cz) * shared);
 """
+
+_RELEASE = "parameters.release * MAX(normal - parameters.calm_speed, 0.0f)"
+_BOUNCING = {
+    "OWN": """const Number own_impacts = (Number)(int)(mine[3] * @SHARE@);
+    const Number own_contacts = mine[3] - @IMPACT@ * own_impacts;
+    const Number* my_velocity = (const Number*)&grains.starts.data[i];""",
+    "COUNTS": _COUNTS, "BOUNCE": _BOUNCE, "PARTING": f"impact ? zero : {_RELEASE}", "FORESEEN": _FORESEEN,
+}  # fmt: skip
+_NOT_BOUNCING = {
+    "OWN": "const Number own_contacts = mine[3];",
+    "COUNTS": "", "BOUNCE": "", "PARTING": _RELEASE, "FORESEEN": "",
+}  # fmt: skip
 
 
 @functools.cache
@@ -251,12 +285,13 @@ def pair_impulses(features: Features) -> wp.Function:
         "WRAP": wrap,
         **(_OWN_SIZE if features.sizes else _SAME_SIZE),
         "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
-        "BOUNCE": _BOUNCE if features.bouncing else "",
+        **(_BOUNCING if features.bouncing else _NOT_BOUNCING),
         "DEEP": _DEEP if features.guests else "",
         "COHESION": _COHESION if features.cohesive else "",
         "ROLLING": _ROLLING if features.rolling else "",
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
     }
+    parts |= {"IMPACT": f"{float(IMPACT)}f", "SHARE": f"{1.0 / IMPACT!r}f"}
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)

@@ -62,7 +62,7 @@ def wrapped(x: float, period: float) -> float:
 @functools.cache
 def foresee(features: Features) -> wp.Function:
     """A function that tells, between two sweeps, what grain i would do at the end of the step."""
-    guests = features.guests
+    guests, bouncing = features.guests, features.bouncing
 
     @wp.func
     def look_ahead(i: int, total: vec14, parameters: Parameters, grains: Grains, next: Grains):
@@ -75,6 +75,8 @@ def foresee(features: Features) -> wp.Function:
                 share = 0.0
                 g = wp.vec3()
         next.positions[i] = grains.positions[i]
+        if wp.static(bouncing):
+            next.starts[i] = grains.starts[i]
         next.forecast[i] = wp.vec4(
             v[0] + g[0] + w[3] * total[0], v[1] + g[1] + w[3] * total[1], v[2] + g[2] + w[3] * total[2], v[3]
         )
@@ -87,6 +89,7 @@ def foresee(features: Features) -> wp.Function:
 def finish(features: Features) -> wp.Function:
     """A function that moves grain i by a step of a batch, given the sum of its impulses."""
     foresees, guests, world = features.method == "nonsmooth", features.guests, world_of(features)
+    bouncing = features.bouncing
 
     @wp.func
     def move(i: int, step: int, total: vec14, parameters: Parameters, grains: Grains, next: Grains, lists: Lists):
@@ -109,6 +112,8 @@ def finish(features: Features) -> wp.Function:
         velocity = wp.vec3(v[0], v[1], v[2]) + change
         spin = wp.vec3(w[0], w[1], w[2]) + turn
         grains.velocities[i] = wp.vec4(velocity[0], velocity[1], velocity[2], v[3])
+        if wp.static(bouncing):
+            next.starts[i] = grains.velocities[i]
         grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], w[3])
         path = dt * velocity
         next.positions[i] = wp.vec4(
@@ -249,6 +254,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     look_ahead = foresee(features)
     materials, rolling = int(features.materials), int(features.keeps_rolling)
     tracked, with_points, tolerant = features.tracked, features.points, features.tolerant
+    bouncing = features.bouncing
     alone, many = features.method != "nonsmooth", features.worlds
     world, stale = world_of(features), is_stale(features)
     sums = body_total(features) if tracked else None
@@ -290,6 +296,8 @@ def team_kernel(features: Features) -> wp.Kernel:
         for i in range(low, high):
             if stale(world(i, here), lists):  # a world lies in the same places before and after
                 reorder(i, lists.order, old, here, 0, wp.static(materials))
+            if wp.static(bouncing):
+                here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
         for i in range(low, high):
             make(i, parameters, here, kept, lists, bodies)
@@ -407,6 +415,7 @@ def team_kernel(features: Features) -> wp.Kernel:
 def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
     """One sweep over all grains, `lanes` threads a grain (CUDA); one that is skipped hands grains on unchanged."""
     impulses, complete, tolerant = grain_impulses(features), finish(features), features.tolerant
+    bouncing = features.bouncing
     look_ahead = foresee(features)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
@@ -430,6 +439,8 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
                 next.positions[i] = grains.positions[i]
                 next.forecast[i] = grains.forecast[i]
                 next.turning[i] = grains.turning[i]
+                if wp.static(bouncing):
+                    next.starts[i] = grains.starts[i]
             return
         if t == 0:
             lists.flags[wp.static(DONE)] = step + 1
@@ -449,6 +460,7 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
 def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """First and last launches of making lists (CUDA): keep what there is, bring grains to their places, list."""
     make, world, stale, many = collect(features), world_of(features), is_stale(features), features.worlds
+    bouncing = features.bouncing
     materials, rolling = int(features.materials), int(features.keeps_rolling)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
@@ -471,6 +483,8 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
         i = wp.tid()
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
             reorder(i, lists.order, old, grains, 0, wp.static(materials))
+        if wp.static(bouncing):
+            grains.starts[i] = grains.velocities[i]
         if i == 0:
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1

@@ -7,6 +7,7 @@ import warp as wp
 from annelid.grains.kernels.layout import (
     CHANGE,
     FREE,
+    IMPACT,
     MARGIN,
     Bodies,
     Features,
@@ -50,6 +51,15 @@ _CONTACTS_OF_A_GRAIN = 12.0
 def body_share(b: int, bodies: Bodies) -> float:
     """Contacts that the mass of a body is split among."""
     return wp.max(bodies.contacts[b], 1.0)
+
+
+@wp.func
+def start_of(b: int, arm: wp.vec3, parameters: Parameters, bodies: Bodies) -> wp.vec3:
+    """Velocity of a point of a body in this step, before anything touches it [m/s]."""
+    velocity = bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
+    if bodies.forms[b].motion == wp.static(FREE):
+        velocity = bodies.velocities[b] + parameters.time_step * parameters.gravity + wp.cross(bodies.spins[b], arm)
+    return velocity
 
 
 @wp.func
@@ -107,6 +117,17 @@ def body_impulses(features: Features) -> wp.Function:
             own = grains.surfaces[i]
         dt = parameters.time_step
         margin = lists.reach[reach_place(wp.static(MARGIN), world(i, grains))]
+        contacts = here[3]
+        impacts = float(0.0)
+        start = velocity  # without what sweeps of this step have done to it
+        if wp.static(bouncing):
+            impacts = wp.floor(contacts / wp.static(float(IMPACT)))
+            contacts -= wp.static(float(IMPACT)) * impacts
+            then = grains.starts[i]
+            start = wp.vec3(then[0], then[1], then[2]) + dt * parameters.gravity
+            if wp.static(guests):
+                if grains.names[i][0] >= parameters.first_guest:
+                    start -= dt * parameters.gravity
         count = lists.counts[i]
         for k in range(count[1]):
             at = i * lists.body_places + k
@@ -127,7 +148,7 @@ def body_impulses(features: Features) -> wp.Function:
                 relative = velocity - lever * wp.cross(spin, n)
                 relative -= bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
                 normal = wp.dot(relative, n)
-                shared = wp.max(here[3], 1.0) * inverse_mass
+                shared = wp.max(contacts, 1.0) * inverse_mass
                 slanted = 3.5 * shared
                 soft = parameters.softness * inverse_mass
                 fall = -wp.dot(parameters.gravity, n)
@@ -152,18 +173,28 @@ def body_impulses(features: Features) -> wp.Function:
                     if gap < 0.02 * radius:
                         pull = wp.sqrt(own[3] * theirs[3]) * dt
                         bias = parameters.correction * gap / dt + soft * before
-                if wp.static(bouncing):
-                    if before <= wp.static(NEAR) and normal < -parameters.bounce_speed and gap + dt * normal < 0.0:
-                        bias = -rebound(normal, gap, fall, wp.sqrt(own[1] * theirs[1]), dt)
-                        stiff = shared
                 parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
+                foreseen = float(0.0)
+                if wp.static(bouncing):  # as among grains
+                    coming = wp.dot(start - start_of(b, arm, parameters, bodies), n)
+                    impact = coming < -parameters.bounce_speed and gap + dt * coming < 0.0
+                    if impact:
+                        bias = -rebound(coming, gap, fall, wp.sqrt(own[1] * theirs[1]), dt)
+                        spare = (wp.max(contacts, 1.0) - wp.max(impacts, 1.0)) * inverse_mass
+                        stiff = shared - spare
+                        slanted -= 3.5 * spare
+                        parting = 0.0
                 push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), -pull)
                 slide = parameters.relaxation / (slanted + 3.5 * soft)
                 rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
                 new = push * n + rub
+                if wp.static(bouncing):
+                    expected = coming < -parameters.bounce_speed and gap + 2.05 * dt * coming < 0.0
+                    if (impact and impacts > 1.0) or (not impact and (expected or push > 0.0)):
+                        foreseen = wp.static(float(IMPACT))
                 touching = float(1.0)
                 if push == 0.0:
-                    if gap < parameters.near * radius or gap + 1.5 * dt * normal < 0.0:
+                    if gap < parameters.near * radius or gap + 2.05 * dt * normal < 0.0:
                         new = wp.static(NEAR) * n
                     else:
                         touching = 0.0
@@ -174,7 +205,7 @@ def body_impulses(features: Features) -> wp.Function:
                 later = hope * angular
                 kept = hope * new
                 if wp.static(rolls):
-                    turned = wp.max(here[3], 1.0) * 2.5 * inverse_mass / (radius * radius)
+                    turned = wp.max(contacts, 1.0) * 2.5 * inverse_mass / (radius * radius)
                     if bodies.forms[b].motion == wp.static(FREE):
                         turned += body_share(b, bodies) * bodies.forms[b].largest_inverse_inertia
                     roll = clipped(
@@ -185,7 +216,7 @@ def body_impulses(features: Features) -> wp.Function:
                     later += roll
                 total += vec14(
                     new[0], new[1], new[2], angular[0], angular[1], angular[2],
-                    kept[0], kept[1], kept[2], later[0], later[1], later[2], touching, 0.0,
+                    kept[0], kept[1], kept[2], later[0], later[1], later[2], touching + foreseen, 0.0,
                 )  # fmt: skip
                 total[wp.static(CHANGE)] = wp.max(total[wp.static(CHANGE)], wp.length(new - old) * shared)
             lists.body_impulses[at] = new

@@ -1,0 +1,166 @@
+"""The worm in sand: segments follow actions, strain and contact of each are felt, way along x is rewarded."""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+FELT = 6
+"""Numbers a segment: strain along and across the worm, contact force along x, y, z, swelling."""
+
+GENERAL = 3
+"""Numbers besides: the velocity of the whole."""
+
+
+@wp.struct
+class Anatomy:
+    """What each segment of a worm is made of; numbers of masses, springs and guests are those of one world."""
+
+    masses: wp.int32  # of a world
+    guests: wp.int32  # surface masses of a world
+    segments: wp.int32
+    first_spring: wp.array2d(dtype=wp.int32)  # of those along and across each segment, shape [2, segments + 1]
+    ends: wp.array(dtype=wp.vec2i)  # masses of each spring
+    rest_lengths: wp.array(dtype=wp.float32)  # [m]
+    first_guest: wp.array(dtype=wp.int32)  # of each segment, shape [segments + 1]
+    members: wp.array(dtype=wp.int32)  # guests, segment by segment
+    signal_of: wp.array(dtype=wp.int32)  # signal of each segment, world by world
+
+
+@wp.kernel
+def swell(
+    actions: wp.array2d(dtype=wp.float32),
+    most: float,  # largest swelling
+    seconds: float,  # that it takes
+    anatomy: Anatomy,
+    # State:
+    parameters: wp.array(dtype=wp.vec4d),
+):
+    """From the swelling that was asked for before to the one that is asked for now."""
+    w, k = wp.tid()
+    s = anatomy.signal_of[w * anatomy.segments + k]
+    old = parameters[s]
+    parameters[s] = wp.vec4d(old[1], wp.float64(most * actions[w, k]), wp.float64(seconds), old[3])
+
+
+@wp.kernel
+def begin(
+    mask: wp.array(dtype=wp.bool),
+    seeds: wp.array(dtype=wp.int32),
+    episodes: wp.array(dtype=wp.int32),
+    noise: float,  # largest swelling that an episode begins with
+    anatomy: Anatomy,
+    # State:
+    parameters: wp.array(dtype=wp.vec4d),
+):
+    """Let the seed say how far each segment has swollen."""
+    w = wp.tid()
+    if not mask[w]:
+        return
+    random = wp.rand_init(seeds[w], episodes[w])
+    for k in range(anatomy.segments):
+        s = anatomy.signal_of[w * anatomy.segments + k]
+        swollen = wp.float64(noise * wp.randf(random, -1.0, 1.0))
+        parameters[s] = wp.vec4d(swollen, swollen, parameters[s][2], parameters[s][3])
+
+
+@wp.kernel
+def survey(
+    anatomy: Anatomy,
+    positions: wp.array(dtype=wp.vec4),
+    velocities: wp.array(dtype=wp.vec3),
+    # Out:
+    place_out: wp.array(dtype=wp.vec3d),
+    velocity_out: wp.array(dtype=wp.vec3d),
+):
+    """Mean place [m] and velocity [m/s] of each worm."""
+    w = wp.tid()
+    x = wp.vec3d()
+    v = wp.vec3d()
+    for m in range(w * anatomy.masses, (w + 1) * anatomy.masses):
+        p = positions[m]
+        x += wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2]))
+        v += wp.vec3d(velocities[m])
+    share = wp.float64(1.0) / wp.float64(anatomy.masses)
+    place_out[w] = share * x
+    velocity_out[w] = share * v
+
+
+@wp.kernel
+def judge(
+    length: float,  # of the worm [m]
+    places: wp.array(dtype=wp.vec3d),
+    # State:
+    before: wp.array(dtype=wp.float64),
+    # Out:
+    reward_out: wp.array(dtype=wp.float32),
+):
+    """The way of the middle along x, in lengths of the worm."""
+    w = wp.tid()
+    x = places[w][0]
+    reward_out[w] = wp.float32((x - before[w]) / wp.float64(length))
+    before[w] = x
+
+
+@wp.kernel
+def note_start(mask: wp.array(dtype=wp.bool), places: wp.array(dtype=wp.vec3d), before_out: wp.array(dtype=wp.float64)):
+    w = wp.tid()
+    if mask[w]:
+        before_out[w] = places[w][0]
+
+
+@wp.kernel
+def feel(
+    mask: wp.array(dtype=wp.bool),
+    weight: float,  # of the worm [N]
+    anatomy: Anatomy,
+    positions: wp.array(dtype=wp.vec4),
+    contact_forces: wp.array(dtype=wp.vec3),
+    parameters: wp.array(dtype=wp.vec4d),
+    # Out:
+    observation_out: wp.array2d(dtype=wp.float32),
+):
+    """Strain, contact force over the weight of the worm, and swelling of each segment."""
+    w, k = wp.tid()
+    if not mask[w]:
+        return
+    place = wp.static(FELT) * k
+    for way in range(2):
+        sum = float(0.0)
+        for s in range(anatomy.first_spring[way, k], anatomy.first_spring[way, k + 1]):
+            a = positions[w * anatomy.masses + anatomy.ends[s][0]]
+            b = positions[w * anatomy.masses + anatomy.ends[s][1]]
+            sum += wp.length(wp.vec3(a[0] - b[0], a[1] - b[1], a[2] - b[2])) / anatomy.rest_lengths[s] - 1.0
+        count = anatomy.first_spring[way, k + 1] - anatomy.first_spring[way, k]
+        observation_out[w, place + way] = finite(sum / float(wp.max(count, 1)))
+    force = wp.vec3()
+    for g in range(anatomy.first_guest[k], anatomy.first_guest[k + 1]):
+        force += contact_forces[w * anatomy.guests + anatomy.members[g]]
+    for axis in range(3):
+        observation_out[w, place + 2 + axis] = finite(force[axis] / weight)
+    observation_out[w, place + 5] = float(parameters[anatomy.signal_of[w * anatomy.segments + k]][1])
+
+
+@wp.kernel
+def show_motion(
+    mask: wp.array(dtype=wp.bool),
+    length: float,
+    anatomy: Anatomy,
+    velocities: wp.array(dtype=wp.vec3d),
+    # Out:
+    observation_out: wp.array2d(dtype=wp.float32),
+):
+    """The velocity of the whole, in lengths of the worm a second."""
+    w = wp.tid()
+    if mask[w]:
+        for axis in range(3):
+            speed = wp.float32(velocities[w][axis]) / length
+            observation_out[w, wp.static(FELT) * anatomy.segments + axis] = finite(speed)
+
+
+@wp.func
+def finite(value: float) -> float:
+    """The value, or 0 where it is none."""
+    out = value
+    if not wp.isfinite(out):
+        out = 0.0
+    return out

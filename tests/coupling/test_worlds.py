@@ -1,0 +1,55 @@
+"""Several worlds side by side: each moves as it would alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annelid import coupling, grains, springs
+from annelid.core.errors import InvalidValue
+
+from .conftest import SKIN, block, box
+
+SAND = box(side=0.14, depth=0.06)
+
+
+def _bed(count: int) -> grains.Bed:
+    bed = SAND.bed()
+    return grains.Bed(np.tile(bed.positions, (count, 1)), np.tile(bed.radii, count), bed.materials)
+
+
+def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coupling.Solver:
+    count = len(speeds)
+    body = block(4).moved((0.0, 0.0, 0.08)).replicated(np.zeros((count, 3)))
+    body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
+    walls = [wall for world in range(count) for wall in SAND.walls(world)]
+    options = {"inside": "allow", "overlapping": "allow", "worlds": count, "lanes": 4, **options}
+    world = coupling.World(dt=1e-4, grain_dt=2e-4)
+    return coupling.Solver(
+        coupling.Model(body, _bed(count), walls, world=world, skin=SKIN, device=device, **options), threads=2
+    )
+
+
+def test_a_world_among_others_moves_as_alone(device: str) -> None:
+    speeds = [-1.5, 0.0, -0.5]
+    many = _solver(speeds, device)
+    together = many.initial_state()
+    many.reserve(together, 32, 8)
+    many.advance(together, 250)
+    masses, bed = (a.reshape(3, -1, 3) for a in (many.readout.masses(together), many.readout.positions(together)))
+    for world, speed in enumerate(speeds):
+        single = _solver([speed], device)
+        alone = single.initial_state()
+        single.reserve(alone, 32, 8)
+        single.advance(alone, 250)
+        assert np.array_equal(single.readout.masses(alone), masses[world])
+        assert np.array_equal(single.readout.positions(alone), bed[world])
+    assert not np.array_equal(masses[0], masses[1])
+
+
+def test_worlds_that_are_not_copies() -> None:
+    body = block(4).moved((0.0, 0.0, 0.08))
+    with pytest.raises(InvalidValue, match="not equal copies for 2 worlds"):
+        coupling.Model(springs.join([body, block(3)]), _bed(2), worlds=2, inside="allow", device="cpu")
+    with pytest.raises(InvalidValue, match="repeat that bed"):
+        coupling.Model(body.replicated(np.zeros((2, 3))), _bed(2), worlds=2, device="cpu")

@@ -1,0 +1,71 @@
+"""Control with an old stiffness: as good as with a new one, renewed at fixed steps, and never later for being slow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annelid import fem
+from annelid.scenes.pendulum import Pendulum
+
+_DEPTH, _RADIUS = 2.5e-3, 1.5e-3
+
+
+def circle(begin: np.ndarray, step: float, count: int) -> list[np.ndarray]:
+    """Targets on a circle, so many metres apart."""
+    angles = np.arange(count) * step / _RADIUS
+    offsets = _RADIUS * np.column_stack([np.sin(angles), 1.0 - np.cos(angles), np.cos(0.5 * angles) - 1.0])
+    return list(begin - [0.0, 0.0, _DEPTH] + offsets)
+
+
+def followed(robot: fem.Robot, refresh: int, step: float, count: int) -> tuple[list[fem.Step], fem.Inverse]:
+    control = fem.Inverse(robot, fem.InverseSettings(refresh=refresh))
+    targets = circle(robot.places()[0], step, count)
+    for _ in range(8):
+        control.step(targets[0])
+    return list(control.follow(targets)), control
+
+
+@pytest.mark.parametrize("weight", ["hydrostatic", "columns"])
+def test_the_effector_is_where_it_is_said_to_be(weight: str) -> None:
+    """Apply the efforts in an independent forward solve: within 0.1 mm for targets that move 0.3 mm a step."""
+    scene = Pendulum(weight=weight)  # type: ignore[arg-type]
+    robot, other = (scene.robot(device="cpu", threads=1, cells=60) for _ in range(2))
+    forward, targets = fem.Forward(other), circle(robot.places()[0], 3e-4, 18)
+    control = fem.Inverse(robot, fem.InverseSettings(refresh=6))
+    for number, target in enumerate([targets[0]] * 8 + targets):
+        step = control.step(target)
+        if number > 8 and number % 3 == 0:
+            forward.settle(robot.efforts)
+            assert np.linalg.norm(other.places()[0] - step.places["tip"][0]) < 1e-4
+    assert step.distance < 2e-4
+
+
+def test_it_finds_nearly_the_same_as_with_a_new_stiffness_every_step() -> None:
+    scene = Pendulum()
+    steps = {}
+    for refresh in (1, 6):
+        steps[refresh], control = followed(scene.robot(device="cpu", threads=1), refresh, 1e-4, 15)
+        assert control.condenser.lagged == (refresh > 1)
+    for new, old in zip(steps[1], steps[6], strict=True):
+        np.testing.assert_allclose(old.places["tip"], new.places["tip"], atol=5e-5)
+
+
+def test_timing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A background that is slow gives the same bits as one that is fast."""
+    import time
+
+    from annelid.fem.linear_lagged import LaggedSolver
+
+    found = []
+    prepare = LaggedSolver._prepare
+    for pause in (0.0, 0.15):
+
+        def slow(self: LaggedSolver, pause: float = pause) -> bool:
+            time.sleep(pause)
+            return prepare(self)
+
+        monkeypatch.setattr(LaggedSolver, "_prepare", slow)
+        steps, _ = followed(Pendulum().robot(device="cpu", threads=1), 3, 2e-4, 8)
+        found.append(b"".join(step.places["tip"].tobytes() for step in steps))
+    assert found[0] == found[1]
