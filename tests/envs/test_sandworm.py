@@ -52,7 +52,7 @@ def test_a_wave_is_rewarded_by_its_way() -> None:
         worlds.step(np.sin(phase)[None])
         total += float(worlds.rewards.numpy()[0])
     way = worlds.state.springs_positions.numpy()[:, 0].mean(dtype=float) - start
-    assert total == pytest.approx(way / worlds.scene.length, abs=1e-4)
+    assert total == pytest.approx(way / worlds.worm.length, abs=1e-4)
     assert total > 0.01
     assert worlds.observations["observation"].numpy()[0, -3:] == pytest.approx(worlds._velocities.numpy()[0] / 0.4)
 

@@ -1,4 +1,4 @@
-"""Impacts: how fast things part that meet, alone or several at once, at any phase of a step, by any number of sweeps."""
+"""Impacts: how fast things part that meet, alone or several at once, at any phase of a step, by any sweeps."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
 from annelid.coupling.state import ROWS_OF_WORLDS
+from annelid.coupling.worm import BuriedWorm
 from annelid.envs.kernels import sandworm as kernels
 from annelid.envs.kernels.soil import make_stale
 from annelid.envs.spring_walker import follow
 from annelid.envs.worlds import Channel, Worlds, require
-from annelid.scenes.sandworm import Sandworm
 
 _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
@@ -71,10 +71,10 @@ class SandwormOptions:
         require("noise", self.noise, 0.0, 0.1)
 
     @property
-    def scene(self) -> Sandworm:
-        """The worm and its box, as a scene."""
-        names = ("length", "spacing", "depth", "buried", "friction", "grain_radius", "run_up")
-        return Sandworm(amplitude=self.swelling, **{name: getattr(self, name) for name in names})
+    def worm(self) -> BuriedWorm:
+        """The worm and its box."""
+        names = ("length", "spacing", "swelling", "depth", "buried", "friction", "grain_radius", "run_up")
+        return BuriedWorm(**{name: getattr(self, name) for name in names})
 
 
 class SandWorm(Worlds):
@@ -94,9 +94,9 @@ class SandWorm(Worlds):
         self, count: int, options: SandwormOptions, *, device: str | wp.Device = "auto", threads: int | None = None
     ) -> None:
         super().__init__(count, options, device=device)
-        self.scene = options.scene
-        self.body, self.bed = _settled(self.scene, self.device, threads)
-        self.segment_of = _segments(self.scene.flesh(), options.segments)
+        self.worm = options.worm
+        self.body, self.bed = _settled(self.worm, self.device, threads)
+        self.segment_of = _segments(self.worm.body(), options.segments)
         self.solver = coupling.Solver(self._model(count), threads=threads)
         self.state = self.solver.initial_state()
         self.solver.reserve(self.state, *_ROOM)
@@ -168,14 +168,14 @@ class SandWorm(Worlds):
 
     def _judge(self) -> None:
         self._survey()
-        self._launch(kernels.judge, [self.scene.length, self._places, self._before], [self.rewards])
+        self._launch(kernels.judge, [self.worm.length, self._places, self._before], [self.rewards])
 
     def _observe(self, mask: wp.array) -> None:
         state, seen = self.state, self.observations["observation"]
         felt = [state.springs_positions, state.contact_forces, self._parameters]
         size = (self.count, self.options.segments)
         wp.launch(kernels.feel, size, [mask, self._weight, self._anatomy, *felt], [seen], device=self.device)
-        self._launch(kernels.show_motion, [mask, self.scene.length, self._anatomy, self._velocities], [seen])
+        self._launch(kernels.show_motion, [mask, self.worm.length, self._anatomy, self._velocities], [seen])
 
     def _survey(self) -> None:
         inputs = [self._anatomy, self.state.springs_positions, self.state.springs_velocities]
@@ -185,7 +185,7 @@ class SandWorm(Worlds):
 
     def _model(self, count: int) -> coupling.Model:
         """So many worlds, each as it has settled."""
-        scene, box, segments = self.scene, self.scene.sandbox(), self.options.segments
+        worm, box, segments = self.worm, self.worm.sandbox(), self.options.segments
         many = self.body.replicated(np.zeros((count, 3)))
         names = (segments * np.arange(count)[:, None] + self.segment_of).ravel().astype(float)
         many.actuate(springs.Signal(follow, (0.0, 0.0, 1.0, names)))
@@ -193,8 +193,8 @@ class SandWorm(Worlds):
             many,
             grains.Bed(np.tile(self.bed.positions, (count, 1)), np.tile(self.bed.radii, count), self.bed.materials),
             [wall for world in range(count) for wall in box.walls(world)],
-            skin=scene.skin,
-            stretch=scene.stretch,
+            skin=worm.skin,
+            stretch=worm.stretch,
             inside="allow",
             overlapping="allow",
             worlds=count,
@@ -204,7 +204,7 @@ class SandWorm(Worlds):
 
     def _find_anatomy(self) -> Any:
         """Springs along and across each segment, its surface masses and its signal in each world."""
-        body, party, segments = self.scene.flesh(), self.solver.model.party, self.options.segments
+        body, party, segments = self.worm.body(), self.solver.model.party, self.options.segments
         across = np.diff(body.positions[body.springs], axis=1)[:, 0]
         cosines = np.abs(across[:, 0]) / np.linalg.norm(across, axis=1)
         ways = [np.flatnonzero(cosines > _ALONG), np.flatnonzero(cosines < _ACROSS)]
@@ -239,15 +239,15 @@ class SandWorm(Worlds):
         return wp.array(values.astype(np.float32), dtype=wp.float32, device=self.device)
 
 
-def _settled(scene: Sandworm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:
+def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:
     """The worm and its bed after both came to rest."""
-    box = scene.sandbox()
+    box = worm.sandbox()
     simulation = coupling.simulation(
-        scene.flesh().moved((0.0, 0.0, scene.height)),
+        worm.body().moved((0.0, 0.0, worm.height)),
         box.bed(),
         box.walls(),
-        skin=scene.skin,
-        stretch=scene.stretch,
+        skin=worm.skin,
+        stretch=worm.stretch,
         inside="remove",
         device=device,
         threads=threads,

@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid import coupling, grains, springs
+from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.coupling.worm import BuriedWorm
 from annelid.scenes.scene import parameter
-from annelid.shapes import Capsule
-
-_MARGIN = 4.0  # room beside the worm, in its radii
 
 
 @dataclass(frozen=True)
@@ -37,65 +35,29 @@ class Sandworm:
     seed: int = parameter(1, "Seed of the places of the grains")
 
     @property
-    def radius(self) -> float:
-        """Radius of the worm [m]."""
-        return 0.1 * self.length * 5.0 / 6.0
-
-    @property
-    def pitch(self) -> float:
-        """Distance of its masses [m]."""
-        return self.spacing * self.radius
-
-    @property
-    def height(self) -> float:
-        """Height of its middle above the floor at the start [m]."""
-        return self.depth + self.radius * (1.0 - 2.0 * self.buried)
-
-    @property
-    def skin(self) -> grains.Surface:
-        """How its surface answers to contact."""
-        return grains.Surface(friction=self.friction)
-
-    @property
-    def stretch(self) -> float:
-        """How much longer its surface may become, as a factor."""
-        return 1.1 + self.amplitude
-
-    def flesh(self) -> springs.Body:
-        """The worm lying along x, its middle at the origin, without its wave."""
-        if not self.spacing > 0.0:
-            raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
-        shape = Capsule(self.radius, self.length - 2.0 * self.radius, axis="x")
-        return springs.lattice(shape, self.pitch, "ecoflex-00-30", damping_frequency=10.0)
+    def worm(self) -> BuriedWorm:
+        """The worm without its wave, and its box."""
+        names = ("length", "spacing", "depth", "buried", "friction", "grain_radius", "run_up", "seed")
+        return BuriedWorm(swelling=self.amplitude, **{name: getattr(self, name) for name in names})
 
     def body(self) -> springs.Body:
-        """The worm as it crawls."""
-        body = self.flesh()
+        """The worm as it crawls along x, its middle at the origin."""
+        body = self.worm.body()
         speed = self.wavelength * self.length * self.frequency
         if not speed > 0.0:
             raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
         return body.actuate(springs.wave(self.amplitude, self.frequency, body.distance_along((1.0, 0.0, 0.0)) / speed))
 
-    def sandbox(self) -> coupling.Sandbox:
-        """The box that it lives in."""
-        return coupling.Sandbox(
-            length=self.length + 2.0 * self.run_up,
-            width=2.0 * _MARGIN * self.radius,
-            depth=self.depth,
-            radius=self.grain_radius,
-            grain=replace(grains.SAND, friction=self.friction),
-            seed=self.seed,
-        )
-
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The worm at rest in the sand."""
-        box = self.sandbox()
+        worm = self.worm
+        box = worm.sandbox()
         simulation = coupling.simulation(
-            self.body().moved((0.0, 0.0, self.height)),
+            self.body().moved((0.0, 0.0, worm.height)),
             box.bed(),
             box.walls(),
-            skin=self.skin,
-            stretch=self.stretch,
+            skin=worm.skin,
+            stretch=worm.stretch,
             inside="remove",
             device=device,
             threads=threads,

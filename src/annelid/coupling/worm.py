@@ -1,0 +1,80 @@
+"""A soft worm half buried in a box of sand: what the scene and the environment share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from annelid import grains, springs
+from annelid.core.errors import InvalidValue
+from annelid.coupling.sandbox import Sandbox
+from annelid.shapes import Capsule
+
+_MARGIN = 4.0  # room beside the worm, in its radii
+_SLENDER = 12.0  # its length in radii
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuriedWorm:
+    """A worm of silicone along x, and the box about it.
+
+    Attributes:
+        length: Length of the worm [m].
+        spacing: Distance of its masses, in its radii.
+        swelling: Largest swelling of a part of it, a fraction of its size.
+        depth: Depth of the bed [m].
+        buried: Part of the worm below the surface.
+        friction: Coulomb friction of grains and worm.
+        grain_radius: Radius of the grains [m].
+        run_up: Room before and behind the worm [m].
+        seed: Seed of the places of the grains.
+    """
+
+    length: float
+    spacing: float
+    swelling: float
+    depth: float
+    buried: float
+    friction: float
+    grain_radius: float
+    run_up: float
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.spacing > 0.0:
+            raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
+
+    @property
+    def radius(self) -> float:
+        """Radius of the worm [m]."""
+        return self.length / _SLENDER
+
+    @property
+    def height(self) -> float:
+        """Height of its middle above the floor [m]."""
+        return self.depth + self.radius * (1.0 - 2.0 * self.buried)
+
+    @property
+    def skin(self) -> grains.Surface:
+        """How its surface answers to contact."""
+        return grains.Surface(friction=self.friction)
+
+    @property
+    def stretch(self) -> float:
+        """How much longer its surface may become, as a factor."""
+        return 1.1 + self.swelling
+
+    def body(self) -> springs.Body:
+        """The worm, its middle at the origin; nothing makes it swell yet."""
+        shape = Capsule(self.radius, self.length - 2.0 * self.radius, axis="x")
+        return springs.lattice(shape, self.spacing * self.radius, "ecoflex-00-30", damping_frequency=10.0)
+
+    def sandbox(self) -> Sandbox:
+        """The box that it lives in."""
+        return Sandbox(
+            length=self.length + 2.0 * self.run_up,
+            width=2.0 * _MARGIN * self.radius,
+            depth=self.depth,
+            radius=self.grain_radius,
+            grain=replace(grains.SAND, friction=self.friction),
+            seed=self.seed,
+        )
