@@ -35,7 +35,7 @@ _BOUNCING_SWEEPS = 8
 _STRIDE = 0.1
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
-_OVERLAP = 0.009  # of a diameter, that the default step aims at
+_OVERLAP = 0.0076  # of a diameter, that the default step aims at
 
 
 class Model:

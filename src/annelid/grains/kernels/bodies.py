@@ -20,6 +20,7 @@ from annelid.grains.kernels.layout import (
     Features,
     Lists,
     Parameters,
+    ahead,
     reach_place,
     vec14,
 )
@@ -99,16 +100,18 @@ def point_contacts(features: Features) -> wp.Function:
         theirs = bodies.forms[b].surface
         parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
         if wp.static(bouncing):
-            coming = wp.dot(start_of(a, arm_a, parameters, bodies) - start_of(b, arm_b, parameters, bodies), n)
-            if coming < -parameters.bounce_speed and gap + dt * coming < 0.0:
-                bias = -rebound(coming, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
+            speed = wp.dot(start_of(a, arm_a, parameters, bodies) - start_of(b, arm_b, parameters, bodies), n)
+            if speed < -parameters.bounce_speed and gap + dt * speed < 0.0:
+                bias = -rebound(speed, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
                 stiff = shared
                 parting = 0.0
         push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), 0.0)
         slide = parameters.relaxation / (slanted + 3.5 * soft)
         rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
         new = push * n + rub
-        if push == 0.0 and (gap < parameters.near * parameters.radius or gap + 2.05 * dt * normal < 0.0):
+        if push == 0.0 and (
+            gap < parameters.near * parameters.radius or gap + wp.static(ahead(True)) * dt * normal < 0.0
+        ):
             new = wp.static(NEAR) * n
         hope = float(1.0)
         if final == 1:

@@ -18,6 +18,7 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    ahead,
     vec14,
 )
 
@@ -135,7 +136,7 @@ _NONSMOOTH = """
         const F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
         hx += qx; hy += qy; hz += qz; kx += hope * twx; ky += hope * twy; kz += hope * twz;
-        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + 2.05f * dt * normal < 0.0f))
+        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
             & close ? one : zero;
         @FORESEEN@
         @ROLLING@
@@ -219,7 +220,7 @@ _COUNTS = """
 """
 
 _FORESEEN = """
-        const I again = impact & (crowd > 1.01f * (mi + mj)), next = fast & (gap + 2.05f * dt * coming < 0.0f);
+        const I again = impact & (crowd > 1.01f * (mi + mj)), next = fast & (gap + @AHEAD@ * dt * coming < 0.0f);
         touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? @IMPACT@ * one : zero;
 """
 
@@ -291,7 +292,7 @@ def pair_impulses(features: Features) -> wp.Function:
         "ROLLING": _ROLLING if features.rolling else "",
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
     }
-    parts |= {"IMPACT": f"{float(IMPACT)}f", "SHARE": f"{1.0 / IMPACT!r}f"}
+    parts |= {"AHEAD": f"{ahead(features.bouncing)}f", "IMPACT": f"{float(IMPACT)}f", "SHARE": f"{1.0 / IMPACT!r}f"}
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)

@@ -14,6 +14,7 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    ahead,
     reach_place,
     vec14,
     world_of,
@@ -95,6 +96,7 @@ def body_impulses(features: Features) -> wp.Function:
     """A function `(i, final, parameters, grains, lists, bodies) -> vec14`: sums over the bodies close to grain i."""
     gap_of = surface_gap(features.kinds)
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
+    horizon = ahead(bouncing or features.free)
     sizes, materials, guests = features.sizes, features.materials, features.guests
     world = world_of(features)
 
@@ -189,12 +191,12 @@ def body_impulses(features: Features) -> wp.Function:
                 rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
                 new = push * n + rub
                 if wp.static(bouncing):
-                    expected = coming < -parameters.bounce_speed and gap + 2.05 * dt * coming < 0.0
+                    expected = coming < -parameters.bounce_speed and gap + wp.static(horizon) * dt * coming < 0.0
                     if (impact and impacts > 1.0) or (not impact and (expected or push > 0.0)):
                         foreseen = wp.static(float(IMPACT))
                 touching = float(1.0)
                 if push == 0.0:
-                    if gap < parameters.near * radius or gap + 2.05 * dt * normal < 0.0:
+                    if gap < parameters.near * radius or gap + wp.static(horizon) * dt * normal < 0.0:
                         new = wp.static(NEAR) * n
                     else:
                         touching = 0.0
