@@ -7,6 +7,7 @@ import pytest
 
 from annelid import fem
 from annelid.scenes.pendulum import Pendulum
+from annelid.shapes import tet_pendulum
 
 _DEPTH, _RADIUS = 2.5e-3, 1.5e-3
 
@@ -69,3 +70,19 @@ def test_timing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         steps, _ = followed(Pendulum().robot(device="cpu", threads=1), 3, 2e-4, 8)
         found.append(b"".join(step.places["tip"].tobytes() for step in steps))
     assert found[0] == found[1]
+
+
+def test_a_jump_of_the_target_does_not_lead_astray() -> None:
+    mesh = tet_pendulum(resolution=2, layers=8)
+    low = float(mesh.bounds()[0][2])
+    solid = fem.Solid(mesh, "ecoflex-00-30").fix(lambda p: p[:, 2] > -1e-9)
+    water = [fem.Hydraulic(name=f"c{i}", cavity=i, pressure=(-1e3, 2e4)) for i in range(4)]
+    robot = fem.Robot(solid, water, [fem.Point(name="tip", at=(0.0, 0.0, low))], device="cpu", threads=1)
+    control = fem.Inverse(robot)
+    assert control.condenser.lagged
+    start, aside = robot.places()[0].copy(), np.array([4e-3, 0.0, 0.0])
+    steps = [control.step(start + aside) for _ in range(3)]
+    assert steps[-1].distance < 4e-3
+    assert np.diff([step.distance for step in steps]).max() < 1e-4
+    after = control.step(start + 0.97 * aside)
+    assert after.distance < 4e-3

@@ -204,6 +204,11 @@ class Condenser:
         self._lagged.restart(self.robot.model.assembly.values)
         self._accelerator.begin()
 
+    def outdate(self) -> None:
+        """Let the next step factor its own stiffness, because the robot was moved by other means."""
+        if self._lagged is not None:
+            self._lagged.outdate()
+
     def accept_correction(self) -> None:
         """Move by what `correct` found."""
         self._accept()

@@ -9,7 +9,7 @@ efforts hold it. A step that would lead nowhere is shortened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class InverseSettings:
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or 10 for more than 1,500 nodes on the CPU.
+            background; None chooses 1, or 6 for more than 1,500 nodes on the CPU.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
@@ -140,6 +140,7 @@ class Inverse:
         self.chooser = Chooser(robot, self.settings.energy)
         self._slack = self._tolerated() * robot.size
         self.number = 0
+        self._exact: Inverse | None = None  # for steps that an old stiffness cannot do
         self.forward.settle()
 
     def step(self, targets: Mapping[str, Any] | Any) -> Step:
@@ -208,6 +209,8 @@ class Inverse:
 
         Far from a target that cannot be reached, the best change to first order may be too large to be true.
         """
+        if self.condenser.lagged:
+            return self._nearer_roughly(goals, before)
         first, slack = self._missed(goals), self._slack
         for _ in range(_RETRIES):
             result = self._go(goals, before)
@@ -218,10 +221,26 @@ class Inverse:
                     self.chooser.relax()
                 return result
             self.chooser.damp()
-            if self.condenser.lagged:  # where time is dear, the next step makes up for it
-                return result
             before.restore(self.robot)
         return self._go(goals, before)  # limits may leave no better way
+
+    def _nearer_roughly(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+        """Move with an old stiffness; where that leads away or nowhere, as when a target jumps, with a new one."""
+        first = self._missed(goals)
+        try:
+            result = self._go(goals, before)
+            if self._missed(goals) <= first + self._slack:
+                self.chooser.relax()
+                return result
+        except (NoEquilibrium, NoSolution, NotPositiveDefinite):
+            pass
+        if self._exact is None:
+            before.restore(self.robot)
+            self._exact = Inverse(self.robot, replace(self.settings, refresh=1))
+        before.restore(self.robot)
+        found = self._exact._nearer(goals, before)
+        self.condenser.outdate()
+        return found
 
     def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
         """What `_missed` would be to first order [m]."""
@@ -346,7 +365,9 @@ class Inverse:
             strokes=dict(zip(robot.names, strokes.tolist(), strict=True)),
             places={e.name: places[rows.first[i] : rows.first[i + 1]] for i, e in enumerate(rows.effectors)},
             distances=rows.distances(places, goals),
-            active=tuple(f"{name} at {side}" for name, side in choice.solution.active if not name.startswith("gap ")),
+            active=tuple(
+                robot.limit_in_words(name, side) for name, side in choice.solution.active if not name.startswith("gap ")
+            ),
             optimality=choice.solution.optimality,
             contacts=0 if robot.contacts is None else int((robot.contacts.forces > 0.0).sum()),
             share=share,

@@ -68,6 +68,12 @@ class LaggedSolver:
         self.factorings += 1
         self._age = 0
 
+    def outdate(self) -> None:
+        """Let the next matrix be factored at once."""
+        if self._job is not None:
+            self._job.result()
+        self._job, self._age = None, -1
+
     def advance(self) -> None:
         """Go on to the next step with the factor at hand."""
         self._age += 1

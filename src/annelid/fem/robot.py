@@ -125,6 +125,25 @@ class Robot:
         for drive in self.drives:
             drive.weigh(self.positions)
 
+    def limit_in_words(self, name: str, side: str) -> str:
+        """A limit that stands in the way, such as "pressure of left at most"; how fast, where that is what does.
+
+        Args:
+            name: What is limited, such as "pressure of left".
+            side: "least" or "most".
+        """
+        for drive, effort, limits in zip(self.drives, self.efforts, self.limits, strict=True):
+            if name == f"{drive.actuator.effort_name} of {drive.actuator.name}":
+                value, limit = float(effort), limits[0]
+            elif name == f"{drive.actuator.stroke_name} of {drive.actuator.name}":
+                value, limit = float(self._strokes.numpy()[self.columns[self.drives.index(drive)]]), limits[1]
+            else:
+                continue
+            bound = limit.low if side == "least" else limit.high
+            if np.isfinite(limit.rate) and not abs(value - bound) <= 1e-2 * abs(bound):
+                return f"rate of {name} at most"
+        return f"{name} at {side}"
+
     def aim(self) -> np.ndarray:
         """Find strokes and directions where the robot stands; the strokes, shape [k]."""
         for drive in self.drives:

@@ -17,12 +17,7 @@ from annelid.scenes.scene import parameter
 from annelid.shapes import tet_hollow_cylinder
 
 _LENGTH, _RADIUS, _WALL, _CAP = 0.12, 0.014, 3e-3, 4e-3
-_CASES: dict[str, tuple[Literal["air", "water"], float]] = {
-    "air": ("air", 0.0),
-    "air-15ml": ("air", 15.0),
-    "water": ("water", 0.0),
-    "water-15ml": ("water", 15.0),
-}
+_FILLINGS: tuple[Literal["air", "water"], ...] = ("air", "water")
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,7 @@ class SiliconeCylinder:
     name: ClassVar[str] = "silicone-cylinder"
     duration: ClassVar[float] = 1.0
 
-    filling: Literal["air", "water"] = parameter("water", "What fills the cylinder")
+    filling: Literal["air", "water"] = parameter("water", "What fills the cylinder that is shown")
     extra: float = parameter(15.0, "Volume that is pumped in beyond that at rest", unit="ml", range=(0.0, 25.0))
     modulus: float = parameter(180e3, "Young's modulus", unit="Pa", range=(100e3, 600e3))
 
@@ -54,15 +49,24 @@ class SiliconeCylinder:
         return fem.posed(self.robot(device=device, threads=threads), script, time_step=0.1)
 
     def measure(self, simulation: Simulation[fem.PoseSolver]) -> list[Measurement]:
-        """Tip angles of the four cases of the paper, and the pressure that 15 ml need."""
+        """Tip angles of the four cases of the paper, and the pressure that what is extra needs."""
         device, threads = simulation.solver.device, simulation.solver.robot.model.crew.threads
         results = []
-        for case, (filling, extra) in _CASES.items():
-            robot = replace(self, filling=filling, extra=extra).settled(device=device, threads=threads)
+        for case, scene in self.cases().items():
+            robot = scene.settled(device=device, threads=threads)
             results.append(Measurement(f"tip-angle-{case}", tip_angle(robot), "deg"))
-            if extra:
+            if scene.extra:
                 results.append(Measurement(f"pressure-{case}", float(robot.efforts[0]), "Pa"))
         return results
+
+    def cases(self) -> dict[str, SiliconeCylinder]:
+        """Air and water, each as at rest and with what is extra."""
+        found: dict[str, SiliconeCylinder] = {}
+        for filling in _FILLINGS:
+            found[filling] = replace(self, filling=filling, extra=0.0)
+            if self.extra:
+                found[f"{filling}-{self.extra:g}ml"] = replace(self, filling=filling)
+        return found
 
     def settled(self, **machine: Any) -> fem.Robot:
         """The robot with all that is extra in it, in equilibrium."""
@@ -75,13 +79,12 @@ class SiliconeCylinder:
         """A picture of the four cases."""
         from annelid.view.picture import Painter, save_png
 
-        cases = [replace(self, filling=filling, extra=extra) for filling, extra in _CASES.values()]
-        shots = []
-        for case in cases:
+        cases, shots = self.cases(), []
+        for case in cases.values():
             each = case.build(device=str(simulation.solver.device))
             each.run(case.duration)
             shots.append(each.snapshot())
-        painter = Painter(size=(1000, 720), columns=2, names=list(_CASES), name=None, device=simulation.solver.device)
+        painter = Painter(size=(1000, 720), columns=2, names=list(cases), name=None, device=simulation.solver.device)
         save_png(painter.paint(shots), folder / "cases.png")
         return [folder / "cases.png"]
 
