@@ -36,7 +36,7 @@ def test_scoop_lifts_grains(scooped: tuple[Excavation, Audit, list[bool]]) -> No
     worlds, _, ends = scooped
     assert not any(ends)
     carried = float(worlds.info()["carried"][0])
-    assert carried > 5 * worlds.grain_mass  # such coarse soil is jumpy: 5 mm deeper it lifts twice as many
+    assert carried > 10 * worlds.grain_mass
     assert worlds.observations["carried"].numpy()[0, 0] == pytest.approx(carried)
     assert worlds.observations["bucket"].numpy()[0, 2] > 0.3
 

@@ -34,7 +34,7 @@ def bed_with_ball(
 def settled() -> Simulation[grains.Solver]:
     """Bed and ball at rest, on the CPU."""
     simulation = bed_with_ball("cpu")
-    simulation.run(0.6)
+    simulation.run(0.8)
     return simulation
 
 

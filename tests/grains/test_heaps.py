@@ -30,10 +30,10 @@ def cone(radius: float, degrees: float) -> np.ndarray:
 @given(st.floats(0.8, 1.2), st.floats(20.0, 40.0))
 def test_a_cone_is_measured(radius: float, degrees: float) -> None:
     found = heap(cone(radius, degrees), SIZE)
-    assert found.radius == pytest.approx(radius, abs=2.0 * SIZE)
-    assert math.degrees(found.angle) == pytest.approx(degrees, abs=2.5)
-    assert found.height == pytest.approx(radius * math.tan(math.radians(degrees)), abs=5.0 * SIZE)
-    assert found.strays < 50
+    assert found.radius == pytest.approx(radius, abs=0.02)
+    assert math.degrees(found.angle) == pytest.approx(degrees, abs=2.0)
+    assert found.height == pytest.approx(radius * math.tan(math.radians(degrees)), abs=0.06)
+    assert found.strays < 20
 
 
 def test_grains_that_rolled_away_do_not_count() -> None:

@@ -132,11 +132,12 @@ class Robot:
             name: What is limited, such as "pressure of left".
             side: "least" or "most".
         """
-        for drive, effort, limits in zip(self.drives, self.efforts, self.limits, strict=True):
+        strokes = self._strokes.numpy()[self.columns[:-1]]
+        for drive, effort, stroke, limits in zip(self.drives, self.efforts, strokes, self.limits, strict=True):
             if name == f"{drive.actuator.effort_name} of {drive.actuator.name}":
                 value, limit = float(effort), limits[0]
             elif name == f"{drive.actuator.stroke_name} of {drive.actuator.name}":
-                value, limit = float(self._strokes.numpy()[self.columns[self.drives.index(drive)]]), limits[1]
+                value, limit = float(stroke), limits[1]
             else:
                 continue
             bound = limit.low if side == "least" else limit.high

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.envs.kernels.soil import SHARES
+from annelid.envs.kernels.soil import SHARES, send_body
 from annelid.view.camera_kernels import Eye
 
 wp.set_module_options({"enable_backward": False})
@@ -83,12 +83,8 @@ def steer(
     x = pose[0] + way * wp.cos(ahead)
     y = pose[1] + way * wp.sin(ahead)
     goal = wp.vec3(x, y, 0.0) + about_z(pose[2] + turn, middle)
-    velocity = (goal - places[b]) / dt
     spinning = wp.vec3(0.0, 0.0, turn / dt)
-    command_out[2 * b] = velocity
-    command_out[2 * b + 1] = spinning
-    forecast_out[b] = velocity
-    turning_out[b] = spinning
+    send_body(b, (goal - places[b]) / dt, spinning, command_out, forecast_out, turning_out)
 
 
 @wp.kernel

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.envs.kernels.soil import SHARES
+from annelid.envs.kernels.soil import SHARES, send_body
 from annelid.envs.machines.kernels import Arm, joint_column, tool_frame
 
 wp.set_module_options({"enable_backward": False})
@@ -130,10 +130,7 @@ def drive(
         put = put_body(b, k, w, links, joints)
         velocity = (wp.transform_get_translation(put) - places[b]) / dt
         spin = turn_between(turns[b], wp.transform_get_rotation(put)) / dt
-        command_out[2 * b] = velocity
-        command_out[2 * b + 1] = spin
-        forecast_out[b] = velocity
-        turning_out[b] = spin
+        send_body(b, velocity, spin, command_out, forecast_out, turning_out)
 
 
 @wp.kernel

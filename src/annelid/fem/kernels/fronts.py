@@ -98,17 +98,22 @@ _FACTOR = """
     }
 """
 
+# A front, its panel and its own part of the right-hand side.
+_FRONT = """
+        const int own_first = 3 * tree.first.data[f], s = 3 * tree.first.data[f + 1] - own_first;
+        const int* edge = tree.edges.data + tree.edge_first.data[f];
+        const int e = 3 * (tree.edge_first.data[f + 1] - tree.edge_first.data[f]), m = s + e;
+        const TYPE* panel = panels.data + tree.panels.data[f];
+        for (int i = 0; i < s; ++i) b[i] = r[own_first + i];
+"""
+
 _SOLVE_GROUP = """
     typedef TYPE eight __attribute__((ext_vector_type(8), aligned(sizeof(TYPE))));
     const int count = tree.first.shape[0] - 1;
     eight* r = (eight*)(right.data + (size_t)group * right.shape[1] * 8);
     eight* b = (eight*)(work.data + (size_t)group * work.shape[1] * 8);
     for (int f = 0; f < count; ++f) {
-        const int own_first = 3 * tree.first.data[f], s = 3 * tree.first.data[f + 1] - own_first;
-        const int* edge = tree.edges.data + tree.edge_first.data[f];
-        const int e = 3 * (tree.edge_first.data[f + 1] - tree.edge_first.data[f]), m = s + e;
-        const TYPE* panel = panels.data + tree.panels.data[f];
-        for (int i = 0; i < s; ++i) b[i] = r[own_first + i];
+        @FRONT@
         for (int i = s; i < m; ++i) b[i] = 0;
         for (int j = 0; j < s;) {
             const int columns = j + 4 <= s ? 4 : 1;
@@ -133,11 +138,7 @@ _SOLVE_GROUP = """
         for (int i = 0; i < e; ++i) r[3 * edge[i / 3] + i % 3] += b[s + i];
     }
     for (int f = count - 1; f >= 0; --f) {
-        const int own_first = 3 * tree.first.data[f], s = 3 * tree.first.data[f + 1] - own_first;
-        const int* edge = tree.edges.data + tree.edge_first.data[f];
-        const int e = 3 * (tree.edge_first.data[f + 1] - tree.edge_first.data[f]), m = s + e;
-        const TYPE* panel = panels.data + tree.panels.data[f];
-        for (int i = 0; i < s; ++i) b[i] = r[own_first + i];
+        @FRONT@
         for (int i = 0; i < e; ++i) b[s + i] = r[3 * edge[i / 3] + i % 3];
         for (int j = s; j > 0;) {
             const int columns = j % 4 == 0 ? 4 : 1;
@@ -173,11 +174,7 @@ _SOLVE_ONE = """
     TYPE* r = right.data;
     TYPE* b = work.data;
     for (int f = 0; f < count; ++f) {
-        const int own_first = 3 * tree.first.data[f], s = 3 * tree.first.data[f + 1] - own_first;
-        const int* edge = tree.edges.data + tree.edge_first.data[f];
-        const int e = 3 * (tree.edge_first.data[f + 1] - tree.edge_first.data[f]), m = s + e;
-        const TYPE* panel = panels.data + tree.panels.data[f];
-        for (int i = 0; i < s; ++i) b[i] = r[own_first + i];
+        @FRONT@
         for (int i = s; i < m; ++i) b[i] = 0;
         for (int j = 0; j < s;) {
             const int columns = j + 4 <= s ? 4 : 1;
@@ -203,11 +200,7 @@ _SOLVE_ONE = """
         for (int i = 0; i < e; ++i) r[3 * edge[i / 3] + i % 3] += b[s + i];
     }
     for (int f = count - 1; f >= 0; --f) {
-        const int own_first = 3 * tree.first.data[f], s = 3 * tree.first.data[f + 1] - own_first;
-        const int* edge = tree.edges.data + tree.edge_first.data[f];
-        const int e = 3 * (tree.edge_first.data[f + 1] - tree.edge_first.data[f]), m = s + e;
-        const TYPE* panel = panels.data + tree.panels.data[f];
-        for (int i = 0; i < s; ++i) b[i] = r[own_first + i];
+        @FRONT@
         for (int i = 0; i < e; ++i) b[s + i] = r[3 * edge[i / 3] + i % 3];
         for (int j = s; j > 0;) {
             const int columns = j % 4 == 0 ? 4 : 1;
@@ -284,7 +277,7 @@ def solve_kernel(single: bool, many: bool) -> Any:
     """Replaces right-hand sides by solutions: groups [g, size, 8], or one alone [1, size, 1]."""
     real = wp.float32 if single else wp.float64
 
-    @wp.func_native(_typed(_SOLVE_GROUP if many else _SOLVE_ONE, single))
+    @wp.func_native(_typed((_SOLVE_GROUP if many else _SOLVE_ONE).replace("@FRONT@", _FRONT), single))
     def substitute(
         group: int, tree: Tree, panels: wp.array(dtype=real), right: wp.array3d(dtype=real),
         work: wp.array3d(dtype=real),

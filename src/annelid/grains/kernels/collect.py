@@ -25,7 +25,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, sizes: int, materials: int):
+def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, materials: int):
     """Bring grain i to its new place."""
     o = order[i]
     grains.positions[i] = old.positions[o]

@@ -295,7 +295,7 @@ def team_kernel(features: Features) -> wp.Kernel:
         team_barrier(counter, size, ticket + 2)
         for i in range(low, high):
             if stale(world(i, here), lists):  # a world lies in the same places before and after
-                reorder(i, lists.order, old, here, 0, wp.static(materials))
+                reorder(i, lists.order, old, here, wp.static(materials))
             if wp.static(bouncing):
                 here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
@@ -482,7 +482,7 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
     def bring(grains: Grains, old: Grains, lists: Lists):
         i = wp.tid()
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
-            reorder(i, lists.order, old, grains, 0, wp.static(materials))
+            reorder(i, lists.order, old, grains, wp.static(materials))
         if wp.static(bouncing):
             grains.starts[i] = grains.velocities[i]
         if i == 0:
