@@ -12,8 +12,10 @@ pytest.importorskip("stable_baselines3")
 from annelid import envs
 from annelid.commands.train import command, full_name, read_option
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
-from annelid.envs.training.evaluation import constant, episode_returns, uniform
+from annelid.envs.stable import StableVecEnv
+from annelid.envs.training.evaluation import constant, episode_returns, held, uniform
 from annelid.envs.training.history import History
+from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 
 VOXELS = "annelid/VoxelLocomotion-v0"
@@ -79,6 +81,73 @@ def test_learners_are_paid_from_idleness_on(tmp_path: Path) -> None:
     while not done[0]:
         _, _, done, infos = source.step(np.zeros((2, 2), np.float32))
     assert infos[0]["TimeLimit.truncated"] is True
+
+
+def test_held_actions_add_up(tmp_path: Path) -> None:
+    single, triple = (
+        StableVecEnv(envs.make_worlds(VOXELS, 2, device="cpu", body="worm", seconds=0.5), repeat=n) for n in (1, 3)
+    )
+    length = single.worlds.most_steps
+    for env in (single, triple):
+        env.seed(4)
+        env.reset()
+    actions = np.random.default_rng(1).uniform(-1.0, 1.0, (-(-length // 3), *single.action_space.shape))
+    paid = [single.step(np.stack([a, -a]))[1] for a in np.repeat(actions, 3, axis=0)[:length]]
+    for k, action in enumerate(actions):
+        _, rewards, done, infos = triple.step(np.stack([action, -action]))
+        parts = paid[3 * k : 3 * k + 3]
+        assert rewards == pytest.approx(np.sum(parts, axis=0), abs=1e-6)
+        assert triple.counted.tolist() == [len(parts)] * 2
+        assert done.all() == (k == len(actions) - 1)
+    assert all(info["TimeLimit.truncated"] for info in infos)
+    assert (triple.worlds.steps.numpy() == 0).all()
+    with pytest.raises(InvalidValue, match="repeat"):
+        StableVecEnv(single.worlds, repeat=0)
+
+
+def test_training_counts_actions_of_the_environment(tmp_path: Path) -> None:
+    training = Training(plan(repeat=4), tmp_path, device="cpu", threads=1)
+    training.learn(400)
+    length = training.source.worlds.most_steps
+    assert training.steps % 4 == 0
+    assert 400 <= training.steps < 600
+    assert {row[3] for row in training.history.rows} == {length}
+    assert all(row[1] % 8 == 0 for row in training.history.rows)
+    assert Training(plan(repeat=4), tmp_path, resume=True, device="cpu", threads=1).steps == training.steps
+    assert training.evaluate(2).shape == (2,)
+    assert training.baselines(2, 3)["random-held"].shape == (3,)
+    with pytest.raises(InvalidValue, match="repeat = 4"):
+        Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+    with pytest.raises(InvalidValue, match="repeat must be a whole number"):
+        plan(repeat=0)
+
+
+def test_held_policy_chooses_now_and_then() -> None:
+    asked: list[int] = []
+
+    def policy(seen: int) -> np.ndarray:
+        asked.append(seen)
+        return np.array([seen])
+
+    act = held(policy, 3)
+    assert [int(act(k)[0]) for k in range(7)] == [0, 0, 0, 3, 3, 3, 6]
+    assert asked == [0, 3, 6]
+
+
+def test_recipe_of_the_bulldozer(tmp_path: Path) -> None:
+    dozer, usual = recipe("annelid/Bulldozer-v0"), recipe(VOXELS)
+    assert dozer.repeat > usual.repeat == 1
+    assert recipe(VOXELS, "td3").rate > usual.rate
+    options = {"grains": 40, "field": (3.2, 1.6), "images": False, "substeps": 5, "seconds": 0.2}
+    scheme = Plan("annelid/Bulldozer-v0", "ppo", 0, 64, options, repeat=dozer.repeat)
+    first = Training(scheme, tmp_path, device="cpu", threads=1)
+    first.learn(64 * 16 * dozer.repeat)
+    assert first.agent.n_steps * 64 == dozer.choices
+    assert first.agent.target_kl == dozer.change
+    assert first.agent.gamma == first.env.gamma == dozer.discount
+    again = Training(scheme, tmp_path, resume=True, device="cpu", threads=1)
+    rates = [again.agent.lr_schedule(left) for left in (1.0, 0.5, 0.0)]
+    assert rates == pytest.approx([dozer.rate, 0.5 * dozer.rate, 0.05 * dozer.rate])
 
 
 def test_damaged_scale_is_refused(tmp_path: Path) -> None:

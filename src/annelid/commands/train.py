@@ -6,7 +6,7 @@ import ast
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,8 @@ from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import Display
-from annelid.envs.training.evaluation import FIRST_SEED
+from annelid.envs.training.evaluation import FIRST_SEED, held
+from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 from annelid.view.annotate import MissingPackage
 from annelid.view.picture import Painter
@@ -38,14 +39,16 @@ class Train:
     """Algorithm of Stable-Baselines3."""
     seed: int = 0
     """Seed of worlds, weights and noise."""
-    steps: int = 100_000
-    """Actions of all worlds and all runs together."""
+    steps: int | None = None
+    """Actions of all worlds and all runs together; 100,000 unless told, 300,000 of a bulldozer."""
     minutes: float = math.inf
     """Wall time of this run at most [min]; what it learned is evaluated all the same."""
-    worlds: int = 16
-    """Worlds side by side."""
+    worlds: int | None = None
+    """Worlds side by side; 16 unless told, 64 with a bulldozer."""
     rate: float | None = None
     """Learning rate; 3e-4 for PPO and 5e-4 for TD3 unless told."""
+    repeat: int | None = None
+    """Actions of the environment for which the agent holds what it has chosen; 1 unless told, 5 with a bulldozer."""
     option: tuple[str, ...] = ()
     """Options of the environment, such as grains=1000."""
     out: Path | None = None
@@ -110,10 +113,12 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     """Train, evaluate, and write what came of it."""
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
     choices = dict(map(read_option, options.option))
-    plan = Plan(name, options.algo, options.seed, options.worlds, choices, options.rate)
+    told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
+    settings = replace(recipe(name, options.algo), **told)
+    plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
     training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
     with Display(f"{short(name)} {options.algo}", quiet=machine.json) as display:
-        training.learn(options.steps, seconds=60.0 * options.minutes, watch=display)
+        training.learn(settings.steps, seconds=60.0 * options.minutes, watch=display)
         display.say(f"evaluating {options.episodes} episodes")
         report = Report(
             f"train-{short(name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
@@ -142,6 +147,8 @@ def _measurements(training: Training, options: Train) -> list[Measurement]:
             Measurement("random-mean", float(others["random"].mean())),
             Measurement("random-best-of-100", float(others["random"].max())),
         ]
+        if "random-held" in others:
+            found.append(Measurement("random-held-best-of-100", float(others["random-held"].max())))
     return found
 
 
@@ -172,10 +179,11 @@ def _film(training: Training, path: Path, machine: Machine) -> Path:
     fps = float(np.clip(1.0 / worlds.action_seconds, 5.0, 30.0))
 
     def moments() -> Iterator[list[Snapshot]]:
+        act = held(training.act, plan.repeat)
         worlds.restart(seeds=[FIRST_SEED])
         yield [worlds.snapshot()]
         while not worlds.done.numpy()[0]:
-            worlds.step(training.act(packed(host_observations(worlds))))
+            worlds.step(act(packed(host_observations(worlds))))
             yield [worlds.snapshot()]
 
     video(moments(), path, fps=fps, painter=painter)

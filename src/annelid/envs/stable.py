@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 from annelid.core.errors import InvalidValue
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
-from annelid.envs.worlds import Worlds
+from annelid.envs.worlds import Worlds, require
 
 
 class StableVecEnv(VecEnv):
@@ -20,10 +20,16 @@ class StableVecEnv(VecEnv):
     Args:
         worlds: The batch.
         render_mode: "rgb_array" for pictures, or None.
+        repeat: Actions of the worlds that a step holds its action for; its reward is their sum.
+
+    Attributes:
+        counted: Actions that the last step took in each world until its episode ended, shape [worlds].
     """
 
-    def __init__(self, worlds: Worlds, *, render_mode: str | None = None) -> None:
-        self.worlds, self.render_mode = worlds, require_mode(render_mode)
+    def __init__(self, worlds: Worlds, *, render_mode: str | None = None, repeat: int = 1) -> None:
+        require("repeat", repeat, 1, 10_000, whole=True)
+        self.worlds, self.render_mode, self.repeat = worlds, require_mode(render_mode), repeat
+        self.counted = np.zeros(worlds.count, int)
         self._photographer = Photographer(worlds)
         self._seeded = False
         super().__init__(worlds.count, observation_space(worlds), action_space(worlds))
@@ -47,19 +53,33 @@ class StableVecEnv(VecEnv):
     def step_wait(self) -> Any:
         """Simulate them."""
         worlds = self.worlds
-        worlds.step(self._actions)
-        rewards = np.array(worlds.rewards.numpy())
-        terminated, truncated = worlds.terminated.numpy(), worlds.truncated.numpy()
-        done = np.array(worlds.done.numpy())
-        extra = worlds.info()
+        rewards, terminated, truncated = self._hold()
+        done, extra = terminated | truncated, worlds.info()
         infos: list[dict[str, Any]] = [{n: v[w] for n, v in extra.items()} for w in range(self.num_envs)]
         if done.any():
             last = host_observations(worlds)
             for world in np.flatnonzero(done):
                 infos[world]["terminal_observation"] = packed({n: rows[world] for n, rows in last.items()})
                 infos[world]["TimeLimit.truncated"] = bool(truncated[world] and not terminated[world])
-            worlds.restart(worlds.done, keep_results=True)
+            worlds.restart(done, keep_results=True)
         return packed(host_observations(worlds)), rewards, done, infos
+
+    def _hold(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rewards and ends of the action. All worlds move on together; what one does after its end counts no more."""
+        worlds, going = self.worlds, np.ones(self.num_envs, bool)
+        rewards = np.zeros(self.num_envs, np.float32)
+        terminated, truncated = np.zeros((2, self.num_envs), bool)
+        self.counted[:] = 0
+        for _ in range(self.repeat):
+            worlds.step(self._actions)
+            rewards += np.where(going, worlds.rewards.numpy(), np.float32(0.0))
+            terminated |= going & worlds.terminated.numpy()
+            truncated |= going & worlds.truncated.numpy()
+            self.counted += going
+            going = ~(terminated | truncated)
+            if not going.any():
+                break
+        return rewards, terminated, truncated
 
     def close(self) -> None:
         """Nothing is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,37 @@ import numpy as np
 from annelid.core.errors import FileFormatError, UnknownName
 from annelid.core.files import replaced
 from annelid.envs.packages import installed, optional
-
-ALGORITHMS = ("ppo", "td3")
-DISCOUNTS = {"ppo": 0.99, "td3": 0.98}
-"""What a reward is worth one action later."""
-
-RATES = {"ppo": 3e-4, "td3": 5e-4}
-"""Learning rates."""
+from annelid.envs.training.recipes import ALGORITHMS, Recipe
 
 _BUFFER_BYTES = 1_000_000_000
 _BUFFER_ROWS = 200_000
 _BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
 
 
-def make_agent(
-    algorithm: str, env: Any, *, seed: int, log: Path | None, rate: float | None = None, device: str = "auto"
-) -> Any:
+@dataclass(frozen=True)
+class Fading:
+    """A learning rate that falls in a line: an agent that still changes much when it is stopped is stopped by chance.
+
+    Attributes:
+        rate: That at the beginning.
+    """
+
+    rate: float
+
+    def __call__(self, left: float) -> float:
+        """The rate when so much of the training is left, from 1 to 0."""
+        return self.rate * max(left, 0.05)
+
+
+def make_agent(algorithm: str, env: Any, settings: Recipe, *, seed: int, log: Path | None, device: str = "auto") -> Any:
     """A new agent.
 
     Args:
         algorithm: "ppo" or "td3".
         env: A `VecEnv`.
+        settings: How it learns.
         seed: Seed of its weights and noise.
         log: Folder for TensorBoard; None for no log.
-        rate: Learning rate; None takes the usual one of the algorithm.
         device: Where its networks compute.
     """
     if algorithm not in ALGORITHMS:
@@ -47,7 +55,7 @@ def make_agent(
         "env": env,
         "seed": seed,
         "device": device,
-        "learning_rate": rate or RATES[algorithm],
+        "learning_rate": Fading(settings.rate) if settings.fading else settings.rate,
         "tensorboard_log": str(log) if log is not None and installed("tensorboard") else None,
     }
     shape: dict[str, Any] = {"net_arch": [128, 128]}
@@ -56,17 +64,17 @@ def make_agent(
 
         shape["features_extractor_class"] = DepthFeatures
     if algorithm == "ppo":
-        rows = max(32, 2048 // env.num_envs)
-        shape["log_std_init"] = -0.5
+        rows = max(settings.choices // 128, settings.choices // env.num_envs)
+        shape["log_std_init"] = settings.log_spread
         return sb3.PPO(
             **common, n_steps=rows, batch_size=max(64, rows * env.num_envs // 16), n_epochs=8,
-            gamma=DISCOUNTS[algorithm], gae_lambda=0.95, policy_kwargs=shape,
+            gamma=settings.discount, gae_lambda=0.95, target_kl=settings.change, policy_kwargs=shape,
         )  # fmt: skip
     size = env.action_space.shape[0]
     noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
     return sb3.TD3(
         **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
-        train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=DISCOUNTS[algorithm],
+        train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=settings.discount,
         action_noise=noise, policy_kwargs=shape,
     )  # fmt: skip
 

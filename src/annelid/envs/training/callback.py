@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -39,11 +39,11 @@ class Noting(BaseCallback):
     def _on_step(self) -> bool:
         dones = self.locals["dones"]
         self._returns += self._owner.source.paid
-        self._lengths += 1
-        now = time.perf_counter()
+        self._lengths += self._owner.source.counted
+        now, steps = time.perf_counter(), self._owner.steps
         for world in np.flatnonzero(dones):
             seconds = self._before + now - self._begin
-            self._owner.history.add(seconds, self.num_timesteps, float(self._returns[world]), int(self._lengths[world]))
+            self._owner.history.add(seconds, steps, float(self._returns[world]), int(self._lengths[world]))
         if np.any(dones):
             self.logger.record("rollout/mean_of_last_100", self._owner.history.last_mean())
             self._returns[dones], self._lengths[dones] = 0.0, 0
@@ -51,17 +51,19 @@ class Noting(BaseCallback):
         if now - self._saved > self._save_every:
             self._saved = now
             self._owner.save()
-        return self.num_timesteps < self._goal and now - self._begin < self._seconds
+        return steps < self._goal and now - self._begin < self._seconds
 
     def _report(self, now: float) -> None:
         if self._watch is None or now - self._told < _TELL:
             return
         self._told = now
-        rate = (self.num_timesteps - self._first) / max(now - self._begin, 1e-9)
-        self._watch(self.num_timesteps, self._goal, self._owner.history.last_mean(), rate)
+        self._tell(self._watch, now)
 
     def _on_training_end(self) -> None:
         if self._watch is not None:
-            now = time.perf_counter()
-            rate: Any = (self.num_timesteps - self._first) / max(now - self._begin, 1e-9)
-            self._watch(self.num_timesteps, self._goal, self._owner.history.last_mean(), rate)
+            self._tell(self._watch, time.perf_counter())
+
+    def _tell(self, watch: Watch, now: float) -> None:
+        steps = self._owner.steps
+        rate = (steps - self._first) / max(now - self._begin, 1e-9)
+        watch(steps, self._goal, self._owner.history.last_mean(), rate)

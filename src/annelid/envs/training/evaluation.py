@@ -17,19 +17,22 @@ FIRST_SEED = 1_000_000
 """Seeds of evaluation episodes begin here, away from those of training."""
 
 
-def episode_returns(worlds: Worlds, policy: Policy, episodes: int, *, seed: int = FIRST_SEED) -> np.ndarray:
+def episode_returns(
+    worlds: Worlds, policy: Policy, episodes: int, *, repeat: int = 1, seed: int = FIRST_SEED
+) -> np.ndarray:
     """Return of each of some episodes, whose seeds follow each other; worlds run side by side.
 
     Args:
         worlds: A batch.
         policy: What acts.
         episodes: How many.
+        repeat: Actions for which it holds what it has chosen.
         seed: Seed of the first.
     """
     found: list[np.ndarray] = []
     while sum(len(part) for part in found) < episodes:
         first = seed + sum(len(part) for part in found)
-        found.append(_batch_returns(worlds, policy, first))
+        found.append(_batch_returns(worlds, held(policy, repeat), first))
     return np.concatenate(found)[:episodes]
 
 
@@ -44,6 +47,20 @@ def uniform(worlds: Worlds, seed: int = 0) -> Policy:
     """Actions that are drawn anew each time."""
     generator = np.random.default_rng(seed)
     return lambda _: generator.uniform(-1.0, 1.0, (worlds.count, worlds.action_size)).astype(np.float32)
+
+
+def held(policy: Policy, repeat: int) -> Policy:
+    """What chooses anew only every so many actions; the first time it is asked it chooses."""
+    asked, chosen = -1, np.zeros(0)
+
+    def act(observations: Any) -> np.ndarray:
+        nonlocal asked, chosen
+        asked += 1
+        if asked % repeat == 0:
+            chosen = policy(observations)
+        return chosen
+
+    return act
 
 
 def _batch_returns(worlds: Worlds, policy: Policy, seed: int) -> np.ndarray:

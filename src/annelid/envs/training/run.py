@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import replaced, require_folder
 from annelid.envs.packages import optional
 from annelid.envs.registration import make_worlds
-from annelid.envs.training.agents import DISCOUNTS, load_agent, make_agent, save_agent
+from annelid.envs.training.agents import load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_returns, uniform
 from annelid.envs.training.history import History
+from annelid.envs.training.recipes import Recipe, recipe
 from annelid.envs.worlds import Worlds, require
 
 _PLAN = "training.json"
@@ -33,7 +34,8 @@ class Plan:
         seed: Seed of worlds, weights and noise.
         worlds: Worlds side by side.
         options: Options of the environment.
-        rate: Learning rate; None takes the usual one of the algorithm.
+        rate: Learning rate; None takes that of the recipe.
+        repeat: Actions of the environment for which the agent holds what it has chosen.
     """
 
     name: str
@@ -42,14 +44,21 @@ class Plan:
     worlds: int = 16
     options: dict[str, Any] = field(default_factory=dict)
     rate: float | None = None
+    repeat: int = 1
 
     def __post_init__(self) -> None:
-        if self.algorithm not in DISCOUNTS:
-            raise UnknownName("algorithm", self.algorithm, DISCOUNTS)
+        recipe(self.name, self.algorithm)  # refuses an unknown algorithm
         require("worlds", self.worlds, 1, 4096, whole=True)
+        require("repeat", self.repeat, 1, 10_000, whole=True)
         require("seed", self.seed, 0, 2**31 - 1, whole=True)
         if self.rate is not None:
             require("rate", self.rate, 1e-7, 1.0)
+
+    @property
+    def settings(self) -> Recipe:
+        """How the agent learns."""
+        usual = recipe(self.name, self.algorithm)
+        return usual if self.rate is None else replace(usual, rate=self.rate)
 
 
 Watch = Callable[[int, int, float, float], None]
@@ -82,8 +91,8 @@ class Training:
         if begun:
             self._require_same()
         worlds = self._worlds(plan.worlds)
-        self.source = FromIdleness(StableVecEnv(worlds))
-        self.env = scaled(self.source, DISCOUNTS[plan.algorithm])
+        self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat))
+        self.env = scaled(self.source, plan.settings.discount)
         self.env.seed(plan.seed)
         self.history = History.read(folder / "history.csv") if begun else History()
         log, networks = folder / "logs", "cuda" if worlds.device.is_cuda else "cpu"
@@ -93,13 +102,13 @@ class Training:
             self.env.seed(plan.seed + self.agent.num_timesteps)  # other episodes than those of the runs before
         else:
             self.agent = make_agent(
-                plan.algorithm, self.env, seed=plan.seed, log=log, rate=plan.rate, device=networks
+                plan.algorithm, self.env, plan.settings, seed=plan.seed, log=log, device=networks
             )  # fmt: skip
 
     @property
     def steps(self) -> int:
-        """Actions taken so far, by all worlds and runs."""
-        return int(self.agent.num_timesteps)
+        """Actions of the environment so far, by all worlds and runs."""
+        return int(self.agent.num_timesteps) * self.plan.repeat
 
     def learn(
         self, steps: int, *, seconds: float = math.inf, watch: Watch | None = None, save_every: float = 120.0
@@ -119,7 +128,8 @@ class Training:
 
             noting = Noting(self, steps, watch, seconds=seconds, save_every=save_every)
             try:
-                self.agent.learn(steps - self.steps, callback=noting, reset_num_timesteps=False, tb_log_name="run")
+                choices = math.ceil((steps - self.steps) / self.plan.repeat)
+                self.agent.learn(choices, callback=noting, reset_num_timesteps=False, tb_log_name="run")
             except KeyboardInterrupt:
                 self.save()
                 raise
@@ -137,16 +147,20 @@ class Training:
 
     def evaluate(self, episodes: int) -> np.ndarray:
         """Returns of some episodes of the agent, which explores no more."""
-        return episode_returns(self._judges(episodes), self.act, episodes)
+        return episode_returns(self._judges(episodes), self.act, episodes, repeat=self.plan.repeat)
 
     def baselines(self, episodes: int, randoms: int = 100) -> dict[str, np.ndarray]:
-        """Returns of doing nothing, of the largest first action, and of random actions."""
+        """Returns of doing nothing, of the largest first action, and of random actions, held as the agent's are too."""
         few, many = self._judges(episodes), self._judges(randoms)
-        return {
+        found = {
             "zero": episode_returns(few, constant(few), episodes),
             "ahead": episode_returns(few, constant(few, 1.0), episodes),
             "random": episode_returns(many, uniform(many, self.plan.seed), randoms),
         }
+        if self.plan.repeat > 1:
+            chance = uniform(many, self.plan.seed)
+            found["random-held"] = episode_returns(many, chance, randoms, repeat=self.plan.repeat)
+        return found
 
     def act(self, observations: Any) -> np.ndarray:
         """What the agent does, without exploring."""

@@ -27,13 +27,14 @@ class FromIdleness(VecEnvWrapper):
     """Worlds whose rewards count from those of doing nothing.
 
     Attributes:
-        paid: Rewards of the last actions as the environment paid them, shape [worlds].
+        paid: Rewards of the last step as the environment paid them, shape [worlds].
+        counted: Actions of the environment that it took, shape [worlds].
     """
 
     def __init__(self, env: StableVecEnv) -> None:
         super().__init__(env)
         self.worlds = env.worlds
-        self.paid = np.zeros(env.num_envs)
+        self.paid, self.counted = np.zeros(env.num_envs), env.counted
         self._lengths = np.zeros(env.num_envs, int)
 
     def reset(self) -> Any:
@@ -44,11 +45,12 @@ class FromIdleness(VecEnvWrapper):
     def step_wait(self) -> Any:
         """Simulate the actions."""
         seen, self.paid, done, infos = self.venv.step_wait()
-        self._lengths += 1
+        self._lengths += self.counted
         for world in np.flatnonzero(done & (self._lengths < self.worlds.most_steps)):
             infos[world]["TimeLimit.truncated"] = False
         self._lengths[done] = 0
-        return seen, self.paid - np.float32(self.worlds.idle_reward), done, infos
+        idle = self.counted.astype(np.float32) * np.float32(self.worlds.idle_reward)
+        return seen, self.paid - idle, done, infos
 
 
 def scaled(env: FromIdleness, discount: float) -> VecNormalize:

@@ -1,0 +1,55 @@
+"""How each environment is trained unless told otherwise: what has been found to work there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from annelid.core.errors import UnknownName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Settings of a training. A choice is an action that the agent holds for `repeat` actions of the environment.
+
+    Attributes:
+        worlds: Worlds side by side.
+        steps: Actions of the environment in all.
+        repeat: Actions of the environment in a choice.
+        rate: Learning rate.
+        discount: What a reward is worth one choice later.
+        choices: Choices of all worlds that PPO learns from at once.
+        change: Change of the policy (Kullback-Leibler divergence) at which PPO turns to new choices; None for any.
+        fading: Whether the learning rate of PPO falls in a line, to a twentieth at the last action.
+        log_spread: Logarithm of the standard deviation of choices that PPO begins with.
+    """
+
+    worlds: int = 16
+    steps: int = 100_000
+    repeat: int = 1
+    rate: float = 3e-4
+    discount: float = 0.99
+    choices: int = 2048
+    change: float | None = None
+    fading: bool = False
+    log_spread: float = -0.5
+
+
+ALGORITHMS = ("ppo", "td3")
+
+RECIPES = {
+    # Chance that chooses ten times a second trembles on the spot; choosing twice a second it drives to the heap. What a
+    # push brings comes within 15 s, and the grains stay: who looks further ahead only hears more noise. Eyes that learn
+    # from a thousand choices until they know them by heart lead the policy astray, so its change is limited.
+    "annelid/Bulldozer-v0": Recipe(
+        worlds=64, steps=300_000, repeat=5, discount=0.97, choices=1024, change=0.03, fading=True, log_spread=0.0
+    ),
+}
+"""Settings of PPO by name of the environment, where the usual ones are not good enough."""
+
+
+def recipe(name: str, algorithm: str = "ppo") -> Recipe:
+    """What is used for an environment."""
+    if algorithm not in ALGORITHMS:
+        raise UnknownName("algorithm", algorithm, ALGORITHMS)
+    found = RECIPES.get(name, Recipe())
+    return found if algorithm == "ppo" else replace(found, rate=5e-4, discount=0.98)
