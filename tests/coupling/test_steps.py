@@ -1,13 +1,15 @@
-"""Which steps are chosen: shorter ones for what is fast, heavy or stiff."""
+"""Which steps are chosen: shorter ones for what is fast, heavy or stiff; and contacts that do not depend on them."""
 
 from __future__ import annotations
 
 import pytest
 
-from annelid import coupling, springs
+from annelid import coupling, grains, springs
 from annelid.core.errors import StepTooLong
-from annelid.coupling.steps import calm_speed, hard_step, meeting_speed, rounded_down
-from annelid.grains import World
+from annelid.coupling.steps import loads_on, rounded_down
+from annelid.grains.model import rigid_load
+from annelid.grains.steps import default_step, meeting_step
+from annelid.shapes import Box
 
 from .conftest import RADIUS, SKIN, block, box, dropped
 
@@ -20,39 +22,73 @@ def _block(mass: float = 0.2, fall: float = 0.05, stiffness: float = 600.0) -> s
     return block(mass=mass, stiffness=stiffness).moved((0.0, 0.0, TOP + fall))
 
 
+def _speed(body: springs.Body, gravity: tuple[float, float, float] = DOWN) -> float:
+    return loads_on(BED, body, [], gravity)[0].speed
+
+
 def test_a_fall_ends_at_its_speed() -> None:
-    assert meeting_speed(_block(fall=0.05), BED, DOWN) == pytest.approx((2.0 * 9.81 * 0.05) ** 0.5)
+    assert _speed(_block(fall=0.05)) == pytest.approx((2.0 * 9.81 * 0.05) ** 0.5)
     thrown = _block(fall=0.05)
     thrown.velocities[:, 0] = 2.0
-    assert meeting_speed(thrown, BED, DOWN) == pytest.approx((4.0 + 2.0 * 9.81 * 0.05) ** 0.5)
-    assert meeting_speed(thrown, BED, (0.0, 0.0, 0.0)) == pytest.approx(2.0)
+    assert _speed(thrown) == pytest.approx((4.0 + 2.0 * 9.81 * 0.05) ** 0.5)
+    assert _speed(thrown, (0.0, 0.0, 0.0)) == pytest.approx(2.0)
+    assert _speed(_block(fall=-0.02)) == pytest.approx((2.0 * 9.81 * 0.02 * RADIUS) ** 0.5)
 
 
 def test_fast_and_heavy_bodies_want_short_steps() -> None:
-    light = hard_step(_block(mass=1e-3), BED, World())
-    assert light == pytest.approx(0.02 * RADIUS / meeting_speed(_block(), BED, DOWN))
-    assert hard_step(_block(mass=1e-3, fall=0.2), BED, World()) == pytest.approx(0.5 * light)
-    heavy, heavier = (hard_step(_block(mass=mass), BED, World()) for mass in (5.0, 20.0))
-    assert heavy < light
-    assert heavier == pytest.approx(0.5 * heavy)
+    slow, fast = (meeting_step(BED, loads_on(BED, _block(fall=fall), [], DOWN)) for fall in (0.05, 0.2))
+    assert fast == pytest.approx(0.5 * slow)
+    alone, light, heavy = (default_step(BED, grains.World(), loads=loads_on(BED, _block(mass=mass), [], DOWN))
+                           for mass in (1e-6, 0.2, 5.0))  # fmt: skip
+    assert alone == pytest.approx(default_step(BED, grains.World()), rel=1e-4)
+    assert heavy < 0.5 * light < 0.5 * alone
+
+
+def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
+    soft = _block(mass=2.0)
+    low, high = soft.bounds()
+    middle = tuple(0.5 * (low + high))
+    solid = grains.Rigid(shape=Box(tuple(high - low)), position=middle, motion="free", mass=2.0)
+    (wanted,), found = loads_on(BED, soft, [], DOWN), rigid_load(solid, BED, DOWN)
+    assert found.pressure == pytest.approx(wanted.pressure)
+    assert found.speed == pytest.approx(wanted.speed)
+    beside = grains.Model(BED, [*SAND.walls(), solid], device="cpu")
+    assert beside.time_step == pytest.approx(meeting_step(BED, [found]))
+    within = coupling.Model(soft, BED, SAND.walls(), skin=SKIN, device="cpu")
+    assert beside.contact_step == pytest.approx(within.grains.contact_step)
+    assert beside.parameters.calm_speed == within.grains.parameters.calm_speed
+
+
+def test_a_body_within_the_body_adds_its_weight() -> None:
+    soft = _block(mass=2.0)
+    low, high = soft.bounds()
+    hub = grains.Rigid(
+        shape=Box(tuple(0.5 * (high - low))), position=tuple(0.5 * (low + high)), motion="free", mass=1.0
+    )
+    alone, (both,) = loads_on(BED, soft, [], DOWN)[0], loads_on(BED, soft, [hub], DOWN)
+    assert both.pressure == pytest.approx(1.5 * alone.pressure)
+    assert both.speed == alone.speed
 
 
 def test_the_step_of_the_springs_follows() -> None:
     chosen = [coupling.Model(_block(fall=fall), BED, SAND.walls(), skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
-    assert chosen[0].springs.world.dt == 1e-4
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
-        assert model.time_step <= hard_step(model.springs.body, BED, model.grains.world) * (1.0 + 1e-6)
+        assert model.springs.world.dt <= 1e-4
+        assert model.time_step <= 0.5 * meeting_step(BED, model.loads) * (1.0 + 1e-6)
 
 
-def test_letting_go_does_not_depend_on_the_step() -> None:
-    speeds = [dropped(_block(), SAND, dt=dt, grain_dt=2.0 * dt).solver.model.grains.parameters.calm_speed
-              for dt in (1e-4, 2e-5)]  # fmt: skip
-    assert speeds[0] == speeds[1] == pytest.approx(calm_speed(BED, DOWN))
+def test_contacts_do_not_depend_on_the_step() -> None:
+    found = []
+    for dt in (1e-4, 2e-5):
+        p = dropped(_block(), SAND, dt=dt, grain_dt=2.0 * dt).solver.model.grains.parameters
+        stiffness, damping = p.correction / (p.softness * p.time_step**2), 1.0 / (p.softness * p.time_step)
+        found.append((p.calm_speed, stiffness, damping))
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 
 def test_a_step_too_long_for_the_impact_is_told() -> None:
-    with pytest.warns(StepTooLong, match=r"a body as heavy that meets the grains at 4\.4 m/s: it may sink too deep"):
+    with pytest.warns(StepTooLong, match=r"a body that meets the grains at 4\.4 m/s: it may sink too deep"):
         dropped(_block(fall=1.0, stiffness=10.0), SAND)
 
 

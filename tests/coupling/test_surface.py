@@ -1,4 +1,4 @@
-"""Spheres on surface masses close the surface to grains."""
+"""Spheres on surface masses and between them close the surface to grains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annelid import coupling, springs
-from annelid.coupling.surface import _hole_reach, surface_neighbours
+from annelid.coupling.guests import Party
+from annelid.coupling.holes import hole_reach
+from annelid.coupling.surface import meeting_points
 from annelid.shapes import Capsule, Sphere
 
 from .conftest import block, box, dropped
@@ -23,20 +25,30 @@ def _widest_hole(corners: np.ndarray, radii: np.ndarray) -> float:
     return float(gaps.min(axis=2).max())
 
 
-@given(st.floats(0.2, 2.4), st.floats(1.0, 1.6))
+@given(st.floats(0.2, 2.4), st.floats(1.0, 2.2))
 def test_no_hole_is_wider_than_a_grain_at_rest_nor_lets_one_through_stretched(pitch: float, stretch: float) -> None:
     body = block(masses=3, pitch=pitch)
-    radii = coupling.closing_radii(body, 1.0, stretch=stretch)
-    corners = body.positions[body.triangles]
-    assert 2.0 * _widest_hole(corners, radii[body.triangles]) <= 1.0 + 1e-9
-    assert _widest_hole(stretch * corners, radii[body.triangles]) <= 0.85
+    points = meeting_points(body, 1.0, stretch=stretch)
+    weights = np.random.default_rng(0).dirichlet(np.ones(3), 100)
+    tried = np.einsum("pk,tki->tpi", weights, body.positions[body.triangles]).reshape(-1, 3)
+    away = np.linalg.norm(tried[:, None] - points.mixed(body.positions)[None], axis=2)
+    assert (away - points.radii).min(axis=1).max() <= 0.5 + 1e-9
+    assert (stretch * away - points.radii).min(axis=1).max() <= 0.6 + 1e-9
+    assert points.radii.max() <= 0.7  # a coarse surface that is to stretch much
+
+
+@given(st.floats(0.2, 2.4))
+def test_grains_meet_the_surface_through_the_masses(pitch: float) -> None:
+    body = block(masses=3, pitch=pitch)
+    assert abs(coupling.standoff(body, 1.0)) <= 0.021
+    assert meeting_points(body, 1.0).radii.max() <= 0.15
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=9, max_size=9))
 def test_the_reach_of_holes_in_any_triangle(numbers: list[float]) -> None:
     corners = np.array(numbers).reshape(1, 3, 3)
     sampled = _widest_hole(corners, np.zeros((1, 3)))
-    assert sampled <= _hole_reach(corners)[0] * (1.0 + 1e-6) + 1e-9
+    assert sampled <= hole_reach(corners)[0] * (1.0 + 1e-6) + 1e-9
 
 
 @pytest.mark.parametrize("shape", [Sphere(0.05), Capsule(0.03, 0.08, axis="x")])
@@ -46,18 +58,42 @@ def test_masses_inside_have_no_sphere_and_all_at_the_surface_do(shape: Sphere | 
     outside = np.isin(np.arange(body.mass_count), body.triangles)
     assert (radii[outside] > 0.0).all()
     assert not radii[~outside].any()
-    assert (radii <= springs.contact_radii(body) * 1.15 + 1e-12).all()
+    assert radii.max() <= 0.2 * 0.008
 
 
-def test_neighbours_are_mutual_and_name_themselves() -> None:
-    body = block()
-    members = np.unique(body.triangles)
-    first, around = surface_neighbours(body, members)
-    owner = np.repeat(np.arange(len(members)), np.diff(first))
-    pairs = set(zip(owner.tolist(), around.tolist(), strict=True))
-    assert all((b, a) in pairs for a, b in pairs)
-    assert all((n, n) in pairs for n in range(len(members)))
-    assert np.diff(first).min() >= 4
+def test_points_are_on_and_between_masses_once_each() -> None:
+    body = block(masses=4, pitch=0.016)
+    points = meeting_points(body, 0.01)
+    places = points.mixed(body.positions)
+    assert np.allclose(points.weights.sum(axis=1), 1.0)
+    assert len(np.unique(places.round(9), axis=0)) == len(points)
+    # Each of the six faces has 3 x 3 squares, sides in three parts: vertices of a closed surface, by Euler's formula.
+    triangles = 6 * 2 * (3 * 3) ** 2
+    assert len(points) == 2 + triangles // 2
+    on = points.weights[:, 0] == 1.0
+    assert np.array_equal(np.sort(points.corners[on, 0]), np.unique(body.triangles))
+
+
+def test_points_turn_with_the_corners_of_the_triangles_they_lie_on() -> None:
+    body = block(masses=4, pitch=0.016)
+    points = meeting_points(body, 0.01)
+    sizes = np.diff(points.first)
+    hung_on = (points.weights > 0.0).sum(axis=1)
+    assert set(sizes[hung_on == 3]) == {3}
+    assert set(sizes[hung_on == 2]) == {4}  # the corners of two triangles
+    assert sizes[hung_on == 1].min() >= 4
+    owner = np.repeat(np.arange(len(points)), sizes)
+    around = set(zip(owner.tolist(), points.around.tolist(), strict=True))
+    for corner in range(3):
+        assert all((g, m) in around for g, m in enumerate(points.corners[:, corner].tolist()))
+
+
+def test_guests_share_the_mass_of_the_surface() -> None:
+    party = Party(block(masses=4, pitch=0.016), 0.01, 1.15)
+    assert party.loads.sum() == pytest.approx(len(party))
+    on_face = party.masses[party.points.weights[:, 0] == 1.0].min()
+    assert on_face == pytest.approx(party.body.masses[0] / party.loads.max())
+    assert 0.9 <= party.masses.sum() / party.body.masses[party.members].sum() <= 1.0 + 1e-9
 
 
 def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from annelid import grains
 from annelid.grains.depth import bed_depth
 from annelid.grains.filling import jittered_lattice
-from annelid.grains.model import default_step
+from annelid.grains.steps import default_step
 
 UP = np.array([0.0, 0.0, 1.0])
 SPOTS = jittered_lattice((20, 20, 25), 0.021, jitter=4e-4)

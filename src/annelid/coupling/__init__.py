@@ -16,10 +16,11 @@ from annelid.coupling.readout import Readout, Summary
 from annelid.coupling.sandbox import Sandbox
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
-from annelid.coupling.steps import LONGEST, hard_step, meeting_speed
+from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.grains.model import Obstacle
+from annelid.grains.steps import meeting_step
 
 __all__ = [
     "Model",
@@ -34,6 +35,9 @@ __all__ = [
     "simulation",
     "standoff",
 ]
+
+
+_WARNED = 2.0  # longest step that nothing is said about, in those that stop a body in time
 
 
 def simulation(
@@ -80,14 +84,13 @@ def simulation(
 
 def _warn_of_steps(model: Model) -> None:
     """Speak up about steps that are too long for the springs, or for a body that hits the grains."""
-    stable, body = model.springs.stable_step(), model.springs.body
+    stable, speed = model.springs.stable_step(), max(load.speed for load in model.loads)
     springy = "springs as stiff as these: the body may shiver or diverge"
-    speed = meeting_speed(body, model.bed, model.world.gravity)
-    fast = f"a body as heavy that meets the grains at {speed:.2g} m/s: it may sink too deep"
+    fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep"
     limits = (
         ("dt", model.springs.world.dt, stable, springy),
         ("grain_dt", model.time_step, LONGEST * stable, springy),
-        ("grain_dt", model.time_step, 2.0 * hard_step(body, model.bed, model.grains.world), fast),
+        ("grain_dt", model.time_step, _WARNED * meeting_step(model.bed, model.loads), fast),
     )
     for name, step, longest, reason in limits:
         if step > longest * (1.0 + 1e-9):

@@ -1,4 +1,4 @@
-"""Guests: the surface masses of spring bodies as they stand among grains."""
+"""Guests: points of the surface of spring bodies as they stand among grains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.coupling.kernels.exchange import Guests
-from annelid.coupling.surface import closing_radii, surface_neighbours
+from annelid.coupling.surface import meeting_points
 
 _HELD = 1.0e-3  # inverse mass of a held guest, in inverse masses of the lightest grain
 
@@ -42,20 +42,39 @@ class Party:
         body: The body.
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer its surface may become, as a factor.
+        copies: Number of equal bodies in it, each in a world of its own.
 
     Attributes:
         body: The body.
-        members: The mass of each guest, ascending, shape [g].
-        radii: Radius of each [m], shape [g].
+        points: Where the guests are.
+        members: The surface masses, which guests hang on, ascending, shape [m].
+        loads: Sum of the weights that hang on each of them, shape [m].
     """
 
-    def __init__(self, body: springs.Body, grain_radius: float, stretch: float) -> None:
-        radii = closing_radii(body, grain_radius, stretch=stretch)
-        self.body, self.members = body, np.flatnonzero(radii > 0.0)
-        self.radii = radii[self.members]
+    def __init__(self, body: springs.Body, grain_radius: float, stretch: float, copies: int = 1) -> None:
+        self.body, self.points = body, meeting_points(body, grain_radius, stretch=stretch, copies=copies)
+        self.members = np.unique(body.triangles)
+        weights = np.bincount(self._places(self.points.corners).ravel(), self.points.weights.ravel())
+        self.loads = np.asarray(weights)
 
     def __len__(self) -> int:
-        return len(self.members)
+        return len(self.points)
+
+    @property
+    def radii(self) -> np.ndarray:
+        """Radius of each guest [m], shape [g]."""
+        return self.points.radii
+
+    @property
+    def masses(self) -> np.ndarray:
+        """Mass that contacts reckon with at each guest [kg], shape [g]: its share of those that it hangs on."""
+        gives = np.zeros(self.body.mass_count)
+        gives[self.members] = self.loads / self.body.masses[self.members]
+        return np.asarray(1.0 / self.points.mixed(gives))
+
+    def hanging_on(self, masses: np.ndarray) -> np.ndarray:
+        """Numbers of the guests that hang on any of some masses."""
+        return np.flatnonzero(np.isin(self.points.corners, masses).any(axis=1))
 
     def among(self, bed: grains.Bed, skin: grains.Surface) -> Crowd:
         """Grains and guests together.
@@ -64,12 +83,12 @@ class Party:
             bed: The grains.
             skin: How the surface of the body answers to contact.
         """
-        body, members = self.body, self.members
+        body, points = self.body, self.points
         answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), skin.numbers, strict=True))
         visitors = grains.Bed(
-            body.positions[members], self.radii, grains.Grain(**answer), velocities=body.velocities[members]
+            points.mixed(body.positions), points.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
         )
-        return Crowd(bed, visitors, body.masses[members])
+        return Crowd(bed, visitors, self.masses)
 
     def arrays(self, bed: grains.Bed, pushes: wp.array, device: wp.Device) -> Any:
         """The structure that the kernels read.
@@ -79,17 +98,40 @@ class Party:
             pushes: What pushes the guests.
             device: Where they are.
         """
-        first, around = surface_neighbours(self.body, self.members)
+        points, count, surface = self.points, len(self), len(self.members)
+        corners, around = self._places(points.corners), self._places(points.around)
+        owner = np.repeat(np.arange(count), np.diff(points.first))
+
+        def numbers(values: np.ndarray, dtype: Any = wp.int32) -> wp.array:
+            kind = np.int32 if dtype in (wp.int32, wp.vec3i) else np.float32
+            return wp.array(values.astype(kind), dtype=dtype, device=device)
+
         guests: Any = Guests()
-        count = len(self)
-        guests.masses = wp.array(self.members.astype(np.int32), dtype=wp.int32, device=device)
+        guests.masses, guests.present = numbers(self.members), wp.full(surface, 1, dtype=wp.int32, device=device)
+        guests.outside = numbers(self.body.forces[self.members], wp.vec3)
+        guests.loads = numbers(self.loads, wp.float32)
+        guests.strains = wp.zeros(surface, dtype=wp.float32, device=device)
+        hung = np.flatnonzero(points.weights.ravel() > 0.0)
+        order, guests.first_hung = self._by_member(corners.ravel()[hung], numbers)
+        guests.hung = numbers(hung[order] // 3)
+        guests.hung_weights = numbers(points.weights.ravel()[hung[order]], wp.float32)
+        order, guests.first_turned = self._by_member(around, numbers)
+        guests.turned = numbers(owner[order])
+        guests.corners, guests.weights = numbers(corners, wp.vec3i), numbers(points.weights, wp.vec3)
         guests.alive = wp.full(count, 1, dtype=wp.int32, device=device)
-        guests.first = wp.array(first, dtype=wp.int32, device=device)
-        guests.around = wp.array(around, dtype=wp.int32, device=device)
-        outside = self.body.forces[self.members].astype(np.float32)
-        guests.outside = wp.array(outside, dtype=wp.vec3, device=device)
+        guests.touching = wp.zeros(count, dtype=wp.int32, device=device)
+        guests.first, guests.around = numbers(points.first), numbers(around)
         guests.heaviest = _HELD / float(bed.masses.min())
         guests.pushes = pushes
-        guests.twists = wp.zeros(count, dtype=wp.vec3, device=device)
-        guests.centers = wp.zeros(count, dtype=wp.vec3, device=device)
+        for name, size in (("twists", count), ("centers", count), ("pushed", surface), ("expected", surface)):
+            setattr(guests, name, wp.zeros(size, dtype=wp.vec3, device=device))
         return guests
+
+    def _places(self, masses: np.ndarray) -> np.ndarray:
+        """Places of surface masses among the members."""
+        return np.searchsorted(self.members, masses)
+
+    def _by_member(self, members: np.ndarray, numbers: Any) -> tuple[np.ndarray, wp.array]:
+        """An order by members, and where each of them begins in it."""
+        order = np.argsort(members, kind="stable")
+        return order, numbers(np.searchsorted(members[order], np.arange(len(self.members) + 1)))

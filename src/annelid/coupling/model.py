@@ -13,6 +13,7 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
 from annelid.coupling.guests import Party
 from annelid.coupling.start import make_room
+from annelid.coupling.steps import loads_on
 from annelid.coupling.surface import STRETCH
 from annelid.coupling.world import World
 from annelid.grains.model import Obstacle
@@ -24,7 +25,7 @@ class Model:
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        bodies: Planes and rigid bodies, which grains and the surface masses of the body touch.
+        bodies: Planes and rigid bodies, which grains and the surface of the body touch.
         world: Gravity and steps.
         skin: How the surface of the body answers to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
@@ -37,7 +38,8 @@ class Model:
 
     Attributes:
         bed: The grains, as they start.
-        party: The surface masses of the body.
+        loads: What falls into them: the spring body, and free rigid bodies.
+        party: The points of the surface of the body that grains meet.
         springs: The model of the spring body.
         grains: The model of the grains, the guests and the rigid bodies.
         substeps: Steps of the springs in a step of the grains.
@@ -62,9 +64,12 @@ class Model:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
         self.worlds = worlds or 1
         self._require_copies(body, bed, inside)
-        self.world, self.device = (world or World()).fitted(body, bed), find_device(device)
+        world, self.device = world or World(), find_device(device)
+        one = bed.where(np.arange(len(bed) // self.worlds))
+        self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
+        self.world = world.fitted(one, self.loads)
         self.skin = skin or grains.Surface()
-        self.party = Party(body, float(bed.radii.min()), stretch)
+        self.party = Party(body, float(bed.radii.min()), stretch, self.worlds)
         thickness = float(np.median(self.party.radii))
         own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
         self.bed = grains.start.begin(bed, bodies, own, overlapping)
@@ -72,7 +77,7 @@ class Model:
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
         self.springs = self._springs(body, lanes)
-        self.substeps = self.world.substeps(body, self.bed, self.springs.stable_step())
+        self.substeps = self.world.substeps(one, self.loads, self.springs.stable_step())
         self.grains = grains.Model(
             self.party.among(self.bed, self.skin),
             bodies,
@@ -89,8 +94,8 @@ class Model:
         return self.substeps * self.springs.world.dt
 
     def _worlds_of_guests(self) -> np.ndarray:
-        """World of each surface mass, shape [g]."""
-        return (self.party.members // (self.party.body.mass_count // self.worlds)).astype(np.int32)
+        """World of each guest, shape [g]."""
+        return (self.party.points.corners[:, 0] // (self.party.body.mass_count // self.worlds)).astype(np.int32)
 
     def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
         """Refuse worlds that are not equal, or in which grains would have to make room."""

@@ -78,7 +78,7 @@ class Readout:
         return np.asarray(state.springs_positions.numpy()[: self.model.springs.body.mass_count, :3], float)
 
     def contact_forces(self, state: Any) -> np.ndarray:
-        """Forces on each surface mass by grains and rigid bodies during the last step [N], shape [g, 3]."""
+        """Forces on each surface mass by grains and rigid bodies during the last step [N], shape [m, 3]."""
         return np.asarray(state.contact_forces.numpy(), float)
 
     def contact_force(self, state: Any) -> np.ndarray:

@@ -61,8 +61,9 @@ class Solver:
 
     def initial_state(self) -> Any:
         """Bodies and grains as they were built."""
-        count = len(self.model.party)
-        own = {name: wp.zeros(count, dtype=wp.vec3, device=self.device) for name in ("last", "contact_forces")}
+        party = self.model.party
+        sizes = {"last": len(party), "contact_forces": len(party.members)}
+        own = {name: wp.zeros(size, dtype=wp.vec3, device=self.device) for name, size in sizes.items()}
         bed = self.grains.initial_state()
         if self.model.worlds > 1:
             order_by_world(bed, self.model.grains.worlds)
@@ -90,7 +91,7 @@ class Solver:
         for name in _ROWS:
             setattr(rows, name, getattr(grain_state, name))
         lists = Lists()
-        lists.built, lists.flags = grain_state.built, grain_state.flags
+        lists.built, lists.flags, lists.counts = grain_state.built, grain_state.flags, grain_state.counts
         self._seat_guests(1, state, spring_state, rows, lists)
 
     # --- steps ---
@@ -107,12 +108,13 @@ class Solver:
 
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
-        spring_state, arrays, count = self._parts[0], self.model.springs.arrays, len(self.model.party)
+        spring_state, arrays, party = self._parts[0], self.model.springs.arrays, self.model.party
         x, dt = spring_state.positions, self.time_step
         twist, press, _ = self._kernels
         felt = arrays.forces, self._state.contact_forces
-        self._launcher.launch(twist, count, [dt, self._guests, x], [x])
-        self._launcher.launch(press, count, [dt, self._guests, x, *felt], [x, *felt])
+        first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
+        self._launcher.launch(twist, self.model.grains.count, [dt, first, self._guests, x, grains], [x, *rows])
+        self._launcher.launch(press, len(party.members), [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
             self.springs.enqueue(spring_state, self.model.substeps)
         else:
@@ -122,8 +124,10 @@ class Solver:
     def _seat_guests(self, fresh: int, state: Any, spring_state: springs.State, rows: Any, lists: Any) -> None:
         arguments = [fresh, self.model.grains.parameters, lists, self._guests]
         moving = [spring_state.positions, spring_state.velocities, state.last]
-        places = [] if fresh else [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags]
-        self._launcher.launch(self._kernels[2], self.model.grains.count, [*arguments, *moving, rows], places)
+        places = [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
+        self._launcher.launch(
+            self._kernels[2], self.model.grains.count, [*arguments, *moving, rows], [] if fresh else places
+        )
 
     def _warm_up(self, spring_state: springs.State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
@@ -205,9 +209,13 @@ class Solver:
 
     def follow_edit(self, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
         """Let guests follow an edit of the springs, between two steps."""
-        members, guests = self.model.party.members, self._guests
-        left = np.flatnonzero(np.isin(members, gone))
-        scatter(guests.alive, left, np.zeros(len(left), np.int32))
+        party, guests = self.model.party, self._guests
+        members = party.members
+        for here, left in (
+            (guests.present, np.flatnonzero(np.isin(members, gone))),
+            (guests.alive, party.hanging_on(gone)),
+        ):
+            scatter(here, left, np.zeros(len(left), np.int32))
         for change in changes:
             if change.forces is not None:
                 here, which = np.nonzero(members[:, None] == change.index[None, :])

@@ -32,9 +32,9 @@ State: Any = make_dataclass(
     namespace={
         "__doc__": """What changes with time.
 
-        Arrays of `springs.State` and `grains.State` with the prefixes `springs_` and `grains_`; besides, of each guest,
-        shape [guests, 3]: `last`, its velocity a step ago [m/s], and `contact_forces`, the force of grains and rigid
-        bodies on its mass during the last step [N].
+        Arrays of `springs.State` and `grains.State` with the prefixes `springs_` and `grains_`; besides `last`, the
+        velocity of each guest a step ago [m/s], shape [guests, 3], and `contact_forces`, the force of grains and rigid
+        bodies on each surface mass during the last step [N], shape [surface masses, 3].
         """,
         "__module__": __name__,
         "flexible": {f"grains_{name}": word for name, word in grains.State.flexible.items()},

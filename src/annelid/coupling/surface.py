@@ -1,66 +1,111 @@
-"""The surface of a spring body as grains meet it: a sphere at each surface mass, large enough to leave no holes."""
+"""The surface of a spring body as grains meet it: small spheres on its masses and between them that leave no holes."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.coupling.holes import hole_reach, require_fine, require_skinned
 from annelid.shapes import TriangleMesh
-from annelid.springs import Body, contact_radii
+from annelid.springs import Body
 
 STRETCH = 1.15
 """How much longer a surface is expected to become."""
 
-_SMALLEST = 0.1  # radius of a sphere, in radii of the smallest grain
+_SMALLEST = 0.02  # radius of a sphere, in radii of the smallest grain
+_LARGEST = 0.25  # the same, above which spheres are put closer together
+_DENSE, _SPARSE = 0.5, 0.65  # furthest that a point of the surface is from the nearest centre, in the same
+_MANY = 2000  # spheres from which on they are put further apart: a rougher surface, but one that costs less
 _TIGHT = 0.6  # half the width of a hole of the stretched surface, in the same
-_FIT = 0.98  # of the pitch that would just do, that is proposed
+_FINEST = 4  # most parts of an edge
+_SETTLED = 0.3  # how far up from the deepest point between spheres grains lie, of the way to the highest: measured
+_WHOLE = 12  # divisible by all numbers of parts: weights are counted in so many
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Where grains meet a surface: points between up to three of its masses.
+
+    They come in the order of the first of their masses; those on the masses themselves are among them.
+
+    Attributes:
+        corners: Masses that each hangs on, shape [g, 3]; the first of them also where there are fewer.
+        weights: Their weights, 0 for the rest, shape [g, 3].
+        radii: Radius of the sphere there [m], shape [g].
+        first: Where the masses around each begin in `around`, shape [g + 1].
+        around: Corners of the triangles that it lies on, ascending.
+    """
+
+    corners: np.ndarray
+    weights: np.ndarray
+    radii: np.ndarray
+    first: np.ndarray
+    around: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def mixed(self, values: np.ndarray) -> np.ndarray:
+        """Values of masses, shape [n, ...], at the points, shape [g, ...]."""
+        return np.asarray(np.einsum("gc,gc...->g...", self.weights, values[self.corners]))
+
+
+def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH, copies: int = 1) -> Points:
+    """Where grains meet a body: on its masses and, where these are far apart, between them.
+
+    Triangles are divided until spheres small beside a grain leave no hole in the surface at rest wider than the radius
+    of a grain, and none in the stretched surface that a grain fits through.
+
+    Args:
+        body: The body, with closed surfaces; refused where its masses are too far apart for the grains.
+        grain_radius: Radius of the smallest grain [m].
+        stretch: How much longer the surface may become, as a factor.
+        copies: Number of equal bodies, each in a world of its own.
+    """
+    parts, radii = _spheres(body, grain_radius, stretch, copies)
+    rows, triangles = _divided(body.triangles, parts)
+    found, place = np.unique(rows, axis=0, return_inverse=True)
+    place = place.ravel()
+    sizes = np.zeros(len(found))
+    np.maximum.at(sizes, place, radii[triangles])
+    pairs = np.repeat(place, 3) * np.int64(body.mass_count) + body.triangles[triangles].ravel()
+    owner, around = np.divmod(np.unique(pairs), body.mass_count)
+    corners = np.where(found[:, 3:] > 0, found[:, :3], found[:, :1])
+    first = np.searchsorted(owner, np.arange(len(found) + 1))
+    return Points(corners, found[:, 3:] / _WHOLE, sizes, first, around)
 
 
 def closing_radii(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> np.ndarray:
     """Radii of the spheres on the masses of a body [m], shape [n]; 0 for masses inside.
-
-    They are the smallest that leave no hole in the surface at rest wider than the radius of the grains, and none in the
-    stretched surface that a grain fits through. Where the spheres of `springs.contact_radii` leave wider holes at rest,
-    the body is refused.
 
     Args:
         body: The body, with closed surfaces.
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer the surface may become, as a factor.
     """
-    if not (np.isfinite(stretch) and stretch >= 1.0):
-        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch}.")
-    closed_surface(body)
-    _require_skinned(body)
-    reach, most = _hole_reach(body.positions[body.triangles]), contact_radii(body)
-    at_rest = np.minimum(_corner_maxima(body, reach - 0.5 * grain_radius), most)
-    _require_closed(body, 2.0 * (reach - at_rest[body.triangles].min(axis=1)), grain_radius)
-    stretched = np.minimum(_corner_maxima(body, stretch * reach - _TIGHT * grain_radius), stretch * most)
-    smallest = np.where(most > 0.0, _SMALLEST * grain_radius, 0.0)
-    return np.maximum(np.maximum(at_rest, stretched), smallest)
-
-
-def _corner_maxima(body: Body, of_triangles: np.ndarray) -> np.ndarray:
-    """The largest value among the triangles of each mass, at least 0, shape [n]."""
-    values = np.zeros(body.mass_count)
-    np.maximum.at(values, body.triangles, of_triangles[:, None])
-    return values
+    points = meeting_points(body, grain_radius, stretch=stretch)
+    radii, on = np.zeros(body.mass_count), points.weights[:, 0] == 1.0
+    radii[points.corners[on, 0]] = points.radii[on]
+    return radii
 
 
 def standoff(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> float:
     """How far outside the surface through the masses grains meet the body, in the mean [m].
 
-    A grain dips in between the spheres of neighbouring masses: over a triangle the squared distance from the nearest
-    corner is a third of its largest value in the mean.
+    Spheres stand out of that surface and grains dip in between them. Near 0: radii are chosen so, unless a surface that
+    is to stretch needs larger ones.
 
     Args:
         body: The body.
         grain_radius: Radius of the grains [m].
         stretch: As for `closing_radii`.
     """
-    radii = closing_radii(body, grain_radius, stretch=stretch)[body.triangles].mean(axis=1)
-    reach = _hole_reach(body.positions[body.triangles])
-    return float((np.sqrt((grain_radius + radii) ** 2 - reach**2 / 3.0) - grain_radius).mean())
+    parts, radii = _spheres(body, grain_radius, stretch)
+    reach = hole_reach(body.positions[body.triangles]) / parts
+    deepest = np.sqrt((grain_radius + radii) ** 2 - reach**2) - grain_radius
+    return float((deepest + _SETTLED * (radii - deepest)).mean())
 
 
 def closed_surface(body: Body, positions: np.ndarray | None = None) -> TriangleMesh:
@@ -80,62 +125,53 @@ def closed_surface(body: Body, positions: np.ndarray | None = None) -> TriangleM
     return mesh
 
 
-def surface_neighbours(body: Body, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of the members its own place and those of its neighbours along the surface, ascending.
+def _spheres(body: Body, grain_radius: float, stretch: float, copies: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Parts of an edge of each triangle, and the radius that spheres on it need [m], both of shape [t]."""
+    if not (np.isfinite(stretch) and stretch >= 1.0):
+        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch}.")
+    closed_surface(body)
+    require_skinned(body)
+    require_fine(body, grain_radius)
+    reach = hole_reach(body.positions[body.triangles]) / grain_radius
+    parts = _parts(reach, stretch, _DENSE)
+    if 0.5 * (parts**2).sum() > _MANY * copies:  # there are half as many points as triangles
+        parts = _parts(reach, stretch, _SPARSE)
+    needed = np.maximum(reach / parts - 0.5, stretch * reach / parts - _TIGHT)
+    return parts, grain_radius * np.maximum(np.maximum(needed, _level(reach / parts)), _SMALLEST)
 
-    Args:
-        body: The body.
-        members: Surface masses, ascending, shape [m].
+
+def _parts(reach: np.ndarray, stretch: float, furthest: float) -> np.ndarray:
+    """Parts of an edge for which no point is further from a centre, and spheres need not be large, shape [t]."""
+    wanted = np.maximum(reach / furthest, stretch * reach / (_TIGHT + _LARGEST))
+    return np.clip(np.ceil(wanted * (1.0 - 1e-9)), 1, _FINEST).astype(int)
+
+
+def _level(reach: np.ndarray) -> np.ndarray:
+    """Radius of spheres that grains meet at the surface through their centres, in the mean; all in radii of a grain.
+
+    With q = 1 + r and s what `_SETTLED` is, s q + (1 - s) √(q² - reach²) = 1: a quadratic equation in q.
+    """
+    dip = 1.0 - _SETTLED
+    a, b, c = dip**2 - _SETTLED**2, 2.0 * _SETTLED, -(1.0 + (dip * reach) ** 2)
+    return np.asarray((-b + np.sqrt(b**2 - 4.0 * a * c)) / (2.0 * a) - 1.0)
+
+
+def _divided(triangles: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points of triangles whose edges are divided, those on shared edges once for each triangle.
 
     Returns:
-        Where the places of each member begin, shape [m + 1], and places in `members`.
+        Three masses, ascending, and three weights of each, shape [r, 6], with 0 of no mass where there are fewer; and
+        the triangle that each lies on, shape [r].
     """
-    count = len(members)
-    place = np.full(body.mass_count, -1)
-    place[members] = np.arange(count)
-    sides = place[body.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)]
-    own = np.repeat(np.arange(count)[:, None], 2, axis=1)
-    both = np.concatenate([own, sides, sides[:, ::-1]])
-    keys = np.unique(both[:, 0] * count + both[:, 1])
-    first = np.searchsorted(keys, np.arange(count + 1) * count)
-    return first.astype(np.int32), (keys % count).astype(np.int32)
-
-
-def _require_skinned(body: Body) -> None:
-    """Refuse parts without a surface: grains would fall through them."""
-    bare = contact_radii(body) > 0.0
-    bare |= np.bincount(body.springs.ravel(), minlength=body.mass_count) == 0
-    bare[body.triangles] = False
-    if bare.any():
-        raise InvalidValue(
-            f"{int(bare.sum())} masses, the first of them mass {int(np.flatnonzero(bare)[0])}, belong to parts without "
-            "a surface, which grains would fall through: build them from a shape, or leave them away."
-        )
-
-
-def _hole_reach(corners: np.ndarray) -> np.ndarray:
-    """How far the point of a triangle that is furthest from its corners is from the nearest of them [m], shape [t]."""
-    sides = np.sort(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2), axis=1)
-    a, b, c = np.maximum(sides.T, 1e-100)
-    half = 0.5 * (a + b + c)
-    area = np.sqrt(np.maximum(half * (half - a) * (half - b) * (half - c), 1e-300))
-    # In a triangle with an obtuse angle it lies on the longest side, where the bisector of a short side meets it.
-    cosine = lambda side, other: (side**2 + c**2 - other**2) / (2.0 * side * c)  # noqa: E731
-    beside = np.maximum(b / (2.0 * np.maximum(cosine(b, a), 1e-9)), a / (2.0 * np.maximum(cosine(a, b), 1e-9)))
-    around = np.maximum(a * b * c / (4.0 * area), 0.5 * c)  # radius of the circle through the corners
-    return np.where(a**2 + b**2 < c**2 * (1.0 - 1e-9), np.minimum(beside, 0.5 * c), around)
-
-
-def _require_closed(body: Body, holes: np.ndarray, grain_radius: float) -> None:
-    """Refuse a surface with a hole wider than the radius of a grain: say where, and what pitch would do."""
-    widest = int(np.argmax(holes))
-    if holes[widest] <= grain_radius * (1.0 + 1e-9):
-        return
-    where = ", ".join(f"{c:.3g}" for c in body.positions[body.triangles[widest]].mean(axis=0))
-    edges = np.linalg.norm(np.diff(body.positions[body.triangles[widest]], axis=0), axis=1)
-    pitch = float(edges.min()) * grain_radius / float(holes[widest])
-    raise InvalidValue(
-        f"the surface of the body has {int((holes > grain_radius).sum())} holes wider than the radius of a grain, "
-        f"{grain_radius:.3g} m; the widest, {holes[widest]:.3g} m, is at ({where}) m: "
-        f"use a pitch of {_FIT * pitch:.3g} m or less, or larger grains."
-    )
+    none = triangles.max() + 1
+    rows, owners = [], []
+    for count in np.unique(parts):
+        of = np.flatnonzero(parts == count)
+        thirds = [(a, b, count - a - b) for a in range(count + 1) for b in range(count + 1 - a)]
+        weights = _WHOLE // count * np.array(thirds)
+        masses = np.where(weights > 0, triangles[of][:, None], none)
+        order = np.argsort(masses, axis=2, kind="stable")
+        shares = np.take_along_axis(np.broadcast_to(weights, masses.shape), order, axis=2)
+        rows.append(np.concatenate([np.take_along_axis(masses, order, axis=2), shares], axis=2).reshape(-1, 6))
+        owners.append(np.repeat(of, len(weights)))
+    return np.concatenate(rows), np.concatenate(owners)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annelid.core.errors import InvalidValue
-from annelid.coupling.steps import LIVELY, LONGEST, calm_speed, hard_step, rounded_down
+from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
-from annelid.grains.model import default_step
-from annelid.springs import Body
+from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.springs import World as SpringsWorld
 
-_USUAL = 1.0e-4  # time step of the springs [s], unless grains want a shorter one
+_USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
@@ -26,7 +25,7 @@ class World:
 
     Attributes:
         gravity: Acceleration of gravity [m/s²].
-        dt: Time step of the springs [s]; None takes 1e-4, or that of the grains if they want a shorter one.
+        dt: Time step of the springs [s]; None takes a part of that of the grains, 1e-4 at most.
         grain_dt: Time step of the grains [s], a whole multiple of `dt`; None takes one that suits bed and body.
         springs: Other attributes of `springs.World`: integrator, velocity_damping, obstacles, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
@@ -44,29 +43,34 @@ class World:
             if both:
                 raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
 
-    def fitted(self, body: Body, bed: Bed) -> World:
-        """The same world with a step for the springs, and contacts that do not depend on it."""
+    def fitted(self, bed: Bed, loads: Sequence[Load]) -> World:
+        """The same world with a step for the springs, and contacts that do not depend on any step.
+
+        Args:
+            bed: The grains of one world.
+            loads: What falls into them.
+        """
         calm = calm_speed(bed, self.gravity)
         options = {**({} if calm is None else {"calm_speed": calm}), **self.grains}
+        options.setdefault("contact_step", default_step(bed, self.grains_world(None), loads=loads))
+        world = replace(self, grains=options)
         if self.dt is not None:
-            return replace(self, grains=options)
-        wanted = self.longest(body, bed) if self.grain_dt is None else self.grain_dt
+            return world
+        wanted = world.longest(bed, loads) if self.grain_dt is None else self.grain_dt
         if not (math.isfinite(wanted) and wanted > 0.0):
             raise InvalidValue(f"grain_dt must be above 0 s, not {self.grain_dt}.")
-        if self.grain_dt is None:
-            return replace(self, dt=rounded_down(min(_USUAL, wanted)), grains=options)
-        return replace(self, dt=wanted / math.ceil(wanted / _USUAL * (1.0 - _WHOLE)), grains=options)
+        part = wanted / math.ceil(wanted / _USUAL * (1.0 - _WHOLE))
+        return replace(world, dt=rounded_down(part) if self.grain_dt is None else part)
 
-    def longest(self, body: Body, bed: Bed) -> float:
-        """Longest step of the grains that suits bed and body [s], whatever the springs."""
-        world = self.grains_world(None)
-        return min(LIVELY * default_step(bed, world), hard_step(body, bed, world))
+    def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
+        """Longest step of the grains that suits bed and bodies [s], whatever the springs."""
+        return LIVELY * min(default_step(bed, self.grains_world(None), loads=loads), meeting_step(bed, loads))
 
-    def substeps(self, body: Body, bed: Bed, stable: float) -> int:
+    def substeps(self, bed: Bed, loads: Sequence[Load], stable: float) -> int:
         """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""
         assert self.dt is not None, "fit the world to body and bed first"
         if self.grain_dt is None:
-            wanted = min(self.longest(body, bed), LONGEST * stable)
+            wanted = min(self.longest(bed, loads), LONGEST * stable)
             return int(min(max(wanted / self.dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
         ratio = self.grain_dt / self.dt if self.dt > 0.0 else math.nan
         nearest = max(1, round(ratio)) if math.isfinite(ratio) else 1

@@ -212,15 +212,15 @@ class SandWorm(Worlds):
         chosen, begins = np.concatenate(ways), (0, len(ways[0]))
         edges = np.arange(segments + 1)
         first = [at + np.searchsorted(self.segment_of[way], edges) for at, way in zip(begins, ways, strict=True)]
-        own = party.members[: len(party) // self.count]
-        guest_segments = _parts(body.positions[own, 0], body, segments)
-        members = np.argsort(guest_segments, kind="stable")
+        own = party.members[: len(party.members) // self.count]
+        own_segments = _parts(body.positions[own, 0], body, segments)
+        members = np.argsort(own_segments, kind="stable")
         anatomy: Any = kernels.Anatomy()
-        anatomy.masses, anatomy.guests, anatomy.segments = body.mass_count, len(own), segments
+        anatomy.masses, anatomy.surface, anatomy.segments = body.mass_count, len(own), segments
         anatomy.first_spring = wp.array(np.array(first, np.int32), dtype=wp.int32, device=self.device)
         anatomy.ends = wp.array(body.springs[chosen].astype(np.int32), dtype=wp.vec2i, device=self.device)
         anatomy.rest_lengths = self._floats(body.rest_lengths[chosen])
-        anatomy.first_guest = self._integers(np.searchsorted(guest_segments[members], edges))
+        anatomy.first_member = self._integers(np.searchsorted(own_segments[members], edges))
         anatomy.members = self._integers(members)
         anatomy.signal_of = self._integers(self._signals())
         return anatomy

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import warp as wp
@@ -16,11 +16,11 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
 from annelid.grains.bed import Bed
 from annelid.grains.dashpot import dashpots
-from annelid.grains.depth import bed_depth
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Surface
 from annelid.grains.rigid import Plane, Rigid
 from annelid.grains.start import begin, require_bodies
+from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.grains.world import World
 
 Obstacle = Plane | Rigid
@@ -32,10 +32,9 @@ _NEAR = 0.05  # gap, in radii, below which a contact counts
 _CHUNKS = 64
 _PARTS = 16
 _BOUNCING_SWEEPS = 8
-_STRIDE = 0.1
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
-_OVERLAP = 0.0076  # of a diameter, that the default step aims at
+_LONGEST = 4.0  # step, in steps that contacts are as stiff as: longer ones make them softer
 
 
 class Model:
@@ -77,11 +76,27 @@ class Model:
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
         self.bodies = [bodies[i] for i in order]
         self.body_of = {id(body): number for number, body in enumerate(self.bodies)}
-        if self.world.method == "paper" and any(isinstance(b, Rigid) and b.motion == "free" for b in self.bodies):
+        if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
-        self.time_step = self.world.dt or default_step(self.bed, self.world, self.worlds)
+        self._choose_steps()
         self.features = self._features()
         self.parameters = self._parameters()
+
+    def _choose_steps(self) -> None:
+        """The time step, and the one that contacts are as stiff as: beside free bodies it is that of the bed.
+
+        How deep a body falls must not depend on the step, so contacts must not: they are those of the longest step.
+        """
+        world, loads = (
+            self.world,
+            [rigid_load(body, self.bed, self.world.gravity) for body in self.bodies if is_free(body)],
+        )
+        suits = default_step(self.bed, world, self.worlds, loads)
+        self.time_step = world.dt or min(suits, meeting_step(self.bed, loads))
+        self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.time_step)
+        self.calm_speed = world.calm_speed
+        if self.calm_speed is None and loads:
+            self.calm_speed = calm_speed(self.bed, world.gravity)
 
     @property
     def count(self) -> int:
@@ -140,7 +155,7 @@ class Model:
         masses, surfaces = bed.masses, self.surfaces()
         answers = np.concatenate([surfaces, self.answers(self.bodies)])
         kinds = {PLANE if isinstance(body, Plane) else body.kind for body in self.bodies}
-        free = [body for body in self.bodies if isinstance(body, Rigid) and body.motion == "free"]
+        free = [body for body in self.bodies if is_free(body)]
         crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
         return Features(
             method=world.method,
@@ -168,11 +183,13 @@ class Model:
         largest, smallest = float(bed.radii.max()), float((own if len(own) else bed.radii).min())
         p.first_guest = self.count - self.guests
         p.count, p.time_step, p.gravity = self.count, self.time_step, wp.vec3(*world.gravity)
-        p.relaxation, p.correction, p.softness = world.relaxation, world.share, world.softness
+        stiffer = max(self.contact_step / self.time_step, 1.0 / _LONGEST)  # than a step of this length asks for
+        p.relaxation, p.correction, p.softness = world.relaxation, world.share / stiffer, world.softness * stiffer
         p.damping = world.paper_gamma
         p.near, p.skin, p.body_skin = _NEAR, world.skin * smallest, max(world.skin, 0.5) * smallest
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
+        p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())
         p.friction, p.restitution, p.rolling, p.cohesion = self.answers([surface])[0]
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
@@ -180,7 +197,7 @@ class Model:
         # Sweeps of one step settle among themselves: letting go too quickly there would make them swing.
         p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None else 0.0
         calm = _CALM * math.hypot(*world.gravity) * self.time_step
-        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step) if world.calm_speed is None else world.calm_speed
+        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step) if self.calm_speed is None else self.calm_speed
         p.tolerance = 0.0 if world.tolerance is None else world.tolerance
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
@@ -205,7 +222,7 @@ class Model:
             answer = self.answers([body])[0]
             form = _plane_form(body, answer) if isinstance(body, Plane) else _body_form(body, answer, firsts[number])
             form.first_point = sum(len(p) for p in points)
-            if isinstance(body, Rigid) and body.motion == "free" and self.features.points and body.points > 0:
+            if is_free(body) and self.features.points and body.points > 0:
                 sample = body.sample_points()
                 points.append(np.column_stack([sample, np.full(len(sample), number)]))
             form.last_point = sum(len(p) for p in points)
@@ -235,31 +252,15 @@ def replaced_features(model: Model, **changes: Any) -> Model:
     return other
 
 
-def default_step(bed: Bed, world: World, worlds: np.ndarray | None = None) -> float:
-    """The longest step that keeps overlaps near a hundredth of a diameter in a bed as deep as this one [s].
-
-    Shorter for grains that start fast: none passes more than a tenth of the smallest radius in a step.
-    """
-    gravity = math.hypot(*world.gravity)
-    smallest, largest = float(bed.radii.min()), float(bed.radii.max())
-    if world.method == "hertz":
-        return _collision_time(bed, speed=1.0) / 40.0
-    if world.method == "paper":
-        return 1.0e-3
-    quick = _STRIDE * smallest / max(float(np.linalg.norm(bed.velocities, axis=1).max()), 1.0e-9)
-    if gravity == 0.0:
-        return min(float(1.0e-3 * math.sqrt(smallest / 0.01)), quick)
-    up = -np.asarray(world.gravity) / gravity
-    layers = max(bed_depth(bed, up, worlds) / (2.0 * smallest), 4.0)
-    step = math.sqrt(_OVERLAP * 2.0 * smallest * world.share / (world.softness * gravity * layers))
-    return min(step * math.sqrt(smallest / largest), quick)
+def is_free(body: Obstacle) -> TypeGuard[Rigid]:
+    """Whether a body is moved by what touches it."""
+    return isinstance(body, Rigid) and body.motion == "free"
 
 
-def _collision_time(bed: Bed, speed: float) -> float:
-    """How long the shortest elastic collision of two equal grains lasts [s]."""
-    moduli = np.array([m.youngs_modulus / (2.0 * (1.0 - m.poisson_ratio**2)) for m in bed.materials])
-    radius, mass = float(bed.radii.min()), float(bed.masses.min())
-    return float(2.87 * ((0.5 * mass) ** 2 / (0.5 * radius * moduli.max() ** 2 * speed)) ** 0.2)
+def rigid_load(body: Rigid, bed: Bed, gravity: tuple[float, float, float]) -> Load:
+    """What a free body does to grains that it falls onto."""
+    speed = math.hypot(*body.velocity) + body.reach * math.hypot(*body.spin)
+    return Load.of(np.array(body.extent), body.weight[0], speed, bed, gravity)
 
 
 def _plane_form(plane: Plane, surface: np.ndarray) -> Any:

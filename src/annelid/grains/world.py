@@ -13,7 +13,7 @@ from annelid.shapes.shape import as_vector
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
     "dt", "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
-    "calm_speed",
+    "calm_speed", "contact_step",
 )  # fmt: skip
 TOO_FAST = ("warn", "stop", "substep")
 
@@ -40,7 +40,9 @@ class World:
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None is ten times what gravity adds in a
-            step, and at least a ten-thousandth of a radius a step.
+            step, and at least a ten-thousandth of a radius a step; beside free bodies it is a twentieth of √(gR).
+        contact_step: Contacts are as stiff as softness and correction make them in a step of this length [s], whatever
+            the step is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.
     """
 
     dt: float | None = None
@@ -57,6 +59,7 @@ class World:
     too_fast: str = "warn"
     bounce_speed: float | None = None
     calm_speed: float | None = None
+    contact_step: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("gravity", "period"):
@@ -70,6 +73,8 @@ class World:
             raise UnknownName("answer to grains that are too fast", self.too_fast, TOO_FAST)
         if self.dt is not None and not (math.isfinite(self.dt) and self.dt > 0.0):
             raise InvalidValue(f"dt must be above 0 s, not {self.dt}.")
+        if self.contact_step is not None and not (math.isfinite(self.contact_step) and self.contact_step > 0.0):
+            raise InvalidValue(f"contact_step must be above 0 s, or None, not {self.contact_step}.")
         if min(self.period) < 0.0:
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):

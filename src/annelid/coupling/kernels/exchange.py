@@ -1,8 +1,14 @@
 """What passes between spring bodies and grains: pushes on guests become forces on masses, masses move their guests.
 
-A guest is the sphere of a surface mass. It turns with the masses around it: its spin is that of the rigid motion
-closest to theirs, and a couple on it becomes forces on them that are balanced and have just that moment. Both use the
-same matrix, so that what the couple does to the masses is what the spin tells of them.
+A guest hangs on up to three surface masses: it is where their weighted mean is, and what pushes it pushes them, with
+the same weights. It turns with the masses around it: its spin is that of the rigid motion closest to theirs, and a
+couple on it becomes forces on them that are balanced and have just that moment. Both use the same matrix, so that what
+the couple does to the masses is what the spin tells of them.
+
+Guests that hang on the same mass move each other, which a contact does not know while it finds its impulse. Two things
+account for it. The inverse mass that a guest shows is what its velocity would gain if all that touch something near it
+were pushed alike, and a half more: impulses found side by side are never too strong together. And what a guest is
+expected to do in the next step is found from the impulses of all of them.
 """
 
 import functools
@@ -19,13 +25,32 @@ GONE = -1.0e6
 """Radius of the guests of removed masses [m]: so small that nothing is close to them."""
 
 
+SPARE = 1.5
+"""How much lighter guests are shown than need be for those that touch: with less, light bodies on heavy grains hum."""
+
+
 @wp.struct
 class Guests:
-    masses: wp.array(dtype=wp.int32)  # mass of each guest
-    alive: wp.array(dtype=wp.int32)  # 0 once that mass was removed
-    first: wp.array(dtype=wp.int32)  # where the guests begin in `around` that each turns with
-    around: wp.array(dtype=wp.int32)  # itself and its neighbours on the surface
-    outside: wp.array(dtype=wp.vec3)  # external force on each mass [N]
+    # Of each surface mass:
+    masses: wp.array(dtype=wp.int32)  # its number in the body
+    present: wp.array(dtype=wp.int32)  # 0 once it was removed
+    outside: wp.array(dtype=wp.vec3)  # external force on it [N]
+    loads: wp.array(dtype=wp.float32)  # sum of the weights that hang on it
+    strains: wp.array(dtype=wp.float32)  # and of those alone that touch something
+    first_hung: wp.array(dtype=wp.int32)  # where the guests that hang on it begin in `hung`
+    hung: wp.array(dtype=wp.int32)
+    hung_weights: wp.array(dtype=wp.float32)
+    first_turned: wp.array(dtype=wp.int32)  # where the guests begin in `turned` that it is around
+    turned: wp.array(dtype=wp.int32)
+    pushed: wp.array(dtype=wp.vec3)  # impulse of its guests on it, and the next one expected [N s]
+    expected: wp.array(dtype=wp.vec3)
+    # Of each guest:
+    corners: wp.array(dtype=wp.vec3i)  # surface masses that it hangs on
+    weights: wp.array(dtype=wp.vec3)  # and with which weights
+    alive: wp.array(dtype=wp.int32)  # 0 once one of them was removed
+    touching: wp.array(dtype=wp.int32)  # 1 if it touches something, or is about to
+    first: wp.array(dtype=wp.int32)  # where the surface masses begin in `around` that it turns with
+    around: wp.array(dtype=wp.int32)
     heaviest: wp.float32  # smallest inverse mass that contacts reckon with [1/kg]
     pushes: wp.array(dtype=wp.vec3)  # impulse, angular impulse, and the next impulse expected, three each
     twists: wp.array(dtype=wp.vec3)  # force per distance from the centre of those around [N/m]
@@ -39,37 +64,75 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     vec3, vec4 = types.vec3, types.vec4
 
     @wp.func
-    def place(m: int, x: wp.array(dtype=vec4)) -> wp.vec3:
-        here = x[m]
+    def place(s: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+        here = x[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def speed(m: int, v: wp.array(dtype=vec3)) -> wp.vec3:
-        here = v[m]
+    def speed(s: int, guests: Guests, v: wp.array(dtype=vec3)) -> wp.vec3:
+        here = v[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def center(g: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+    def center(g: int, own: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+        """Centre of those around a guest, seen from `own`: differences keep their digits far from the origin [m]."""
         sum = wp.vec3()
-        own = place(guests.masses[g], x)  # sums of differences keep their digits far from the origin
+        count = float(0.0)
         for k in range(guests.first[g], guests.first[g + 1]):
-            sum += place(guests.masses[guests.around[k]], x) - own
-        return own + sum / float(guests.first[g + 1] - guests.first[g])
+            s = guests.around[k]
+            if guests.present[s] == 1:
+                sum += place(s, guests, x) - own
+                count += 1.0
+        return sum / wp.max(count, 1.0)
 
     @wp.func
     def spread(g: int, middle: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)) -> wp.mat33:
         """Sum of |d|² - d dᵀ over those around a guest [m²], with a little to make it invertible."""
-        sum = wp.mat33()
+        xx, yy, zz = float(0.0), float(0.0), float(0.0)
+        xy, yz, zx = float(0.0), float(0.0), float(0.0)
         for k in range(guests.first[g], guests.first[g + 1]):
-            d = place(guests.masses[guests.around[k]], x) - middle
-            sum += wp.dot(d, d) * wp.identity(n=3, dtype=float) - wp.outer(d, d)
-        return sum + (1.0e-6 * wp.trace(sum) + 1.0e-30) * wp.identity(n=3, dtype=float)
+            s = guests.around[k]
+            if guests.present[s] == 1:
+                d = place(s, guests, x) - middle
+                xx += d[0] * d[0]
+                yy += d[1] * d[1]
+                zz += d[2] * d[2]
+                xy += d[0] * d[1]
+                yz += d[1] * d[2]
+                zx += d[2] * d[0]
+        more = 2.0e-6 * (xx + yy + zz) + 1.0e-30
+        return wp.mat33(
+            yy + zz + more, -xy, -zx,
+            -xy, zz + xx + more, -yz,
+            -zx, -yz, xx + yy + more,
+        )  # fmt: skip
+
+    @wp.func
+    def spinning(
+        g: int, own: wp.vec3, velocity: wp.vec3, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+    ) -> wp.vec3:
+        """Spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
+        middle = own + center(g, own, guests, x)
+        turning = wp.vec3()
+        for k in range(guests.first[g], guests.first[g + 1]):
+            s = guests.around[k]
+            if guests.present[s] == 1:
+                turning += wp.cross(place(s, guests, x) - middle, speed(s, guests, v) - velocity)
+        return wp.inverse(spread(g, middle, guests, x)) * turning
 
     @wp.kernel(module="unique", enable_backward=False)
-    def twist(time_step: float, guests: Guests, x: wp.array(dtype=vec4)):
-        g = wp.tid()
+    def twist(time_step: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4), grains: Grains):
+        i = wp.tid()
+        g = grains.names[i][0] - first_guest
+        if g < 0:
+            return
+        guests.touching[g] = wp.where(grains.positions[i][3] > 0.0, 1, 0)
         couple = guests.pushes[3 * g + 1] / time_step
-        middle = center(g, guests, x)
+        guests.twists[g] = wp.vec3()
+        if couple[0] == 0.0 and couple[1] == 0.0 and couple[2] == 0.0:
+            return  # most guests touch nothing
+        own = place(guests.corners[g][0], guests, x)
+        middle = own + center(g, own, guests, x)
         guests.centers[g] = middle
         guests.twists[g] = wp.inverse(spread(g, middle, guests, x)) * couple
 
@@ -81,17 +144,31 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         forces_out: wp.array(dtype=vec3),
         contact_out: wp.array(dtype=wp.vec3),
     ):
-        g = wp.tid()
-        m = guests.masses[g]
-        own = place(m, x)
-        force = guests.pushes[3 * g] / time_step
-        for k in range(guests.first[g], guests.first[g + 1]):
-            other = guests.around[k]
-            force += wp.cross(guests.twists[other], own - guests.centers[other])
-        contact_out[g] = force
-        all = force + guests.outside[g]
-        if guests.alive[g] == 1:
-            forces_out[m] = vec3(real(all[0]), real(all[1]), real(all[2]))
+        s = wp.tid()
+        if guests.present[s] == 0:
+            contact_out[s] = wp.vec3()
+            return
+        impulse = wp.vec3()
+        next = wp.vec3()
+        strain = float(0.0)
+        for k in range(guests.first_hung[s], guests.first_hung[s + 1]):
+            g = guests.hung[k]
+            impulse += guests.hung_weights[k] * guests.pushes[3 * g]
+            next += guests.hung_weights[k] * guests.pushes[3 * g + 2]
+            strain += guests.hung_weights[k] * float(guests.touching[g])
+        guests.pushed[s] = impulse
+        guests.expected[s] = next
+        guests.strains[s] = strain
+        force = impulse / time_step
+        own = place(s, guests, x)
+        for k in range(guests.first_turned[s], guests.first_turned[s + 1]):
+            g = guests.turned[k]
+            turn = guests.twists[g]
+            if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
+                force += wp.cross(turn, own - guests.centers[g])
+        contact_out[s] = force
+        all = force + guests.outside[s]
+        forces_out[guests.masses[s]] = vec3(real(all[0]), real(all[1]), real(all[2]))
 
     @wp.kernel(module="unique", enable_backward=False)
     def seat(
@@ -109,37 +186,51 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         g = grains.names[i][0] - parameters.first_guest
         if g < 0:
             return
-        m = guests.masses[g]
-        old = grains.positions[i]
+        alive = guests.alive[g] == 1
+        foresees = bool(False)
+        if fresh == 0:  # most guests are close to nothing: what they would do is of no use
+            listed = lists.counts[i]
+            foresees = alive and listed[0] + listed[1] > 0
         radius = float(grains.velocities[i][3])
-        inverse_mass = wp.max(float(x[m][3]), guests.heaviest)
-        here = place(m, x)
-        velocity = speed(m, v)
-        change = velocity - last[g]
-        push = inverse_mass * guests.pushes[3 * g]
-        hope = inverse_mass * guests.pushes[3 * g + 2]
-        contacts = old[3]
-        if fresh == 1:
-            change = wp.vec3()
-            push = wp.vec3()
-            hope = wp.vec3()
-            contacts = 0.0
-        middle = center(g, guests, x)
-        turning = wp.vec3()
-        for k in range(guests.first[g], guests.first[g + 1]):
-            other = guests.masses[guests.around[k]]
-            turning += wp.cross(place(other, x) - middle, speed(other, v) - velocity)
-        spin = wp.inverse(spread(g, middle, guests, x)) * turning
-        if guests.alive[g] == 0:
+        corners = guests.corners[g]
+        weights = guests.weights[g]
+        own = place(corners[0], guests, x)
+        here = own
+        velocity = wp.vec3()
+        give = float(0.0)
+        touching = bool(False)
+        if foresees:
+            touching = guests.touching[g] == 1
+        for c in range(3):
+            if weights[c] > 0.0:
+                s = corners[c]
+                here += weights[c] * (place(s, guests, x) - own)
+                velocity += weights[c] * speed(s, guests, v)
+                load = guests.loads[s]
+                if touching:
+                    load = wp.min(load, wp.static(SPARE) * guests.strains[s])
+                give += weights[c] * float(x[guests.masses[s]][3]) * load
+        inverse_mass = wp.max(give, guests.heaviest)
+        if not alive:
             radius = float(wp.static(GONE))
             velocity = wp.vec3()
-            change = wp.vec3()
-            push = wp.vec3()
-            hope = wp.vec3()
-            spin = wp.vec3()
-        # What springs and gravity brought in the last step, the next one is to bring again.
-        free = velocity + change - push
-        ahead = free + hope
+        ahead = velocity
+        free = velocity
+        spin = wp.vec3()
+        contacts = float(0.0)
+        if fresh == 1 and alive:
+            spin = spinning(g, own, velocity, guests, x, v)
+        if foresees:
+            spin = spinning(g, own, velocity, guests, x, v)
+            contacts = grains.positions[i][3]
+            for c in range(3):  # without what contacts did to its masses in the last step, with what they will do
+                if weights[c] > 0.0:
+                    s = corners[c]
+                    share = weights[c] * float(x[guests.masses[s]][3])
+                    ahead += share * (guests.expected[s] - guests.pushed[s])
+            # What springs and gravity brought in the last step, the next one is to bring again.
+            ahead += velocity - last[g]
+            free = ahead - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
         last[g] = velocity
         grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
         grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)

@@ -13,16 +13,16 @@ GENERAL = 3
 
 @wp.struct
 class Anatomy:
-    """What each segment of a worm is made of; numbers of masses, springs and guests are those of one world."""
+    """What each segment of a worm is made of; numbers of masses, springs and surface masses are those of one world."""
 
     masses: wp.int32  # of a world
-    guests: wp.int32  # surface masses of a world
+    surface: wp.int32  # surface masses of a world
     segments: wp.int32
     first_spring: wp.array2d(dtype=wp.int32)  # of those along and across each segment, shape [2, segments + 1]
     ends: wp.array(dtype=wp.vec2i)  # masses of each spring
     rest_lengths: wp.array(dtype=wp.float32)  # [m]
-    first_guest: wp.array(dtype=wp.int32)  # of each segment, shape [segments + 1]
-    members: wp.array(dtype=wp.int32)  # guests, segment by segment
+    first_member: wp.array(dtype=wp.int32)  # of each segment, shape [segments + 1]
+    members: wp.array(dtype=wp.int32)  # surface masses, segment by segment
     signal_of: wp.array(dtype=wp.int32)  # signal of each segment, world by world
 
 
@@ -133,8 +133,8 @@ def feel(
         count = anatomy.first_spring[way, k + 1] - anatomy.first_spring[way, k]
         observation_out[w, place + way] = finite(sum / float(wp.max(count, 1)))
     force = wp.vec3()
-    for g in range(anatomy.first_guest[k], anatomy.first_guest[k + 1]):
-        force += contact_forces[w * anatomy.guests + anatomy.members[g]]
+    for s in range(anatomy.first_member[k], anatomy.first_member[k + 1]):
+        force += contact_forces[w * anatomy.surface + anatomy.members[s]]
     for axis in range(3):
         observation_out[w, place + 2 + axis] = finite(force[axis] / weight)
     observation_out[w, place + 5] = float(parameters[anatomy.signal_of[w * anatomy.segments + k]][1])

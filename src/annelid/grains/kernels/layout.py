@@ -126,6 +126,7 @@ class Parameters:
     patience: wp.float32  # steps that may pass before stale lists are made anew, less one
     radius: wp.float32  # of equal grains, or the largest [m]
     smallest: wp.float32  # the smallest radius [m]
+    lightest: wp.float32  # inverse mass of the lightest grain: guests, which are lighter, are as soft [1/kg]
     inverse_mass: wp.float32  # of equal grains [1/kg]
     friction: wp.float32  # of equal grains, and so on
     restitution: wp.float32

@@ -103,7 +103,7 @@ _BEGIN = """
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
         const F shared = @SHARED@;
-        const F soft = parameters.softness * MAX(mi, mj);
+        const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
         const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
         const F before = lx * nx + ly * ny + lz * nz;
@@ -128,7 +128,7 @@ _NONSMOOTH = """
         const F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
         @RESIDUAL@
         // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
-        const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / MAX(mi, mj);
+        const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / light;
         F hope = one;
         if (final == 1 && ANY(push > calm)) hope = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = hope * px, qy = hope * py, qz = hope * pz;
@@ -288,6 +288,7 @@ def pair_impulses(features: Features) -> wp.Function:
         "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
         **(_BOUNCING if features.bouncing else _NOT_BOUNCING),
         "DEEP": _DEEP if features.guests else "",
+        "LIGHT": "MIN(MAX(mi, mj), parameters.lightest)" if features.guests else "MAX(mi, mj)",
         "COHESION": _COHESION if features.cohesive else "",
         "ROLLING": _ROLLING if features.rolling else "",
         "RESIDUAL": _RESIDUAL if features.tolerant else "",

@@ -114,6 +114,9 @@ def body_impulses(features: Features) -> wp.Function:
         if wp.static(sizes):
             radius = motion[3]
             inverse_mass = turning[3]
+        light = inverse_mass
+        if wp.static(guests):
+            light = wp.min(inverse_mass, parameters.lightest)
         own = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
         if wp.static(materials):
             own = grains.surfaces[i]
@@ -152,7 +155,7 @@ def body_impulses(features: Features) -> wp.Function:
                 normal = wp.dot(relative, n)
                 shared = wp.max(contacts, 1.0) * inverse_mass
                 slanted = 3.5 * shared
-                soft = parameters.softness * inverse_mass
+                soft = parameters.softness * light
                 fall = -wp.dot(parameters.gravity, n)
                 if bodies.forms[b].motion == wp.static(FREE):
                     split = body_share(b, bodies)
@@ -202,7 +205,7 @@ def body_impulses(features: Features) -> wp.Function:
                         touching = 0.0
                 hope = float(1.0)
                 if final == 1:
-                    hope = hopeful(push, before, inverse_mass, parameters)
+                    hope = hopeful(push, before, light, parameters)
                 angular = lever * wp.cross(rub, n)
                 later = hope * angular
                 kept = hope * new

@@ -1,0 +1,57 @@
+"""Which bodies are too coarse for grains: those with wide holes between surface masses, or parts without a surface."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.springs import Body, contact_radii
+
+_FIT = 0.98  # of the pitch that would just do, that is proposed
+
+
+def hole_reach(corners: np.ndarray) -> np.ndarray:
+    """How far the point of a triangle that is furthest from its corners is from the nearest of them [m], shape [t]."""
+    sides = np.sort(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2), axis=1)
+    a, b, c = np.maximum(sides.T, 1e-100)
+    half = 0.5 * (a + b + c)
+    area = np.sqrt(np.maximum(half * (half - a) * (half - b) * (half - c), 1e-300))
+    # In a triangle with an obtuse angle it lies on the longest side, where the bisector of a short side meets it.
+    cosine = lambda side, other: (side**2 + c**2 - other**2) / (2.0 * side * c)  # noqa: E731
+    beside = np.maximum(b / (2.0 * np.maximum(cosine(b, a), 1e-9)), a / (2.0 * np.maximum(cosine(a, b), 1e-9)))
+    around = np.maximum(a * b * c / (4.0 * area), 0.5 * c)  # radius of the circle through the corners
+    return np.where(a**2 + b**2 < c**2 * (1.0 - 1e-9), np.minimum(beside, 0.5 * c), around)
+
+
+def require_skinned(body: Body) -> None:
+    """Refuse parts without a surface: grains would fall through them."""
+    bare = contact_radii(body) > 0.0
+    bare |= np.bincount(body.springs.ravel(), minlength=body.mass_count) == 0
+    bare[body.triangles] = False
+    if bare.any():
+        raise InvalidValue(
+            f"{int(bare.sum())} masses, the first of them mass {int(np.flatnonzero(bare)[0])}, belong to parts without "
+            "a surface, which grains would fall through: build them from a shape, or leave them away."
+        )
+
+
+def require_fine(body: Body, grain_radius: float) -> None:
+    """Refuse a surface whose masses, as the spheres of `springs.contact_radii`, leave holes wider than `grain_radius`.
+
+    What lies between its masses such a surface does not resolve: say where, and what pitch would do.
+    """
+    reach = hole_reach(body.positions[body.triangles])
+    needed = np.zeros(body.mass_count)
+    np.maximum.at(needed, body.triangles, (reach - 0.5 * grain_radius)[:, None])
+    holes = 2.0 * (reach - np.minimum(needed, contact_radii(body))[body.triangles].min(axis=1))
+    widest = int(np.argmax(holes))
+    if holes[widest] <= grain_radius * (1.0 + 1e-9):
+        return
+    where = ", ".join(f"{c:.3g}" for c in body.positions[body.triangles[widest]].mean(axis=0))
+    edges = np.linalg.norm(np.diff(body.positions[body.triangles[widest]], axis=0), axis=1)
+    pitch = float(edges.min()) * grain_radius / float(holes[widest])
+    raise InvalidValue(
+        f"the surface of the body has {int((holes > grain_radius).sum())} holes wider than the radius of a grain, "
+        f"{grain_radius:.3g} m; the widest, {holes[widest]:.3g} m, is at ({where}) m: "
+        f"use a pitch of {_FIT * pitch:.3g} m or less, or larger grains."
+    )

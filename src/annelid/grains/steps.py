@@ -1,0 +1,104 @@
+"""Which steps suit a bed at rest, and bodies that fall into it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annelid.grains.bed import Bed
+from annelid.grains.depth import bed_depth
+from annelid.grains.world import World
+from annelid.shapes.shape import Floats
+
+_OVERLAP = 0.0076  # of a diameter, that the default step aims at
+_STRIDE = 0.1  # of its radius, that a grain moves in a step at the start
+_APPROACH = 0.005  # of its radius, by which a body may come closer to a grain in a step
+_SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
+_CALM = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A body that falls onto grains.
+
+    Attributes:
+        pressure: Its mass per area [kg/m²].
+        speed: How fast it meets the grains [m/s].
+    """
+
+    pressure: float
+    speed: float
+
+    @classmethod
+    def of(
+        cls, points: Floats, mass: float, speed: float, bed: Bed, gravity: tuple[float, float, float]
+    ) -> Load:  # fmt: skip
+        """The load of a body, which falls freely from where it is to the highest grain.
+
+        Args:
+            points: Points of its surface [m], shape [n, 3].
+            mass: Its mass [kg].
+            speed: Its speed at the start [m/s].
+            bed: The grains.
+            gravity: Gravity [m/s²].
+        """
+        pull = math.hypot(*gravity)
+        speed += float(np.linalg.norm(bed.velocities, axis=1).max())
+        if pull == 0.0:
+            return cls(0.0, speed)
+        up = -np.asarray(gravity) / pull
+        height = float((points @ up).min() - (bed.positions @ up + bed.radii).max())
+        fall = max(height, _SINKING * float(bed.radii.min()))
+        sides = np.maximum(np.ptp(points, axis=0), 1e-9)
+        area = float(sides.prod() / sides[int(np.argmax(np.abs(gravity)))])
+        return cls(mass / area, math.sqrt(speed**2 + 2.0 * pull * fall))
+
+
+def default_step(
+    bed: Bed, world: World, worlds: np.ndarray | None = None, loads: Sequence[Load] = ()
+) -> float:  # fmt: skip
+    """The longest step that keeps overlaps near a hundredth of a diameter in a bed as deep as this one [s].
+
+    Bodies that lie on it count as so many more layers. Shorter for grains that start fast: none passes more than a
+    tenth of the smallest radius in a step.
+    """
+    gravity = math.hypot(*world.gravity)
+    smallest, largest = float(bed.radii.min()), float(bed.radii.max())
+    if world.method == "hertz":
+        return _collision_time(bed, speed=1.0) / 40.0
+    if world.method == "paper":
+        return 1.0e-3
+    quick = _STRIDE * smallest / max(float(np.linalg.norm(bed.velocities, axis=1).max()), 1.0e-9)
+    if gravity == 0.0:
+        return min(float(1.0e-3 * math.sqrt(smallest / 0.01)), quick)
+    up = -np.asarray(world.gravity) / gravity
+    layers = max(bed_depth(bed, up, worlds) / (2.0 * smallest), 4.0)
+    layers += max((load.pressure for load in loads), default=0.0) * (2.0 * smallest) ** 2 / float(bed.masses.min())
+    step = math.sqrt(_OVERLAP * 2.0 * smallest * world.share / (world.softness * gravity * layers))
+    return min(step * math.sqrt(smallest / largest), quick)
+
+
+def meeting_step(bed: Bed, loads: Sequence[Load]) -> float:
+    """Longest step in which the bed stops bodies in time [s].
+
+    A contact finds its impulse in some steps, one after the other from grain to grain. Until the bed bears a body, that
+    comes closer by about eight times what it moves in a step: so much deeper than it should it ends up.
+    """
+    fastest = max((load.speed for load in loads), default=0.0)
+    return _APPROACH * float(bed.radii.min()) / fastest if fastest > 0.0 else math.inf
+
+
+def calm_speed(bed: Bed, gravity: tuple[float, float, float]) -> float | None:
+    """Speed above which contacts beside bodies let go at once when they part [m/s]; None without gravity."""
+    pull = math.hypot(*gravity)
+    return _CALM * math.sqrt(pull * float(bed.radii.min())) if pull > 0.0 else None
+
+
+def _collision_time(bed: Bed, speed: float) -> float:
+    """How long the shortest elastic collision of two equal grains lasts [s]."""
+    moduli = np.array([m.youngs_modulus / (2.0 * (1.0 - m.poisson_ratio**2)) for m in bed.materials])
+    radius, mass = float(bed.radii.min()), float(bed.masses.min())
+    return float(2.87 * ((0.5 * mass) ** 2 / (0.5 * radius * moduli.max() ** 2 * speed)) ** 0.2)
