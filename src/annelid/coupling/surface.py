@@ -15,9 +15,9 @@ STRETCH = 1.15
 """How much longer a surface is expected to become."""
 
 _SMALLEST = 0.02  # radius of a sphere, in radii of the smallest grain
-_LARGEST = 0.25  # the same, above which spheres are put closer together
-_DENSE, _SPARSE = 0.5, 0.65  # furthest that a point of the surface is from the nearest centre, in the same
-_MANY = 2000  # spheres from which on they are put further apart: a rougher surface, but one that costs less
+_DENSE = (0.5, 0.25)  # furthest that the surface is from the nearest centre, and largest sphere, in the same
+_SPARSE = (0.65, 0.6)  # those of bodies that would have too many spheres: rougher surfaces, which cost less
+_MANY = 2000  # spheres from which on there are too many
 _TIGHT = 0.6  # half the width of a hole of the stretched surface, in the same
 _FINEST = 4  # most parts of an edge
 _SETTLED = 0.3  # how far up from the deepest point between spheres grains lie, of the way to the highest: measured
@@ -140,9 +140,10 @@ def _spheres(body: Body, grain_radius: float, stretch: float, copies: int = 1) -
     return parts, grain_radius * np.maximum(np.maximum(needed, _level(reach / parts)), _SMALLEST)
 
 
-def _parts(reach: np.ndarray, stretch: float, furthest: float) -> np.ndarray:
-    """Parts of an edge for which no point is further from a centre, and spheres need not be large, shape [t]."""
-    wanted = np.maximum(reach / furthest, stretch * reach / (_TIGHT + _LARGEST))
+def _parts(reach: np.ndarray, stretch: float, limits: tuple[float, float]) -> np.ndarray:
+    """Parts of an edge for which no point is further from a centre, and no sphere need be larger, shape [t]."""
+    furthest, largest = limits
+    wanted = np.maximum(reach / furthest, stretch * reach / (_TIGHT + largest))
     return np.clip(np.ceil(wanted * (1.0 - 1e-9)), 1, _FINEST).astype(int)
 
 

@@ -51,7 +51,7 @@ class Gripper:
     name: ClassVar[str] = "gripper"
     duration: ClassVar[float] = 2.0
 
-    closing: float = parameter(0.5, "Swelling of the outer halves of the fingers", range=(0.0, 0.8))
+    closing: float = parameter(0.3, "Swelling of the outer halves of the fingers", range=(0.0, 0.8))
     speed: float = parameter(0.2, "Speed of the hand as it rises", unit="m/s", range=(0.05, 0.5))
     opening: float = parameter(0.07, "Distance of the fingers from the axis at the start", unit="m", range=(0.05, 0.12))
     depth: float = parameter(0.16, "Depth of the bed", unit="m", range=(0.1, 0.3))
