@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from annelid import coupling, grains, springs
-from annelid.core.errors import InvalidMesh, InvalidValue, StepTooLong, UnknownName
+from annelid.core.errors import GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
+from annelid.shapes import Box
 
 from .conftest import block, box, dropped
 
@@ -19,7 +20,8 @@ def test_a_body_inside_the_bed_is_refused_with_the_number_of_grains() -> None:
 @pytest.mark.parametrize("how", ["push", "remove"])
 def test_grains_make_room_for_a_body(how: str) -> None:
     sand, body = box(side=0.2, depth=0.1), block(masses=3).moved((0.0, 0.0, 0.05))
-    simulation = dropped(body, sand, inside=how)
+    with pytest.warns(GrainsPushed, match=r"\d+ grains are in its way.*they were (pushed aside|taken out)"):
+        simulation = dropped(body, sand, inside=how)
     model = simulation.solver.model
     assert (len(model.bed) == len(sand.bed())) is (how == "push")
     guests = model.party.points.mixed(body.positions)
@@ -88,3 +90,24 @@ def test_sandboxes(name: str) -> None:
         coupling.Sandbox(**sizes)
     with pytest.raises(InvalidValue, match=r"at least 0.025 m deep"):
         coupling.Sandbox(length=0.2, width=0.2, depth=0.01, radius=0.01)
+
+
+def test_a_body_inside_a_wall_or_a_rigid_body_is_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"starts inside body 2 \(plane\), by up to .* m: move one"):
+        dropped(block().moved((0.07, 0.0, 0.2)), box())
+    stone = grains.Rigid(shape=Box((0.1, 0.1, 0.1)), position=(0.0, 0.0, 0.25), name="stone")
+    with pytest.raises(InvalidValue, match=r"\(stone\)"):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), bodies=[*box().walls(), stone])
+
+
+def test_half_a_body_is_no_copy() -> None:
+    bed = box().bed()
+    twice = grains.Bed(np.tile(bed.positions, (2, 1)), np.tile(bed.radii, 2), bed.materials)
+    with pytest.raises(InvalidValue, match="springs reach from one of the 2 worlds into another"):
+        coupling.Model(block(4).moved((0.0, 0.0, 0.2)), twice, worlds=2, inside="allow", device="cpu")
+
+
+@pytest.mark.parametrize(("name", "value"), [("dt", "1e-4"), ("grain_dt", float("nan")), ("gravity", (0.0, -9.81))])
+def test_what_is_no_time_or_vector(name: str, value: object) -> None:
+    with pytest.raises(InvalidValue, match=name):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), **{name: value})

@@ -75,7 +75,7 @@ def test_the_step_of_the_springs_follows() -> None:
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
         assert model.springs.world.dt <= 1e-4
-        assert model.time_step <= 0.5 * meeting_step(BED, model.loads) * (1.0 + 1e-6)
+        assert model.time_step <= meeting_step(BED, model.loads) * (1.0 + 1e-6)
 
 
 def test_contacts_do_not_depend_on_the_step() -> None:
@@ -90,6 +90,19 @@ def test_contacts_do_not_depend_on_the_step() -> None:
 def test_a_step_too_long_for_the_impact_is_told() -> None:
     with pytest.warns(StepTooLong, match=r"a body that meets the grains at 4\.4 m/s: it may sink too deep"):
         dropped(_block(fall=1.0, stiffness=10.0), SAND)
+
+
+def test_stiff_springs_get_steps_that_are_stable() -> None:
+    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), BED, SAND.walls(), skin=SKIN, device="cpu")
+    assert model.springs.world.dt <= 0.8 * model.springs.stable_step()
+    assert model.time_step <= 1.25 * model.springs.stable_step()
+
+
+def test_a_step_too_long_for_the_bed_is_told() -> None:
+    soft = _block(fall=0.001, stiffness=1.0)
+    soft.damping[:] = 0.0
+    with pytest.warns(StepTooLong, match="a bed as deep: grains may overlap"):
+        dropped(soft, SAND, grain_dt=2e-3)
 
 
 def test_rounding() -> None:

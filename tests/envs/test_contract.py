@@ -165,6 +165,28 @@ def test_reset_mask(task: Task, device: str) -> None:
         many.reset(options={"reset_mask": np.array([True])})
 
 
+def test_reset_mask_needs_worlds_that_have_begun() -> None:
+    many = gymnasium.make_vec("annelid/VoxelLocomotion-v0", num_envs=2, device="cpu")
+    for first in ({"options": {"reset_mask": np.array([True, False])}}, {"seed": [1, 2, 3]}):
+        with pytest.raises(InvalidValue, match=r"reset\(\) without|seeds are needed"):
+            many.reset(**first)
+        with pytest.raises(InvalidValue, match="before the first step"):
+            many.step(np.zeros(many.action_space.shape, np.float32))
+
+
+def test_final_info_is_of_the_old_episode(device: str) -> None:
+    options = {"grains": 60, "field": (3.2, 1.6), "images": False, "substeps": 18, "seconds": 1e-3}
+    many = gymnasium.make_vec("annelid/Bulldozer-v0", num_envs=2, device=device, autoreset="same-step", **options)
+    many.reset(seed=0)
+    info = many.step(np.zeros(many.action_space.shape, np.float32))[-1]
+    last = info["final_info"]
+    assert last is not info
+    assert set(last) == {"delivered", "_delivered"}
+    assert info["_final_info"].all()
+    assert np.array_equal(last["delivered"], info["delivered"])
+    assert not np.shares_memory(last["delivered"], info["delivered"])
+
+
 def test_bad_actions(task: Task) -> None:
     name, options = task
     env = gymnasium.make(name, device="cpu", **options).unwrapped
@@ -223,3 +245,8 @@ def test_rsl_adapter(task: Task, device: str) -> None:
     assert dones.tolist() == [0, 1]
     assert extras["time_outs"].tolist() == [False, True]
     assert env.episode_length_buf.tolist() == [1, 0]
+    kept = {group: values.clone() for group, values in observations.items()}
+    for _ in range(2):
+        later = env.step(torch.ones(2, env.num_actions, device=env.device))[0]
+    assert all(torch.equal(observations[group], values) for group, values in kept.items())
+    assert any(not torch.equal(later[group], values) for group, values in kept.items())

@@ -77,3 +77,9 @@ def test_picture_of_one_of_many() -> None:
 def test_bad_options(name: str, value: object) -> None:
     with pytest.raises(InvalidValue, match=name):
         envs.make_worlds(NAME, **{name: value})
+
+
+@pytest.mark.parametrize("spacing", [0.1, 0.7])
+def test_spacing_is_bounded(spacing: float) -> None:
+    with pytest.raises(InvalidValue, match=r"spacing must be a number from 0\.2 to 0\.6"):
+        envs.make_worlds(NAME, 1, device="cpu", spacing=spacing)

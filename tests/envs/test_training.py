@@ -10,15 +10,22 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from annelid import envs
-from annelid.commands.train import command, full_name, read_option
-from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.commands.options import Machine, combined, parse
+from annelid.commands.train import Train, command, full_name, read_choices, read_option
+from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.envs.stable import StableVecEnv
 from annelid.envs.training.evaluation import constant, episode_returns, held, uniform
 from annelid.envs.training.history import History
-from annelid.envs.training.recipes import recipe
+from annelid.envs.training.recipes import RECIPES, Recipe, recipe
 from annelid.envs.training.run import Plan, Training
 
 VOXELS = "annelid/VoxelLocomotion-v0"
+ROLLOUT = 128  # choices that PPO learns from at once in these tests
+
+
+@pytest.fixture(autouse=True)
+def short_rollouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, VOXELS, Recipe(choices=ROLLOUT))
 
 
 def plan(algorithm: str = "ppo", **changes: object) -> Plan:
@@ -50,7 +57,7 @@ def test_training_is_resumed(tmp_path: Path, algorithm: str) -> None:
 def test_time_and_interruption_end_a_run(tmp_path: Path) -> None:
     training = Training(plan(), tmp_path, device="cpu", threads=1)
     training.learn(10_000, seconds=0.0)
-    assert training.steps < 100
+    assert training.steps == ROLLOUT + 2  # a whole rollout, and the first step of the next
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -59,6 +66,40 @@ def test_time_and_interruption_end_a_run(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         training.learn(100_000, watch=interrupt)
     assert Training(plan(), tmp_path, resume=True, device="cpu", threads=1).steps >= before
+
+
+def test_short_runs_learn(tmp_path: Path) -> None:
+    updates = []
+    for resume in (False, True):
+        training = Training(plan(), tmp_path, resume=resume, device="cpu", threads=1)
+        training.learn(training.steps + 10)
+        updates.append(training.agent._n_updates)
+        assert training.steps % ROLLOUT == 0
+    training = Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+    training.learn(100_000, seconds=0.0)
+    assert 0 < updates[0] < updates[1] < training.agent._n_updates
+
+
+def test_off_policy_run_ends_at_once(tmp_path: Path) -> None:
+    training = Training(plan("td3"), tmp_path, device="cpu", threads=1)
+    training.learn(10)
+    assert training.steps == 10
+    training.learn(1000, seconds=0.0)
+    assert training.steps == 12
+
+
+def test_plan_of_an_earlier_version_has_the_defaults(tmp_path: Path) -> None:
+    Training(plan(), tmp_path, device="cpu", threads=1).save()
+    path = tmp_path / "training.json"
+    before = json.loads(path.read_text())
+    del before["repeat"]
+    path.write_text(json.dumps(before))
+    Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+    with pytest.raises(InvalidValue, match="repeat = 1, not 2"):
+        Training(plan(repeat=2), tmp_path, resume=True, device="cpu", threads=1)
+    path.write_text("[]")
+    with pytest.raises(FileFormatError, match="no plan"):
+        Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
 
 
 def test_learners_are_paid_from_idleness_on(tmp_path: Path) -> None:
@@ -110,7 +151,7 @@ def test_training_counts_actions_of_the_environment(tmp_path: Path) -> None:
     training.learn(400)
     length = training.source.worlds.most_steps
     assert training.steps % 4 == 0
-    assert 400 <= training.steps < 600
+    assert training.steps == 4 * ROLLOUT
     assert {row[3] for row in training.history.rows} == {length}
     assert all(row[1] % 8 == 0 for row in training.history.rows)
     assert Training(plan(repeat=4), tmp_path, resume=True, device="cpu", threads=1).steps == training.steps
@@ -220,6 +261,34 @@ def test_history_survives_the_file(tmp_path: Path) -> None:
 )
 def test_options_are_read(text: str, value: tuple[str, object]) -> None:
     assert read_option(text) == value
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--option", "body=worm", "--option", "seconds=0.5"], ["--option", "body=worm", "seconds=0.5"]]
+)
+def test_options_add_up(arguments: list[str]) -> None:
+    options = parse(combined("Options", Train, Machine, doc=""), [*arguments, "--seed", "3"], "train")
+    assert read_choices(VOXELS, options.train.option) == {"body": "worm", "seconds": 0.5}
+    assert options.train.seed == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--option", "threads=2"], "give --threads 2"),
+        (["--option", "device=cpu"], "give --device cpu"),
+        (["--option", "count=2"], "no option named 'count'"),
+        (["--episodes", "0"], "--episodes must be"),
+        (["--episodes", "-3"], "--episodes must be"),
+        (["--minutes", "-1"], "--minutes must be"),
+        (["--minutes", "nan"], "--minutes must be"),
+    ],
+)
+def test_bad_arguments_are_refused_before_training(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(AnnelidError, match=sentence):
+        command(["VoxelLocomotion", *arguments, "--out", str(out)])
+    assert not out.exists()
 
 
 def test_names() -> None:

@@ -7,10 +7,12 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import tyro
 
 from annelid.commands.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
@@ -20,15 +22,19 @@ from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
+from annelid.envs.registration import task as task_of
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import Display
 from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
+from annelid.envs.worlds import read_options, require
 from annelid.view.annotate import MissingPackage
 from annelid.view.picture import Painter
 from annelid.view.plot import line_plot
 from annelid.view.video import video
+
+MOST_EPISODES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -42,15 +48,15 @@ class Train:
     steps: int | None = None
     """Actions of all worlds and all runs together; 100,000 unless told, 300,000 of a bulldozer."""
     minutes: float = math.inf
-    """Wall time of this run at most [min]; what it learned is evaluated all the same."""
+    """Wall time after which this run ends [min], PPO with the rollout it has begun; then it is evaluated."""
     worlds: int | None = None
     """Worlds side by side; 16 unless told, 64 with a bulldozer."""
     rate: float | None = None
     """Learning rate; 3e-4 for PPO and 5e-4 for TD3 unless told."""
     repeat: int | None = None
     """Actions of the environment for which the agent holds what it has chosen; 1 unless told, 5 with a bulldozer."""
-    option: tuple[str, ...] = ()
-    """Options of the environment, such as grains=1000."""
+    option: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction] = ()
+    """Options of the environment, such as grains=1000; one or more each time."""
     out: Path | None = None
     """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
     resume: bool = False
@@ -109,10 +115,24 @@ def read_option(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+    """Options of an environment, which are refused here if it would not take them."""
+    choices = dict(map(read_option, chain.from_iterable(texts)))
+    for machine in ("device", "threads"):
+        if machine in choices:
+            raise InvalidValue(
+                f"{machine} is no option of an environment: give --{machine} {choices[machine]} instead."
+            )
+    read_options(task_of(name).settings, choices)
+    return choices
+
+
 def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     """Train, evaluate, and write what came of it."""
+    require("--episodes", options.episodes, 1, MOST_EPISODES, whole=True)
+    require("--minutes", options.minutes, 0.0, math.inf)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
-    choices = dict(map(read_option, options.option))
+    choices = read_choices(name, options.option)
     told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
     settings = replace(recipe(name, options.algo), **told)
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)

@@ -52,7 +52,7 @@ class StepTooLong(UserWarning):
 
 
 class GrainsPushed(UserWarning):
-    """Grains that began inside each other or inside a body were pushed apart, as asked for."""
+    """Grains that began inside each other or inside a body were pushed apart or taken out, as asked for."""
 
 
 class SimulationDiverged(AnnelidError, ArithmeticError):

@@ -90,6 +90,7 @@ def _warn_of_steps(model: Model) -> None:
     limits = (
         ("dt", model.springs.world.dt, stable, springy),
         ("grain_dt", model.time_step, LONGEST * stable, springy),
+        ("grain_dt", model.time_step, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
         ("grain_dt", model.time_step, _WARNED * meeting_step(model.bed, model.loads), fast),
     )
     for name, step, longest, reason in limits:

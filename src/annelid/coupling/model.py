@@ -12,7 +12,7 @@ from annelid import grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
 from annelid.coupling.guests import Party
-from annelid.coupling.start import make_room
+from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on
 from annelid.coupling.surface import STRETCH
 from annelid.coupling.world import World
@@ -76,7 +76,11 @@ class Model:
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
+        require_outside(self.party.points.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
         self.springs = self._springs(body, lanes)
+        if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
+            self.world = steady
+            self.springs = self._springs(body, lanes)
         self.substeps = self.world.substeps(one, self.loads, self.springs.stable_step())
         self.grains = grains.Model(
             self.party.among(self.bed, self.skin),
@@ -103,6 +107,11 @@ class Model:
             raise InvalidValue(
                 f"{len(bed)} grains and {body.mass_count} masses are not equal copies for {self.worlds} worlds: "
                 "repeat the bed and the body of one world."
+            )
+        world_of = np.arange(body.mass_count) // (body.mass_count // self.worlds)
+        if (world_of[body.springs[:, 0]] != world_of[body.springs[:, 1]]).any():
+            raise InvalidValue(
+                f"springs reach from one of the {self.worlds} worlds into another: give as many copies of the body."
             )
         if self.worlds > 1 and inside != "allow":
             raise InvalidValue(

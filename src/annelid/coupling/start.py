@@ -1,13 +1,15 @@
-"""A body that starts inside the bed: refused, or the grains in its way are pushed aside or taken out."""
+"""A body that starts inside the bed is refused, or grains make way; one that starts inside a wall is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from annelid import grains, springs
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
 from annelid.coupling.surface import closed_surface
 from annelid.grains.model import Obstacle
 from annelid.grains.start import distance
@@ -15,6 +17,14 @@ from annelid.grains.start import distance
 CHOICES = ("refuse", "push", "remove", "allow")
 
 _DEEP = 0.05  # of a radius: what is deeper would throw a light body into the air
+
+
+@contextmanager
+def on_purpose() -> Iterator[None]:
+    """Say nothing of grains that make way: the body is meant to start among them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GrainsPushed)
+        yield
 
 
 def make_room(
@@ -37,14 +47,31 @@ def make_room(
     inside = depths > _DEEP * bed.radii
     if not inside.any():
         return bed
-    if how == "remove":
-        return bed.where(~inside)
+    trouble = f"{int(inside.sum())} grains are in its way, by up to {depths.max():.3g} m"
     if how == "refuse":
+        raise InvalidValue(f"the body starts inside the bed: {trouble}; move it, or say inside='push' or 'remove'.")
+    done = "taken out" if how == "remove" else "pushed aside"
+    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=4)
+    return bed.where(~inside) if how == "remove" else bed.copy(positions=_pushed(bed, body, thickness, bodies))
+
+
+def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bodies: Sequence[Obstacle]) -> None:
+    """Refuse a spring body that starts in a wall or a rigid body, which would throw it out.
+
+    Args:
+        points: Points of its surface [m], shape [n, 3].
+        worlds: World of each, shape [n].
+        bed: The grains: what is less deep than the radius of the smallest is a tight fit.
+        bodies: Planes and rigid bodies.
+    """
+    for number, other in enumerate(bodies):
+        here = points[worlds == other.world]
+        if len(here) == 0 or (depth := -float(distance(other, here).min())) <= float(bed.radii.min()):
+            continue
+        name = getattr(other, "name", "") or type(other).__name__.lower()
         raise InvalidValue(
-            f"the body starts inside the bed: {int(inside.sum())} grains are in its way, by up to {depths.max():.3g} "
-            "m; move it, or say inside='push' or 'remove'."
+            f"the body starts inside body {number} ({name}), by up to {depth:.3g} m: move one of them away."
         )
-    return bed.copy(positions=_pushed(bed, body, thickness, bodies))
 
 
 def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle]) -> np.ndarray:

@@ -12,9 +12,14 @@ from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
+from annelid.shapes.shape import as_vector
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
+_BOUNCE = (
+    12.0  # slowest impact that bounces, in speeds of calm: surfaces of springs that lie on grains never quite rest
+)
+_STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
@@ -38,6 +43,11 @@ class World:
     grains: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        for name in ("dt", "grain_dt"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
+                raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
         for name, options in (("springs", self.springs), ("grains", self.grains)):
             both = sorted({"dt", "gravity"} & set(options))
             if both:
@@ -51,20 +61,32 @@ class World:
             loads: What falls into them.
         """
         calm = calm_speed(bed, self.gravity)
-        options = {**({} if calm is None else {"calm_speed": calm}), **self.grains}
+        speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}
+        options = {**speeds, **self.grains}
         options.setdefault("contact_step", default_step(bed, self.grains_world(None), loads=loads))
         world = replace(self, grains=options)
         if self.dt is not None:
             return world
         wanted = world.longest(bed, loads) if self.grain_dt is None else self.grain_dt
-        if not (math.isfinite(wanted) and wanted > 0.0):
-            raise InvalidValue(f"grain_dt must be above 0 s, not {self.grain_dt}.")
         part = wanted / math.ceil(wanted / _USUAL * (1.0 - _WHOLE))
         return replace(world, dt=rounded_down(part) if self.grain_dt is None else part)
 
+    def steadied(self, chosen: World, stable: float) -> World:
+        """A world fitted to bodies and bed, with a step of the springs that is stable [s], unless one was asked for.
+
+        Args:
+            chosen: This world, fitted.
+            stable: Stable step of the springs [s].
+        """
+        assert chosen.dt is not None
+        if self.dt is not None or chosen.dt <= stable:
+            return chosen
+        parts = 1 if self.grain_dt is None else math.ceil(chosen.dt / (_STEADY * stable))
+        return replace(chosen, dt=rounded_down(_STEADY * stable) if self.grain_dt is None else chosen.dt / parts)
+
     def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
         """Longest step of the grains that suits bed and bodies [s], whatever the springs."""
-        return LIVELY * min(default_step(bed, self.grains_world(None), loads=loads), meeting_step(bed, loads))
+        return min(LIVELY * default_step(bed, self.grains_world(None), loads=loads), meeting_step(bed, loads))
 
     def substeps(self, bed: Bed, loads: Sequence[Load], stable: float) -> int:
         """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""

@@ -78,7 +78,7 @@ def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = N
 
 
 def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
-    """Many worlds as rsl_rl takes them: tensors on the device, no copy."""
+    """Many worlds as rsl_rl takes them: tensors on the device, no copy to the host."""
     from annelid.envs.rsl import RslVecEnv
 
     return RslVecEnv(make_worlds(name, num_envs, **options))

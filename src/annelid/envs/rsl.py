@@ -1,5 +1,7 @@
 """Many worlds as rsl_rl takes them: tensors on the device that are never copied to the host.
 
+What is handed out is copied on the device, as rsl_rl keeps observations until the step after them is done.
+
 The contract is that of `rsl_rl.env.VecEnv` (num_envs, num_actions, max_episode_length, episode_length_buf, device, cfg,
 get_observations, step); worlds restart within the step that ended them, and `extras["time_outs"]` tells which of them
 were out of time. rsl_rl itself is not imported: observations are a TensorDict where `tensordict` is installed.
@@ -53,7 +55,7 @@ class RslVecEnv:
 
     def get_observations(self) -> Any:
         """What the worlds show, each channel as a group of flat rows; images become rows, too."""
-        groups = {n: t.view(self.num_envs, -1) for n, t in self.tensors.observations.items()}
+        groups = {n: t.view(self.num_envs, -1).clone() for n, t in self.tensors.observations.items()}
         groups = {"policy": next(iter(groups.values()))} if len(groups) == 1 else groups
         if installed("tensordict"):
             from tensordict import TensorDict
@@ -68,4 +70,4 @@ class RslVecEnv:
             self.worlds.restart(self.worlds.done, keep_results=True)
         dones = self.tensors.done.long()
         time_outs = self.tensors.truncated & ~self.tensors.terminated
-        return self.get_observations(), self.tensors.rewards, dones, {"time_outs": time_outs, "log": {}}
+        return self.get_observations(), self.tensors.rewards.clone(), dones, {"time_outs": time_outs, "log": {}}

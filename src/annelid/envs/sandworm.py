@@ -11,6 +11,7 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
+from annelid.coupling.start import on_purpose
 from annelid.coupling.state import ROWS_OF_WORLDS
 from annelid.coupling.worm import BuriedWorm
 from annelid.envs.kernels import sandworm as kernels
@@ -60,7 +61,7 @@ class SandwormOptions:
         require("segments", self.segments, 1, 64, whole=True)
         require("swelling", self.swelling, 0.0, 0.3)
         require("length", self.length, 0.1, 10.0)
-        require("spacing", self.spacing, 0.1, 1.0)
+        require("spacing", self.spacing, 0.2, 0.6)
         require("depth", self.depth, 1e-3, 1.0)
         require("buried", self.buried, 0.0, 1.0)
         require("friction", self.friction, 0.0, 10.0)
@@ -242,16 +243,17 @@ class SandWorm(Worlds):
 def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:
     """The worm and its bed after both came to rest."""
     box = worm.sandbox()
-    simulation = coupling.simulation(
-        worm.body().moved((0.0, 0.0, worm.height)),
-        box.bed(),
-        box.walls(),
-        skin=worm.skin,
-        stretch=worm.stretch,
-        inside="remove",
-        device=device,
-        threads=threads,
-    )
+    with on_purpose():
+        simulation = coupling.simulation(
+            worm.body().moved((0.0, 0.0, worm.height)),
+            box.bed(),
+            box.walls(),
+            skin=worm.skin,
+            stretch=worm.stretch,
+            inside="remove",
+            device=device,
+            threads=threads,
+        )
     simulation.run(_SETTLE)
     model, readout, state = simulation.solver.model, simulation.solver.readout, simulation.state
     body = model.springs.body.moved((0.0, 0.0, 0.0))

@@ -73,8 +73,11 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Begin episodes: world i gets the seed + i; `options={"reset_mask": mask}` restarts some worlds only."""
         refuse_options(options, ("reset_mask",))
         mask = self._mask((options or {}).get("reset_mask"))
+        if mask is not None and not self._seeded:
+            raise InvalidValue("reset_mask chooses among worlds that have begun: call reset() without it first.")
         super().reset(seed=seed if isinstance(seed, int) else None)
         self.worlds.restart(mask, self._seeds(seed))
+        self._seeded = True
         wp.copy(self._ended, self.worlds.done)
         return self._observation(), {}
 
@@ -118,7 +121,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Numbers that are no observation; copied only where results are."""
         if self._tensors is not None:
             return {}
-        values = self.worlds.info()
+        values = {name: np.array(rows) for name, rows in self.worlds.info().items()}
         return values | {f"_{name}": np.ones(self.num_envs, bool) for name in values}
 
     def _final(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -132,12 +135,12 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         last = np.full(self.num_envs, None, dtype=object)
         for world in np.flatnonzero(done):
             last[world] = packed({name: values[world] for name, values in rows.items()})
-        return {"final_obs": last, "_final_obs": done.copy(), "final_info": info, "_final_info": done.copy()}
+        seen = {name: rows.copy() for name, rows in info.items()}
+        return {"final_obs": last, "_final_obs": done.copy(), "final_info": seen, "_final_info": done.copy()}
 
     def _seeds(self, seed: int | list[int | None] | None) -> list[int] | None:
         if seed is None and self._seeded:
             return None
-        self._seeded = True
         if seed is None or isinstance(seed, (int, np.integer)):
             first = int(self.np_random.integers(2**31)) if seed is None else int(seed)
             return [first + world for world in range(self.num_envs)]

@@ -358,7 +358,7 @@ class Solver:
 
     def complaint(self, state: State) -> str:
         """The fastest grain, in words."""
-        speeds = np.abs(self.readout.velocities(state)).max(axis=1)
+        speeds = np.abs(self.readout.velocities(state)).max(axis=1)[: self.model.count - self.model.guests]
         fastest = int(np.nanargmax(np.where(np.isnan(speeds), -1.0, speeds)))
         room = float(self.model.bed.radii[fastest]) / self.time_step
         return (
@@ -402,11 +402,15 @@ class Solver:
         if flags[TOO_FAST] and self.model.world.too_fast != "substep":
             self._complain_of_speed(state)
 
+    @property
+    def _remedy(self) -> str:
+        return "" if self.model.guests else ", or too_fast='substep'"
+
     def _complain_of_speed(self, state: State) -> None:
         step = int(state.clock.numpy()[0])
         sentence = (
             f"before t = {step * self.time_step:.4g} s a grain moved by more than its radius in a step, and may pass "
-            f"through others: {self.complaint(state)}; use a shorter step, or too_fast='substep'."
+            f"through others: {self.complaint(state)}; use a shorter step{self._remedy}."
         )
         if self.model.world.too_fast == "stop":
             raise SimulationDiverged(sentence, time=step * self.time_step, step=step)

@@ -13,6 +13,7 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.coupling.start import on_purpose
 from annelid.scenes.scene import parameter
 from annelid.shapes import Box
 
@@ -91,17 +92,18 @@ class Gripper:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The open hand in the bed."""
         box, top = self.sandbox(), self.tips + _FINGER[2] - 0.5 * _PITCH
-        return coupling.simulation(
-            self.body(),
-            box.bed(),
-            box.walls(),
-            skin=grains.Surface(friction=0.8),
-            stretch=1.2 + 1.5 * self.closing,
-            inside="remove",
-            springs={"constraints": [hoist(top, _LIFT, self.speed)], "velocity_damping": 1.0},
-            device=device,
-            threads=threads,
-        )
+        with on_purpose():
+            return coupling.simulation(
+                self.body(),
+                box.bed(),
+                box.walls(),
+                skin=grains.Surface(friction=0.8),
+                stretch=1.2 + 1.5 * self.closing,
+                inside="remove",
+                springs={"constraints": [hoist(top, _LIFT, self.speed)], "velocity_damping": 1.0},
+                device=device,
+                threads=threads,
+            )
 
     def lifted(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """Whether each grain is held above the bed, shape [n]."""

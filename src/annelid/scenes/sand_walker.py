@@ -11,6 +11,7 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.coupling.start import on_purpose
 from annelid.scenes.scene import parameter
 from annelid.scenes.walker import Walker
 
@@ -72,18 +73,19 @@ class SandWalker:
         skin = grains.Surface(friction=self.walker.friction)
         radius = float(coupling.closing_radii(body, self.grain_radius, stretch=1.2 + self.inflation).max())
         lift = self.depth + radius - float(body.bounds()[0][2])
-        return coupling.simulation(
-            body.moved((0.0, 0.0, lift)),
-            box.bed(),
-            box.walls(),
-            skin=skin,
-            stretch=1.2 + self.inflation,
-            inside="remove",
-            dt=_DT,
-            springs={"velocity_damping": 2.0},
-            device=device,
-            threads=threads,
-        )
+        with on_purpose():
+            return coupling.simulation(
+                body.moved((0.0, 0.0, lift)),
+                box.bed(),
+                box.walls(),
+                skin=skin,
+                stretch=1.2 + self.inflation,
+                inside="remove",
+                dt=_DT,
+                springs={"velocity_damping": 2.0},
+                device=device,
+                threads=threads,
+            )
 
     def _on_hard_ground(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """How far it walks on hard ground in the same time [m], shape [3]."""

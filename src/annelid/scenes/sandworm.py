@@ -11,6 +11,7 @@ from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.coupling.start import on_purpose
 from annelid.coupling.worm import BuriedWorm
 from annelid.scenes.scene import parameter
 
@@ -52,16 +53,17 @@ class Sandworm:
         """The worm at rest in the sand."""
         worm = self.worm
         box = worm.sandbox()
-        simulation = coupling.simulation(
-            self.body().moved((0.0, 0.0, worm.height)),
-            box.bed(),
-            box.walls(),
-            skin=worm.skin,
-            stretch=worm.stretch,
-            inside="remove",
-            device=device,
-            threads=threads,
-        )
+        with on_purpose():
+            simulation = coupling.simulation(
+                self.body().moved((0.0, 0.0, worm.height)),
+                box.bed(),
+                box.walls(),
+                skin=worm.skin,
+                stretch=worm.stretch,
+                inside="remove",
+                device=device,
+                threads=threads,
+            )
         simulation.attachments["sandworm"] = self
         return simulation
 

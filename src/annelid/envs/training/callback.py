@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 if TYPE_CHECKING:
     from annelid.envs.training.run import Training, Watch
@@ -16,6 +17,8 @@ _TELL = 1.0  # seconds between two reports
 
 class Noting(BaseCallback):
     """Notes the episodes of a training.
+
+    An agent that learns from whole rollouts (PPO) forgets one in which it is stopped, so it ends between two of them.
 
     Args:
         training: The training.
@@ -34,6 +37,7 @@ class Noting(BaseCallback):
         count = training.plan.worlds
         self._returns, self._lengths = np.zeros(count), np.zeros(count, int)
         self._before, self._first = training.history.seconds, training.steps
+        self._rollouts = 0
         self._begin = self._told = self._saved = time.perf_counter()
 
     def _on_step(self) -> bool:
@@ -51,7 +55,16 @@ class Noting(BaseCallback):
         if now - self._saved > self._save_every:
             self._saved = now
             self._owner.save()
-        return steps < self._goal and now - self._begin < self._seconds
+        return not self._is_over(now)
+
+    def _is_over(self, now: float) -> bool:
+        late = now - self._begin >= self._seconds
+        if isinstance(self.model, OnPolicyAlgorithm):  # the goal of steps is kept by its own loop
+            return late and self._rollouts > 0 and self.locals["n_steps"] == 0
+        return late or self._owner.steps >= self._goal
+
+    def _on_rollout_end(self) -> None:
+        self._rollouts += 1
 
     def _report(self, now: float) -> None:
         if self._watch is None or now - self._told < _TELL:

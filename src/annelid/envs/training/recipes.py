@@ -19,7 +19,7 @@ class Recipe:
         discount: What a reward is worth one choice later.
         choices: Choices of all worlds that PPO learns from at once.
         change: Change of the policy (Kullback-Leibler divergence) at which PPO turns to new choices; None for any.
-        fading: Whether the learning rate of PPO falls in a line, to a twentieth at the last action.
+        fading: Whether the learning rate falls in a line, to a twentieth at the last action.
         log_spread: Logarithm of the standard deviation of choices that PPO begins with.
     """
 
@@ -44,11 +44,11 @@ RECIPES = {
         worlds=64, steps=300_000, repeat=5, discount=0.97, choices=1024, change=0.03, fading=True, log_spread=0.0
     ),
 }
-"""Settings of PPO by name of the environment, where the usual ones are not good enough."""
+"""Settings by name of the environment, where the usual ones are not good enough; they were found with PPO."""
 
 
 def recipe(name: str, algorithm: str = "ppo") -> Recipe:
-    """What is used for an environment."""
+    """What is used for an environment; TD3 takes the same but for its own rate and discount."""
     if algorithm not in ALGORITHMS:
         raise UnknownName("algorithm", algorithm, ALGORITHMS)
     found = RECIPES.get(name, Recipe())

@@ -32,7 +32,7 @@ class Plan:
         name: Name of the environment.
         algorithm: "ppo" or "td3".
         seed: Seed of worlds, weights and noise.
-        worlds: Worlds side by side.
+        worlds: Worlds side by side; `recipes` has the number that suits an environment, as for `repeat`.
         options: Options of the environment.
         rate: Learning rate; None takes that of the recipe.
         repeat: Actions of the environment for which the agent holds what it has chosen.
@@ -116,8 +116,8 @@ class Training:
         """Train until so many actions were taken in all, saving now and then, and when it is interrupted.
 
         Args:
-            steps: Actions of all worlds and runs together.
-            seconds: Wall time of this run at most [s].
+            steps: Actions of all worlds and runs together; PPO goes on to the end of the rollout that reaches them.
+            seconds: Wall time of this run [s]; PPO goes on to the end of its rollout, and takes one at least.
             watch: Told of the progress.
             save_every: Wall time between two checkpoints [s].
         """
@@ -180,6 +180,9 @@ class Training:
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{path} cannot be read: {error}.") from error
         now = json.loads(json.dumps(asdict(self.plan)))
+        if not isinstance(before, dict):
+            raise FileFormatError(f"{path} is no plan of a training.")
+        before = asdict(Plan("")) | before  # files of earlier versions lack what was added since
         for name, value in now.items():
-            if before.get(name) != value:
-                raise InvalidValue(f"the training in {self.folder} has {name} = {before.get(name)!r}, not {value!r}.")
+            if before[name] != value:
+                raise InvalidValue(f"the training in {self.folder} has {name} = {before[name]!r}, not {value!r}.")

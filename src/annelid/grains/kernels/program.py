@@ -141,7 +141,7 @@ def finish(features: Features) -> wp.Function:
         if wp.length(away) + parameters.patience * dt * speed > 0.5 * parameters.skin or 2.2 * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + number] = 1
-        if dt * speed > wp.abs(v[3]):
+        if dt * speed > wp.max(wp.abs(v[3]), parameters.smallest):
             lists.flags[wp.static(TOO_FAST)] = 1
         if not speed < 1.0e15:
             if lists.trouble[0] < wp.int64(0):
