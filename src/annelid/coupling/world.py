@@ -16,9 +16,7 @@ from annelid.shapes.shape import as_vector
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
-_BOUNCE = (
-    12.0  # slowest impact that bounces, in speeds of calm: surfaces of springs that lie on grains never quite rest
-)
+_BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a surface of springs never quite rests
 _STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
