@@ -79,8 +79,9 @@ class World:
         assert chosen.dt is not None
         if self.dt is not None or chosen.dt <= stable:
             return chosen
-        parts = 1 if self.grain_dt is None else math.ceil(chosen.dt / (_STEADY * stable))
-        return replace(chosen, dt=rounded_down(_STEADY * stable) if self.grain_dt is None else chosen.dt / parts)
+        if self.grain_dt is None:
+            return replace(chosen, dt=rounded_down(_STEADY * stable))
+        return replace(chosen, dt=chosen.dt / math.ceil(chosen.dt / (_STEADY * stable)))
 
     def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
         """Longest step of the grains that suits bed and bodies [s], whatever the springs."""

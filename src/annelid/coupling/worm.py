@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import warp as wp
+
 from annelid import grains, springs
 from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.coupling import simulation
 from annelid.coupling.sandbox import Sandbox
+from annelid.coupling.solver import Solver
+from annelid.coupling.start import on_purpose
 from annelid.shapes import Capsule
 
 _MARGIN = 4.0  # room beside the worm, in its radii
@@ -78,3 +84,20 @@ class BuriedWorm:
             grain=replace(grains.SAND, friction=self.friction),
             seed=self.seed,
         )
+
+    def simulation(
+        self, body: springs.Body, *, device: str | wp.Device = "auto", threads: int | None = None
+    ) -> Simulation[Solver]:
+        """The worm in its bed, whose grains have made room for it.
+
+        Args:
+            body: What `body` gave, with or without what makes it swell.
+            device: Where to compute.
+            threads: CPU threads; None takes all cores.
+        """
+        box = self.sandbox()
+        with on_purpose():
+            return simulation(
+                body.moved((0.0, 0.0, self.height)), box.bed(), box.walls(), skin=self.skin, stretch=self.stretch,
+                inside="remove", device=device, threads=threads,
+            )  # fmt: skip

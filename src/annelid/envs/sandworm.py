@@ -11,7 +11,6 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
-from annelid.coupling.start import on_purpose
 from annelid.coupling.state import ROWS_OF_WORLDS
 from annelid.coupling.worm import BuriedWorm
 from annelid.envs.kernels import sandworm as kernels
@@ -242,18 +241,7 @@ class SandWorm(Worlds):
 
 def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:
     """The worm and its bed after both came to rest."""
-    box = worm.sandbox()
-    with on_purpose():
-        simulation = coupling.simulation(
-            worm.body().moved((0.0, 0.0, worm.height)),
-            box.bed(),
-            box.walls(),
-            skin=worm.skin,
-            stretch=worm.stretch,
-            inside="remove",
-            device=device,
-            threads=threads,
-        )
+    simulation = worm.simulation(worm.body(), device=device, threads=threads)
     simulation.run(_SETTLE)
     model, readout, state = simulation.solver.model, simulation.solver.readout, simulation.state
     body = model.springs.body.moved((0.0, 0.0, 0.0))

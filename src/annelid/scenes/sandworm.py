@@ -11,7 +11,6 @@ from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
-from annelid.coupling.start import on_purpose
 from annelid.coupling.worm import BuriedWorm
 from annelid.scenes.scene import parameter
 
@@ -51,19 +50,7 @@ class Sandworm:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The worm at rest in the sand."""
-        worm = self.worm
-        box = worm.sandbox()
-        with on_purpose():
-            simulation = coupling.simulation(
-                self.body().moved((0.0, 0.0, worm.height)),
-                box.bed(),
-                box.walls(),
-                skin=worm.skin,
-                stretch=worm.stretch,
-                inside="remove",
-                device=device,
-                threads=threads,
-            )
+        simulation = self.worm.simulation(self.body(), device=device, threads=threads)
         simulation.attachments["sandworm"] = self
         return simulation
 
