@@ -60,7 +60,8 @@ def test_steps_that_do_not_divide_each_other_name_the_nearest_that_do() -> None:
 
 def test_a_step_too_long_for_the_springs_is_told() -> None:
     with pytest.warns(StepTooLong, match="grain_dt = 0.001 s is above"):
-        dropped(block().moved((0.0, 0.0, 0.2)), box(), grain_dt=1e-3)
+        simulation = dropped(block().moved((0.0, 0.0, 0.2)), box(), grain_dt=1e-3)
+    assert simulation.time_step == pytest.approx(1e-3)  # as asked for, all the same
 
 
 @pytest.mark.parametrize(

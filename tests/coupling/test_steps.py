@@ -89,7 +89,8 @@ def test_contacts_do_not_depend_on_the_step() -> None:
 
 def test_a_step_too_long_for_the_impact_is_told() -> None:
     with pytest.warns(StepTooLong, match=r"a body that meets the grains at 4\.4 m/s: it may sink too deep"):
-        dropped(_block(fall=1.0, stiffness=10.0), SAND)
+        simulation = dropped(_block(fall=1.0, stiffness=10.0), SAND)
+    assert simulation.time_step == pytest.approx(2e-4)  # as asked for, all the same
 
 
 def test_stiff_springs_get_steps_that_are_stable() -> None:
@@ -102,7 +103,8 @@ def test_a_step_too_long_for_the_bed_is_told() -> None:
     soft = _block(fall=0.001, stiffness=1.0)
     soft.damping[:] = 0.0
     with pytest.warns(StepTooLong, match="a bed as deep: grains may overlap"):
-        dropped(soft, SAND, grain_dt=2e-3)
+        simulation = dropped(soft, SAND, grain_dt=2e-3)
+    assert simulation.time_step == pytest.approx(2e-3)
 
 
 def test_rounding() -> None:

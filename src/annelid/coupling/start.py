@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,14 +16,6 @@ from annelid.grains.start import distance
 CHOICES = ("refuse", "push", "remove", "allow")
 
 _DEEP = 0.05  # of a radius: what is deeper would throw a light body into the air
-
-
-@contextmanager
-def on_purpose() -> Iterator[None]:
-    """Say nothing of grains that make way: the body is meant to start among them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GrainsPushed)
-        yield
 
 
 def make_room(

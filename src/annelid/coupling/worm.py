@@ -12,7 +12,7 @@ from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.sandbox import Sandbox
 from annelid.coupling.solver import Solver
-from annelid.coupling.start import on_purpose
+from annelid.grains.start import on_purpose
 from annelid.shapes import Capsule
 
 _MARGIN = 4.0  # room beside the worm, in its radii

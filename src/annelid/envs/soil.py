@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import GrainsPushed
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
 from annelid.core.state import clone_state
 from annelid.envs.kernels import soil as kernels
@@ -18,6 +16,7 @@ from annelid.grains import Plane as Wall
 from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Obstacle
 from annelid.grains.rigid import Rigid
+from annelid.grains.start import on_purpose
 from annelid.view.stage import Stage
 
 _ROOM = (32, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
@@ -32,8 +31,7 @@ _KEPT = (
 def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, device: wp.Device) -> Bed:
     """The bed after it came to rest, on its own."""
     worlds = np.zeros(len(bed), np.int32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GrainsPushed)  # machines stand in their soil, on purpose
+    with on_purpose():  # machines stand in their soil
         model = Model(bed, bodies, world=world, worlds=worlds, overlapping="push", device=device)
     solver = Solver(model, threads=None)
     state = solver.initial_state()

@@ -87,10 +87,8 @@ class Model:
 
         How deep a body falls must not depend on the step, so contacts must not: they are those of the longest step.
         """
-        world, loads = (
-            self.world,
-            [rigid_load(body, self.bed, self.world.gravity) for body in self.bodies if is_free(body)],
-        )
+        world = self.world
+        loads = [rigid_load(body, self.bed, world.gravity) for body in self.bodies if is_free(body)]
         suits = default_step(self.bed, world, self.worlds, loads)
         self.time_step = world.dt or min(suits, meeting_step(self.bed, loads))
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.time_step)

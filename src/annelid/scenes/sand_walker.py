@@ -11,7 +11,7 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
-from annelid.coupling.start import on_purpose
+from annelid.grains.start import on_purpose
 from annelid.scenes.scene import parameter
 from annelid.scenes.walker import Walker
 
