@@ -34,7 +34,7 @@ def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
     _, bed = simulation.solver.parts(simulation.state)
     body = simulation.solver.model.springs.body
     party, masses = simulation.solver.model.party, simulation.solver.readout.masses(simulation.state)
-    guests = party.points.mixed(masses)[party.points.mixed(body.positions)[:, 2] < 0.131]
+    guests = party.points.division.mixed(masses)[party.points.division.mixed(body.positions)[:, 2] < 0.131]
     top = simulation.solver.grains.readout.body_position(bed, lid)[2] + 0.01
     assert guests[:, 2].mean() - top == pytest.approx(party.radii.max(), abs=1e-4)  # the lid may lie at a slant
     force = simulation.solver.readout.contact_force(simulation.state)[2]

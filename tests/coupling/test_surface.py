@@ -1,19 +1,22 @@
-"""Spheres on surface masses and between them close the surface to grains."""
+"""Discs, rods and spheres on surface masses and between them close the surface to grains, and make it smooth."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annelid import coupling, springs
+from annelid import coupling, grains, springs
+from annelid.coupling.facets import axes_of, nearest
 from annelid.coupling.guests import Party
 from annelid.coupling.holes import hole_reach
-from annelid.coupling.surface import meeting_points
+from annelid.coupling.surface import Points, meeting_points
 from annelid.shapes import Capsule, Sphere
 
-from .conftest import block, box, dropped
+from .conftest import RADIUS, block, box, dropped
 
 
 def _widest_hole(corners: np.ndarray, radii: np.ndarray) -> float:
@@ -25,23 +28,32 @@ def _widest_hole(corners: np.ndarray, radii: np.ndarray) -> float:
     return float(gaps.min(axis=2).max())
 
 
+def _gaps(body: springs.Body, points: Points, tried: np.ndarray) -> np.ndarray:
+    """Distance of places of the surface from the nearest disc, rod or centre [m]."""
+    away = tried[:, None] - points.division.mixed(body.positions)[None]
+    axes = np.broadcast_to(axes_of(body.positions, points.extents, points.spans), away.shape)
+    away = away - nearest(away, axes, np.broadcast_to(points.extents, away.shape[:2]))
+    return np.asarray(np.linalg.norm(away, axis=2).min(axis=1))
+
+
 @given(st.floats(0.2, 2.4), st.floats(1.0, 2.2))
 def test_no_hole_is_wider_than_a_grain_at_rest_nor_lets_one_through_stretched(pitch: float, stretch: float) -> None:
     body = block(masses=3, pitch=pitch)
     points = meeting_points(body, 1.0, stretch=stretch)
     weights = np.random.default_rng(0).dirichlet(np.ones(3), 100)
     tried = np.einsum("pk,tki->tpi", weights, body.positions[body.triangles]).reshape(-1, 3)
-    away = np.linalg.norm(tried[:, None] - points.mixed(body.positions)[None], axis=2)
-    assert (away - points.radii).min(axis=1).max() <= 0.5 + 1e-9
-    assert (stretch * away - points.radii).min(axis=1).max() <= 0.6 + 1e-9
-    assert points.radii.max() <= 0.7  # a coarse surface that is to stretch much
+    gaps = _gaps(body, points, tried)
+    assert gaps.max() <= 0.5
+    assert stretch * gaps.max() <= 0.6
+    assert points.radii.max() <= 0.1
+    assert (points.radii + np.abs(points.extents)).max() <= 1.0 + 1e-9  # what cells hold
 
 
 @given(st.floats(0.2, 2.4))
 def test_grains_meet_the_surface_through_the_masses(pitch: float) -> None:
     body = block(masses=3, pitch=pitch)
-    assert abs(coupling.standoff(body, 1.0)) <= 0.021
-    assert meeting_points(body, 1.0).radii.max() <= 0.15
+    assert 0.0 <= coupling.standoff(body, 1.0) <= 0.021
+    assert meeting_points(body, 1.0).radii.max() <= 0.05
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=9, max_size=9))
@@ -64,36 +76,92 @@ def test_masses_inside_have_no_sphere_and_all_at_the_surface_do(shape: Sphere | 
 def test_points_are_on_and_between_masses_once_each() -> None:
     body = block(masses=4, pitch=0.016)
     points = meeting_points(body, 0.01)
-    places = points.mixed(body.positions)
-    assert np.allclose(points.weights.sum(axis=1), 1.0)
+    places = points.division.mixed(body.positions)
+    assert np.allclose(points.division.weights.sum(axis=1), 1.0)
     assert len(np.unique(places.round(9), axis=0)) == len(points)
-    # Each of the six faces has 3 x 3 squares, sides in three parts: vertices of a closed surface, by Euler's formula.
-    triangles = 6 * 2 * (3 * 3) ** 2
+    # Each of the six faces has 3 x 3 squares, sides in two parts: vertices of a closed surface, by Euler's formula.
+    triangles = 6 * 2 * (3 * 2) ** 2
     assert len(points) == 2 + triangles // 2
-    on = points.weights[:, 0] == 1.0
-    assert np.array_equal(np.sort(points.corners[on, 0]), np.unique(body.triangles))
+    on = points.division.weights[:, 0] == 1.0
+    assert np.array_equal(np.sort(points.division.corners[on, 0]), np.unique(body.triangles))
 
 
 def test_points_turn_with_the_corners_of_the_triangles_they_lie_on() -> None:
-    body = block(masses=4, pitch=0.016)
+    body = block(masses=4, pitch=0.02)
     points = meeting_points(body, 0.01)
-    sizes = np.diff(points.first)
-    hung_on = (points.weights > 0.0).sum(axis=1)
+    sizes = np.diff(points.division.first)
+    hung_on = (points.division.weights > 0.0).sum(axis=1)
     assert set(sizes[hung_on == 3]) == {3}
     assert set(sizes[hung_on == 2]) == {4}  # the corners of two triangles
     assert sizes[hung_on == 1].min() >= 4
     owner = np.repeat(np.arange(len(points)), sizes)
-    around = set(zip(owner.tolist(), points.around.tolist(), strict=True))
+    around = set(zip(owner.tolist(), points.division.around.tolist(), strict=True))
     for corner in range(3):
-        assert all((g, m) in around for g, m in enumerate(points.corners[:, corner].tolist()))
+        assert all((g, m) in around for g, m in enumerate(points.division.corners[:, corner].tolist()))
 
 
 def test_guests_share_the_mass_of_the_surface() -> None:
     party = Party(block(masses=4, pitch=0.016), 0.01, 1.15)
     assert party.loads.sum() == pytest.approx(len(party))
-    on_face = party.masses[party.points.weights[:, 0] == 1.0].min()
+    on_face = party.masses[party.points.division.weights[:, 0] == 1.0].min()
     assert on_face == pytest.approx(party.body.masses[0] / party.loads.max())
     assert 0.9 <= party.masses.sum() / party.body.masses[party.members].sum() <= 1.0 + 1e-9
+
+
+def test_faces_are_discs_edges_rods_and_corners_spheres() -> None:
+    body = block(masses=5, pitch=0.01).moved((0.0, 0.0, -0.02))
+    points = meeting_points(body, 0.01)
+    places, axes = points.division.mixed(body.positions), axes_of(body.positions, points.extents, points.spans)
+    faces = np.abs(np.abs(places) - 0.02) < 1e-9
+    disc, rod = points.extents > 0.0, points.extents < 0.0
+    assert np.array_equal(disc, faces.sum(axis=1) == 1)
+    assert np.array_equal(rod, faces.sum(axis=1) == 2)
+    assert np.allclose(np.abs(axes[disc]), faces[disc])
+    assert np.allclose(np.abs(axes[rod]), ~faces[rod])
+    # None stands out beyond an edge.
+    assert (np.abs(places)[disc] * ~faces[disc]).max() + points.extents.max() <= 0.02 + 1e-9
+    assert (np.abs(places)[rod] * ~faces[rod]).max() - points.extents.min() <= 0.02 + 1e-9
+
+
+@given(st.integers(1, 40))
+def test_discs_stay_in_the_surface_of_round_bodies(seed: int) -> None:
+    """A ball whose masses do not lie in planes: what is not flat has no disc, and none leans out of its triangles."""
+    body = springs.lattice(Sphere(0.05), 0.01, "ecoflex-00-30")
+    body.positions += 2e-3 * np.random.default_rng(seed).standard_normal(body.positions.shape)
+    points = meeting_points(body, 0.012)
+    rows, owners = points.division.place, points.division.owners
+    corners = body.positions[body.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    axes = axes_of(body.positions, points.extents, points.spans)
+    disc = points.extents[rows] > 0.0
+    lean = np.abs((axes[rows] * normals[owners]).sum(axis=1))[disc]
+    assert lean.min() >= np.cos(np.radians(20.0))
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.5])
+def test_a_grain_slides_over_a_face_as_over_a_plate(friction: float) -> None:
+    """Without bumps it loses speed by friction alone, v = v0 - mu g t, until it rolls with 5/7 of its speed."""
+    body = block(masses=12, pitch=0.012, mass=20.0).moved((0.0, 0.0, 0.1))
+    body.fix()
+    top, speed = float(body.positions[:, 2].max()), 0.4
+    grain = grains.Grain(density=2650.0, friction=friction)
+    start = np.array([[-0.05, 0.003, top + RADIUS + coupling.standoff(body, RADIUS)]])
+    bed = grains.Bed(start, np.full(1, RADIUS), grain, velocities=np.array([[speed, 0.0, 0.0]]))
+    simulation = coupling.simulation(
+        body, bed, skin=grains.Surface(friction=friction), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
+    )
+    rolls = 2.0 * speed / (7.0 * friction * 9.81)
+    simulation.run(0.6 * rolls)
+    sliding = _velocity(simulation)
+    assert sliding[0] == pytest.approx(speed - 0.6 * rolls * friction * 9.81, rel=0.02)
+    simulation.run(min(0.9 * rolls, 0.08))
+    assert _velocity(simulation)[0] == pytest.approx(5.0 / 7.0 * speed, rel=0.02)
+    assert abs(_velocity(simulation)[1:]).max() <= 0.02 * speed
+
+
+def _velocity(simulation: Any) -> np.ndarray:
+    return np.asarray(simulation.solver.readout.velocities(simulation.state))[0]
 
 
 def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid import grains, springs
+from annelid.coupling.division import Division
 from annelid.coupling.kernels.exchange import Guests
 from annelid.coupling.surface import meeting_points
 
@@ -42,7 +43,6 @@ class Party:
         body: The body.
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer its surface may become, as a factor.
-        copies: Number of equal bodies in it, each in a world of its own.
 
     Attributes:
         body: The body.
@@ -51,18 +51,23 @@ class Party:
         loads: Sum of the weights that hang on each of them, shape [m].
     """
 
-    def __init__(self, body: springs.Body, grain_radius: float, stretch: float, copies: int = 1) -> None:
-        self.body, self.points = body, meeting_points(body, grain_radius, stretch=stretch, copies=copies)
+    def __init__(self, body: springs.Body, grain_radius: float, stretch: float) -> None:
+        self.body, self.points = body, meeting_points(body, grain_radius, stretch=stretch)
         self.members = np.unique(body.triangles)
-        weights = np.bincount(self._places(self.points.corners).ravel(), self.points.weights.ravel())
+        weights = np.bincount(self._places(self.division.corners).ravel(), self.division.weights.ravel())
         self.loads = np.asarray(weights)
 
     def __len__(self) -> int:
         return len(self.points)
 
     @property
+    def division(self) -> Division:
+        """The points of the surface that guests are at."""
+        return self.points.division
+
+    @property
     def radii(self) -> np.ndarray:
-        """Radius of each guest [m], shape [g]."""
+        """Radius of each guest [m], shape [g]: how far it stands out."""
         return self.points.radii
 
     @property
@@ -70,11 +75,15 @@ class Party:
         """Mass that contacts reckon with at each guest [kg], shape [g]: its share of those that it hangs on."""
         gives = np.zeros(self.body.mass_count)
         gives[self.members] = self.loads / self.body.masses[self.members]
-        return np.asarray(1.0 / self.points.mixed(gives))
+        return np.asarray(1.0 / self.division.mixed(gives))
 
     def hanging_on(self, masses: np.ndarray) -> np.ndarray:
         """Numbers of the guests that hang on any of some masses."""
-        return np.flatnonzero(np.isin(self.points.corners, masses).any(axis=1))
+        return np.flatnonzero(np.isin(self.division.corners, masses).any(axis=1))
+
+    def lying_on(self, masses: np.ndarray) -> np.ndarray:
+        """Numbers of the guests whose disc or rod lies as any of some masses say."""
+        return np.flatnonzero(np.isin(self.points.spans, masses).any(axis=1))
 
     def among(self, bed: grains.Bed, skin: grains.Surface) -> Crowd:
         """Grains and guests together.
@@ -83,10 +92,10 @@ class Party:
             bed: The grains.
             skin: How the surface of the body answers to contact.
         """
-        body, points = self.body, self.points
+        body, points = self.body, self.division
         answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), skin.numbers, strict=True))
         visitors = grains.Bed(
-            points.mixed(body.positions), points.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
+            points.mixed(body.positions), self.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
         )
         return Crowd(bed, visitors, self.masses)
 
@@ -98,12 +107,12 @@ class Party:
             pushes: What pushes the guests.
             device: Where they are.
         """
-        points, count, surface = self.points, len(self), len(self.members)
+        points, count, surface = self.division, len(self), len(self.members)
         corners, around = self._places(points.corners), self._places(points.around)
         owner = np.repeat(np.arange(count), np.diff(points.first))
 
         def numbers(values: np.ndarray, dtype: Any = wp.int32) -> wp.array:
-            kind = np.int32 if dtype in (wp.int32, wp.vec3i) else np.float32
+            kind = np.int32 if dtype in (wp.int32, wp.vec3i, wp.vec4i) else np.float32
             return wp.array(values.astype(kind), dtype=dtype, device=device)
 
         guests: Any = Guests()
@@ -118,6 +127,9 @@ class Party:
         order, guests.first_turned = self._by_member(around, numbers)
         guests.turned = numbers(owner[order])
         guests.corners, guests.weights = numbers(corners, wp.vec3i), numbers(points.weights, wp.vec3)
+        guests.extents = numbers(self.points.extents / self._scales(), wp.float32)
+        guests.widest = float(bed.radii.min())
+        guests.spans = numbers(self._places(self.points.spans), wp.vec4i)
         guests.alive = wp.full(count, 1, dtype=wp.int32, device=device)
         guests.touching = wp.zeros(count, dtype=wp.int32, device=device)
         guests.first, guests.around = numbers(points.first), numbers(around)
@@ -126,6 +138,12 @@ class Party:
         for name, size in (("twists", count), ("centers", count), ("pushed", surface), ("expected", surface)):
             setattr(guests, name, wp.zeros(size, dtype=wp.vec3, device=device))
         return guests
+
+    def _scales(self) -> np.ndarray:
+        """Lengths that the extents of discs and rods grow and shrink with [m], shape [g]."""
+        a, b, c, d = (self.body.positions[self.points.spans[:, k]] for k in range(4))
+        across = np.sqrt(np.linalg.norm(np.cross(b - a, d - c), axis=1))
+        return np.maximum(np.where(self.points.extents < 0.0, np.linalg.norm(b - a, axis=1), across), 1e-100)
 
     def _places(self, masses: np.ndarray) -> np.ndarray:
         """Places of surface masses among the members."""

@@ -69,14 +69,14 @@ class Model:
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
         self.skin = skin or grains.Surface()
-        self.party = Party(body, float(bed.radii.min()), stretch, self.worlds)
+        self.party = Party(body, float(bed.radii.min()), stretch)
         thickness = float(np.median(self.party.radii))
         own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
         self.bed = grains.start.begin(bed, bodies, own, overlapping)
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        require_outside(self.party.points.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
+        require_outside(self.party.division.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
@@ -99,7 +99,7 @@ class Model:
 
     def _worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
-        return (self.party.points.corners[:, 0] // (self.party.body.mass_count // self.worlds)).astype(np.int32)
+        return (self.party.division.corners[:, 0] // (self.party.body.mass_count // self.worlds)).astype(np.int32)
 
     def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
         """Refuse worlds that are not equal, or in which grains would have to make room."""

@@ -23,7 +23,7 @@ from annelid.grains.kernels.layout import Grains, Lists
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
 
-_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "names")
+_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
 
 
 class Solver:
@@ -214,8 +214,9 @@ class Solver:
         for here, left in (
             (guests.present, np.flatnonzero(np.isin(members, gone))),
             (guests.alive, party.hanging_on(gone)),
+            (guests.extents, party.lying_on(gone)),
         ):
-            scatter(here, left, np.zeros(len(left), np.int32))
+            scatter(here, left, np.zeros(len(left), wp.dtype_to_numpy(here.dtype)))
         for change in changes:
             if change.forces is not None:
                 here, which = np.nonzero(members[:, None] == change.index[None, :])

@@ -16,7 +16,7 @@ _OWN = ("last", "contact_forces")
 _FIELDS = [f"{side}_{f.name}" for side, kind in _SIDES.items() for f in fields(cast(Any, kind))]
 
 _MOVING = ("positions", "velocities", "accelerations", "broken")
-_GRAIN_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "names", "counts")
+_GRAIN_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "facets", "names", "counts")
 _BODY_ROWS = ("places", "turns", "body_velocities", "body_spins", "body_forecast", "body_turning", "contacts", "travel")
 
 ROWS_OF_WORLDS = (

@@ -31,12 +31,13 @@ def loads_on(
         gravity: Gravity [m/s²].
         worlds: Worlds side by side.
     """
-    free = [one for one in bodies if is_free(one)]
-    low, high = body.bounds()
+    free = [one for one in bodies if is_free(one) and one.world == 0]
+    points = body.positions[: body.mass_count // worlds]  # copies may stand elsewhere, but are as wide and as heavy
+    low, high = points.min(axis=0), points.max(axis=0)
     carried = [one for one in free if (one.extent[0] >= low).all() and (one.extent[1] <= high).all()]
-    mass = float(body.masses.sum()) + sum(one.weight[0] for one in carried)
+    mass = float(body.masses[: len(points)].sum()) + sum(one.weight[0] for one in carried)
     fastest = float(np.linalg.norm(body.velocities, axis=1).max())
-    soft = Load.of(body.positions, mass / worlds, fastest, bed, gravity)
+    soft = Load.of(points, mass, fastest, bed, gravity)
     return [soft, *(rigid_load(one, bed, gravity) for one in free if one not in carried)]
 
 

@@ -63,6 +63,7 @@ class State:
         forecast: Velocities that the next step would bring, and radii.
         turning: Angular velocities that the next step would bring, and inverse masses.
         surfaces: Friction, restitution, rolling resistance, cohesion, where grains differ.
+        facets: Axes and extents of guests [m], shape [n + 1, 4], 0 for grains, where there are guests.
         names: Which grain this is, and its world, shape [n, 2].
         counts: Neighbours and bodies in the lists of each grain, shape [n, 2].
         neighbours: Lists of neighbours.
@@ -105,6 +106,7 @@ class State:
     forecast: wp.array
     turning: wp.array
     surfaces: wp.array
+    facets: wp.array
     names: wp.array
     counts: wp.array
     neighbours: wp.array
@@ -136,7 +138,7 @@ class State:
     clock: wp.array
 
 
-_GRAIN_ARRAYS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "names")
+_GRAIN_ARRAYS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "facets", "names")
 _LIST_ARRAYS = (
     "counts", "neighbours", "impulses", "rollings", "bodies", "body_impulses", "body_hopes", "body_rollings", "built",
     "reach", "flags", "clock",
@@ -207,6 +209,7 @@ class Solver:
         if features.materials:
             surfaces = np.concatenate([surfaces, surfaces[:1]])
         parts["surfaces"] = wp.array(surfaces, dtype=wp.vec4, device=self.device)
+        parts["facets"] = self._zeros(n + 1 if features.guests else 0, wp.vec4)
         names = np.column_stack([np.arange(n), model.worlds]).astype(np.int32)
         parts["names"] = wp.array(names, dtype=wp.vec2i, device=self.device)
         parts |= self._lists_of(_FIRST_PLACES, _FIRST_BODY_PLACES if model.bodies else 0)
@@ -525,6 +528,7 @@ class Solver:
         for grains in (self._here, self._there):
             grains.starts = self._zeros(n + 1 if model.features.bouncing else 0, wp.vec4)
         self._old.surfaces = self._zeros(n + 1 if model.features.materials else 0, wp.vec4)
+        self._old.facets = self._zeros(n + 1 if model.features.guests else 0, wp.vec4)
         self._old.names = self._zeros(n, wp.vec2i)
         cells = model.world_count * model.parameters.cell_count
         lists = self._lists

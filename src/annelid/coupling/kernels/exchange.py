@@ -47,6 +47,9 @@ class Guests:
     # Of each guest:
     corners: wp.array(dtype=wp.vec3i)  # surface masses that it hangs on
     weights: wp.array(dtype=wp.vec3)  # and with which weights
+    spans: wp.array(dtype=wp.vec4i)  # surface masses along which its disc or rod lies
+    extents: wp.array(dtype=wp.float32)  # radius of its disc, minus half the length of its rod, in ways along these
+    widest: wp.float32  # no disc or rod with the radius of its guest is larger [m]
     alive: wp.array(dtype=wp.int32)  # 0 once one of them was removed
     touching: wp.array(dtype=wp.int32)  # 1 if it touches something, or is about to
     first: wp.array(dtype=wp.int32)  # where the surface masses begin in `around` that it turns with
@@ -74,51 +77,60 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def center(g: int, own: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
-        """Centre of those around a guest, seen from `own`: differences keep their digits far from the origin [m]."""
+    def spread(g: int, own: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)):
+        """Centre of those around a guest [m], and the inverse of the sum of |d|² - d dᵀ over them [1/m²].
+
+        d is seen from their centre. They are seen from `own` first: differences keep their digits far from the origin.
+        """
         sum = wp.vec3()
+        squares = wp.mat33()
         count = float(0.0)
         for k in range(guests.first[g], guests.first[g + 1]):
             s = guests.around[k]
             if guests.present[s] == 1:
-                sum += place(s, guests, x) - own
+                d = place(s, guests, x) - own
+                sum += d
+                squares += wp.outer(d, d)
                 count += 1.0
-        return sum / wp.max(count, 1.0)
-
-    @wp.func
-    def spread(g: int, middle: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)) -> wp.mat33:
-        """Sum of |d|² - d dᵀ over those around a guest [m²], with a little to make it invertible."""
-        xx, yy, zz = float(0.0), float(0.0), float(0.0)
-        xy, yz, zx = float(0.0), float(0.0), float(0.0)
-        for k in range(guests.first[g], guests.first[g + 1]):
-            s = guests.around[k]
-            if guests.present[s] == 1:
-                d = place(s, guests, x) - middle
-                xx += d[0] * d[0]
-                yy += d[1] * d[1]
-                zz += d[2] * d[2]
-                xy += d[0] * d[1]
-                yz += d[1] * d[2]
-                zx += d[2] * d[0]
-        more = 2.0e-6 * (xx + yy + zz) + 1.0e-30
-        return wp.mat33(
-            yy + zz + more, -xy, -zx,
-            -xy, zz + xx + more, -yz,
-            -zx, -yz, xx + yy + more,
-        )  # fmt: skip
+        sum /= wp.max(count, 1.0)
+        squares -= count * wp.outer(sum, sum)
+        size = (1.0 + 2.0e-6) * wp.trace(squares) + 1.0e-30  # a little more than there is makes it invertible
+        return own + sum, wp.inverse(size * wp.identity(n=3, dtype=float) - squares)
 
     @wp.func
     def spinning(
         g: int, own: wp.vec3, velocity: wp.vec3, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
     ) -> wp.vec3:
         """Spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
-        middle = own + center(g, own, guests, x)
+        middle, turns = spread(g, own, guests, x)
         turning = wp.vec3()
         for k in range(guests.first[g], guests.first[g + 1]):
             s = guests.around[k]
             if guests.present[s] == 1:
                 turning += wp.cross(place(s, guests, x) - middle, speed(s, guests, v) - velocity)
-        return wp.inverse(spread(g, middle, guests, x)) * turning
+        return turns * turning
+
+    @wp.func
+    def facet(g: int, radius: float, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec4:
+        """Unit vector across the disc of a guest, or along its rod, and the extent of that [m].
+
+        It grows with the surface that it is a part of.
+        """
+        extent = guests.extents[g]
+        if extent == 0.0:
+            return wp.vec4()
+        ends = guests.spans[g]
+        axis = place(ends[1], guests, x) - place(ends[0], guests, x)
+        if extent > 0.0:
+            axis = wp.cross(axis, place(ends[3], guests, x) - place(ends[2], guests, x))
+        length = wp.length(axis)
+        if not length > 1.0e-18:
+            return wp.vec4()
+        axis = axis / length
+        if extent > 0.0:
+            length = wp.sqrt(length)
+        room = wp.max(guests.widest - radius, 0.0)
+        return wp.vec4(axis[0], axis[1], axis[2], wp.clamp(extent * length, -room, room))
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(time_step: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4), grains: Grains):
@@ -132,9 +144,9 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         if couple[0] == 0.0 and couple[1] == 0.0 and couple[2] == 0.0:
             return  # most guests touch nothing
         own = place(guests.corners[g][0], guests, x)
-        middle = own + center(g, own, guests, x)
+        middle, turns = spread(g, own, guests, x)
         guests.centers[g] = middle
-        guests.twists[g] = wp.inverse(spread(g, middle, guests, x)) * couple
+        guests.twists[g] = turns * couple
 
     @wp.kernel(module="unique", enable_backward=False)
     def press(
@@ -218,10 +230,9 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         free = velocity
         spin = wp.vec3()
         contacts = float(0.0)
-        if fresh == 1 and alive:
+        if touching or (fresh == 1 and alive):
             spin = spinning(g, own, velocity, guests, x, v)
         if foresees:
-            spin = spinning(g, own, velocity, guests, x, v)
             contacts = grains.positions[i][3]
             for c in range(3):  # without what contacts did to its masses in the last step, with what they will do
                 if weights[c] > 0.0:
@@ -236,6 +247,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
         if grains.starts.shape[0] > 0:
             grains.starts[i] = grains.velocities[i]
+        grains.facets[i] = facet(g, radius, guests, x)
         grains.forecast[i] = wp.vec4(ahead[0], ahead[1], ahead[2], radius)
         grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], inverse_mass)
         grains.turning[i] = grains.spins[i]

@@ -25,7 +25,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, materials: int):
+def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, materials: int, guests: int):
     """Bring grain i to its new place."""
     o = order[i]
     grains.positions[i] = old.positions[o]
@@ -36,6 +36,8 @@ def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains
     grains.names[i] = old.names[o]
     if materials == 1:
         grains.surfaces[i] = old.surfaces[o]
+    if guests == 1:
+        grains.facets[i] = old.facets[o]
 
 
 @functools.cache
@@ -47,7 +49,11 @@ def gather_row(features: Features) -> wp.Function:
         for n, axis in enumerate("xyz")
         if features.periodic[n]
     )
-    theirs = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
+    radius = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
+    width = "radius"
+    if features.guests:  # which reach as far as their discs and rods
+        extent = "wp::abs(((const float*)(grains.facets.data + j))[3])"
+        width = f"(radius < parameters.smallest ? radius + {extent} : radius)"
     guests = (
         "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
         " continue;  // guests do not touch each other\n"
@@ -62,7 +68,7 @@ def gather_row(features: Features) -> wp.Function:
     for (int j = first; j < last; ++j) {{
         float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
         {wrap}
-        const float far = near + {theirs};
+        const float radius = {radius}, far = near + {width};
         if (dx * dx + dy * dy + dz * dz >= far * far || j == i) continue;
         {guests}
         if (count < lists.places) row[count] = j;
@@ -159,7 +165,7 @@ def near_bodies(features: Features) -> wp.Function:
 @functools.cache
 def collect(features: Features) -> wp.Function:
     """A function that makes the lists of grain i, which has just come to its place."""
-    sizes, kinds = features.sizes, features.kinds
+    sizes, kinds, guests = features.sizes, features.kinds, features.guests
     gather, take_over = gather_row(features), inherit(features.keeps_rolling)
     near, stale = near_bodies(features) if kinds else None, is_stale(features)
 
@@ -175,6 +181,9 @@ def collect(features: Features) -> wp.Function:
         own = parameters.radius
         if wp.static(sizes):
             own = grains.forecast[i][3]
+        width = own
+        if wp.static(guests):
+            width += wp.abs(grains.facets[i][3])
         ex = cell_edge(0, margin, parameters)
         ey = cell_edge(1, margin, parameters)
         ez = cell_edge(2, margin, parameters)
@@ -196,19 +205,19 @@ def collect(features: Features) -> wp.Function:
                 row = tile_index(world, 0, ay, az, parameters)
                 if nx < 3:
                     length = gather(
-                        i, lists.starts[row], lists.starts[row + nx], length, x, own + reach, parameters, grains, lists
+                        i, lists.starts[row], lists.starts[row + nx], length, x, width + reach, parameters, grains, lists
                     )
                 else:
                     low = wp.max(cx - 1, 0)
                     high = wp.min(cx + 1, nx - 1)
                     length = gather(
-                        i, lists.starts[row + low], lists.starts[row + high + 1], length, x, own + reach,
+                        i, lists.starts[row + low], lists.starts[row + high + 1], length, x, width + reach,
                         parameters, grains, lists,
                     )  # fmt: skip
                     if cx == 0 or cx == nx - 1:
                         wrapped = row + (nx - 1 if cx == 0 else 0)
                         length = gather(
-                            i, lists.starts[wrapped], lists.starts[wrapped + 1], length, x, own + reach,
+                            i, lists.starts[wrapped], lists.starts[wrapped + 1], length, x, width + reach,
                             parameters, grains, lists,
                         )  # fmt: skip
         if length > lists.places:

@@ -157,6 +157,7 @@ class Grains:
     starts: wp.array(dtype=wp.vec4)  # velocity at the start of the step, radius, where something bounces
     surfaces: wp.array(dtype=wp.vec4)  # friction, restitution, rolling resistance, cohesion [N], where they differ
     names: wp.array(dtype=wp.vec2i)  # which grain this is, and its world
+    facets: wp.array(dtype=wp.vec4)  # axis and extent of guests [m], 0 for the rest, where there are guests
 
 
 @wp.struct

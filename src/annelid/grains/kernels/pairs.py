@@ -65,6 +65,7 @@ _BEGIN = """
     const Number* my_turning = (const Number*)&grains.turning.data[i];
     const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
     @OWN@
+    @FACET@
     const size_t row = (size_t)i * lists.places;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
@@ -85,6 +86,7 @@ _BEGIN = """
         @COUNTS@
         nx = mine[0] - nx; ny = mine[1] - ny; nz = mine[2] - nz;
         @WRAP@
+        @FACETS@
         const F square = nx * nx + ny * ny + nz * nz, distance = SQRT(square), inverse = 1.0f / MAX(distance, 1.0e-20f);
         @SIZES@
         const F gap = distance - (ri + rj);
@@ -96,13 +98,14 @@ _BEGIN = """
         ux = my_motion[0] - ux - (oy * nz - oz * ny);
         uy = my_motion[1] - uy - (oz * nx - ox * nz);
         uz = my_motion[2] - uz - (ox * ny - oy * nx);
+        @ASIDE@
         const F normal = ux * nx + uy * ny + uz * nz;
         @SURFACES@
 """
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
-        const F shared = @SHARED@;
+        const F shared = @PARTED@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
         const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
@@ -133,11 +136,12 @@ _NONSMOOTH = """
         if (final == 1 && ANY(push > calm)) hope = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = hope * px, qy = hope * py, qz = hope * pz;
         IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
-        const F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
+        F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
+        @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
         hx += qx; hy += qy; hz += qz; kx += hope * twx; ky += hope * twy; kz += hope * twz;
         touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
-            & close ? one : zero;
+            & close ? @WEIGHT@ : zero;
         @FORESEEN@
         @ROLLING@
     }
@@ -224,9 +228,50 @@ _FORESEEN = """
         touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? @IMPACT@ * one : zero;
 """
 
+_FACET = """
+    const int am_guest = my_motion[3] < parameters.smallest ? -1 : 0;
+    const Number* my_facet = (const Number*)&grains.facets.data[i];
+"""
+
+_FACETS = """
+        // A guest is a disc or a rod about its centre: what is nearest to a grain there is its centre moved by `e`.
+        // It weighs less the further that is from the centre: those of neighbours reach to each other's centres.
+        F ex = zero, ey = zero, ez = zero, weight = one, lighter = one;
+        const I guest = (rj < parameters.smallest) | am_guest;
+        if (ANY(guest)) {
+            F gx, gy, gz, extent;
+            LOAD(grains.facets, gx, gy, gz, extent)
+            // Of the two sides one is a grain, whose facet is 0.
+            gx += my_facet[0]; gy += my_facet[1]; gz += my_facet[2]; extent += my_facet[3];
+            const F along = nx * gx + ny * gy + nz * gz;
+            const F bx = nx - along * gx, by = ny - along * gy, bz = nz - along * gz;
+            const F aside = SQRT(bx * bx + by * by + bz * bz);
+            const F part = MIN(MAX(extent, zero) / MAX(aside, 1.0e-20f), one);
+            const F shift = MIN(MAX(along, MIN(extent, zero)), MAX(-extent, zero));
+            ex = part * bx + shift * gx; ey = part * by + shift * gy; ez = part * bz + shift * gz;
+            nx -= ex; ny -= ey; nz -= ez;
+            const F outwards = (part * aside + MAX(shift, -shift)) / MAX(MAX(extent, -extent), 1.0e-20f);
+            weight = MIN(MAX(1.6f * (one - outwards), 1.0e-3f), one); lighter = one / weight;
+        }
+"""
+
+_ASIDE = """
+        if (ANY(guest)) {
+            const F gx = am_guest ? zero + my_turning[0] : wx, gy = am_guest ? zero + my_turning[1] : wy,
+                    gz = am_guest ? zero + my_turning[2] : wz;
+            ux -= gy * ez - gz * ey; uy -= gz * ex - gx * ez; uz -= gx * ey - gy * ex;
+        }
+"""
+
+_COUPLE = """
+        if (am_guest) {
+            twx -= ey * pz - ez * py; twy -= ez * px - ex * pz; twz -= ex * py - ey * px;
+        }
+"""
+
 _DEEP = """
         // Light guests are pressed by the whole of their body: what is deep in them is pushed out harder.
-        bias += 0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate;
+        bias += guest ? 0.1f * MIN(gap + 0.25f * parameters.smallest, 0.0f) * rate : zero;
 """
 
 _COHESION = """
@@ -281,14 +326,21 @@ def pair_impulses(features: Features) -> wp.Function:
         if features.periodic[number]
     )
     world = "((const int*)grains.names.data)[2 * i + 1]" if features.worlds else "0"
+    sizes = _OWN_SIZE if features.sizes else _SAME_SIZE
     parts = {
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
-        **(_OWN_SIZE if features.sizes else _SAME_SIZE),
+        **sizes,
+        "PARTED": f"({sizes['SHARED']}) * lighter" if features.guests else sizes["SHARED"],
         "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
         **(_BOUNCING if features.bouncing else _NOT_BOUNCING),
+        "FACET": _FACET if features.guests else "",
+        "FACETS": _FACETS if features.guests else "",
+        "ASIDE": _ASIDE if features.guests else "",
+        "COUPLE": _COUPLE if features.guests else "",
         "DEEP": _DEEP if features.guests else "",
-        "LIGHT": "MIN(MAX(mi, mj), parameters.lightest)" if features.guests else "MAX(mi, mj)",
+        "LIGHT": "MIN(MAX(mi, mj), parameters.lightest) * lighter" if features.guests else "MAX(mi, mj)",
+        "WEIGHT": "weight" if features.guests else "one",
         "COHESION": _COHESION if features.cohesive else "",
         "ROLLING": _ROLLING if features.rolling else "",
         "RESIDUAL": _RESIDUAL if features.tolerant else "",

@@ -151,7 +151,7 @@ def finish(features: Features) -> wp.Function:
 
 
 @wp.func
-def keep_grain(i: int, grains: Grains, old: Grains, materials: int):
+def keep_grain(i: int, grains: Grains, old: Grains, materials: int, guests: int):
     """Copy a grain, before grains change places."""
     old.positions[i] = grains.positions[i]
     old.velocities[i] = grains.velocities[i]
@@ -161,6 +161,8 @@ def keep_grain(i: int, grains: Grains, old: Grains, materials: int):
     old.names[i] = grains.names[i]
     if materials == 1:
         old.surfaces[i] = grains.surfaces[i]
+    if guests == 1:
+        old.facets[i] = grains.facets[i]
 
 
 @wp.func_native(
@@ -252,7 +254,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     """Take steps, as one member of a team; grains are in `here`, and at the end again."""
     impulses, make, complete = grain_impulses(features), collect(features), finish(features)
     look_ahead = foresee(features)
-    materials, rolling = int(features.materials), int(features.keeps_rolling)
+    materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
     tracked, with_points, tolerant = features.tracked, features.points, features.tolerant
     bouncing = features.bouncing
     alone, many = features.method != "nonsmooth", features.worlds
@@ -268,7 +270,7 @@ def team_kernel(features: Features) -> wp.Kernel:
         """Sort the grains and make their lists; the new ticket."""
         for i in range(low, high):
             if stale(world(i, here), lists):
-                keep_grain(i, here, old, wp.static(materials))
+                keep_grain(i, here, old, wp.static(materials), wp.static(guests))
                 keep_list(i, lists, kept, wp.static(rolling))
         team_barrier(counter, size, ticket + 1)
         if rank == 0:
@@ -295,7 +297,7 @@ def team_kernel(features: Features) -> wp.Kernel:
         team_barrier(counter, size, ticket + 2)
         for i in range(low, high):
             if stale(world(i, here), lists):  # a world lies in the same places before and after
-                reorder(i, lists.order, old, here, wp.static(materials))
+                reorder(i, lists.order, old, here, wp.static(materials), wp.static(guests))
             if wp.static(bouncing):
                 here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
@@ -461,7 +463,7 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
     """First and last launches of making lists (CUDA): keep what there is, bring grains to their places, list."""
     make, world, stale, many = collect(features), world_of(features), is_stale(features), features.worlds
     bouncing = features.bouncing
-    materials, rolling = int(features.materials), int(features.keeps_rolling)
+    materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def keep(grains: Grains, old: Grains, lists: Lists, kept: Lists):
@@ -472,7 +474,7 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
             if wp.static(not many):
                 lists.flags[wp.static(FLAGS)] = 1
         if stale(number, lists):
-            keep_grain(i, grains, old, wp.static(materials))
+            keep_grain(i, grains, old, wp.static(materials), wp.static(guests))
             keep_list(i, lists, kept, wp.static(rolling))
             v = grains.velocities[i]
             speed = wp.length(wp.vec3(v[0], v[1], v[2]))
@@ -482,7 +484,7 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
     def bring(grains: Grains, old: Grains, lists: Lists):
         i = wp.tid()
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
-            reorder(i, lists.order, old, grains, wp.static(materials))
+            reorder(i, lists.order, old, grains, wp.static(materials), wp.static(guests))
         if wp.static(bouncing):
             grains.starts[i] = grains.velocities[i]
         if i == 0:

@@ -115,8 +115,10 @@ def body_impulses(features: Features) -> wp.Function:
             radius = motion[3]
             inverse_mass = turning[3]
         light = inverse_mass
+        guest = bool(False)
         if wp.static(guests):
             light = wp.min(inverse_mass, parameters.lightest)
+            guest = grains.names[i][0] >= parameters.first_guest
         own = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
         if wp.static(materials):
             own = grains.surfaces[i]
@@ -130,9 +132,8 @@ def body_impulses(features: Features) -> wp.Function:
             contacts -= wp.static(float(IMPACT)) * impacts
             then = grains.starts[i]
             start = wp.vec3(then[0], then[1], then[2]) + dt * parameters.gravity
-            if wp.static(guests):
-                if grains.names[i][0] >= parameters.first_guest:
-                    start -= dt * parameters.gravity
+            if guest:
+                start -= dt * parameters.gravity
         count = lists.counts[i]
         for k in range(count[1]):
             at = i * lists.body_places + k
@@ -170,7 +171,7 @@ def body_impulses(features: Features) -> wp.Function:
                 bias = gap / dt + soft * before
                 if gap < 0.0:
                     bias = parameters.correction * gap / dt + soft * before
-                if wp.static(guests):  # as among grains
+                if guest:  # as among grains
                     bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
                 pull = float(0.0)
                 stiff = shared + soft
