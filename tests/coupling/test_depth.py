@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import coupling, grains
+from annelid.core.errors import StepTooLong
 from annelid.shapes import Box
 
 from .conftest import RADIUS, SKIN, block
@@ -65,14 +66,20 @@ def _bed(box: coupling.Sandbox) -> grains.Bed:
 
 
 @functools.cache
-def _soft_depth(drop: Drop, parts: int = 1) -> float:
-    """How deep the stiff lattice drops into the bed, in steps that are so many times shorter than usual [m]."""
+def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
+    """How deep the stiff lattice drops into the bed [m].
+
+    Args:
+        drop: The drop.
+        parts: How many times shorter steps are than usual.
+        longer: How many times longer those of the grains are.
+    """
     body = BLOCK.moved((*drop.shift, drop.start))
     body.damping[:] = 3.0
     body.velocities[:, 2] = -drop.speed
     bed, walls = _bed(drop.box), drop.box.walls()
     usual = coupling.Model(body, bed, walls, skin=SKIN, device="cpu")
-    steps = {"dt": usual.springs.world.dt / parts, "grain_dt": usual.time_step / parts}
+    steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.time_step / parts}
     simulation = coupling.simulation(body, bed, walls, skin=SKIN, device="cpu", threads=1, **steps)
     simulation.run(TIME)
     return float((body.positions - simulation.solver.readout.masses(simulation.state))[:, 2].mean()) - drop.fall
@@ -102,3 +109,11 @@ def test_a_stiff_lattice_drops_as_deep_as_a_rigid_body(grain: grains.Grain, spee
 def test_shorter_steps_lead_to_the_same_depth(shift: tuple[float, float]) -> None:
     drop = Drop(SMOOTH, 2.0, shift)
     assert _soft_depth(drop, parts=2) == pytest.approx(_soft_depth(drop), rel=0.05)
+
+
+def test_steps_that_are_too_long_for_the_fall_take_more_sweeps() -> None:
+    drops = [Drop(SMOOTH, 2.0, shift) for shift in SHIFTS]
+    usual = np.mean([_soft_depth(drop) for drop in drops])
+    with pytest.warns(StepTooLong):
+        long = np.mean([_soft_depth(drop, longer=8) for drop in drops])
+    assert long == pytest.approx(float(usual), rel=0.05)

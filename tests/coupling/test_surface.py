@@ -160,6 +160,50 @@ def test_a_grain_slides_over_a_face_as_over_a_plate(friction: float) -> None:
     assert abs(_velocity(simulation)[1:]).max() <= 0.02 * speed
 
 
+@pytest.mark.parametrize("place", [(0.0, 0.0), (0.003, 0.001), (0.006, 0.006)])
+def test_a_grain_bounces_rolls_and_sticks_as_on_a_plate(place: tuple[float, float]) -> None:
+    """Discs overlap: what a grain feels must not depend on how many of them it lies on."""
+    body = block(masses=9, pitch=0.012, mass=20.0).moved((0.0, 0.0, 0.1))
+    body.fix()
+    top = float(body.positions[:, 2].max()) + RADIUS + coupling.standoff(body, RADIUS)
+
+    def alone(z: float, velocity: tuple[float, float, float], spin: float = 0.0, **answer: float) -> Any:
+        bed = grains.Bed(
+            np.array([[*place, z]]), np.full(1, RADIUS), grains.Grain(density=2650.0, **answer),
+            velocities=np.array([velocity]), spins=np.array([[0.0, spin, 0.0]]),
+        )  # fmt: skip
+        return coupling.simulation(
+            body, bed, skin=grains.Surface(**answer), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
+        )
+
+    bouncing = alone(top + 0.01, (0.0, 0.0, -2.0), friction=0.3, restitution=0.8)
+    bouncing.run(0.01)
+    assert _velocity(bouncing)[2] == pytest.approx(0.8 * np.hypot(2.0, np.sqrt(2.0 * 9.81 * 0.01)), rel=0.05)
+    assert np.abs(_velocity(bouncing)[:2]).max() <= 0.002
+    rolling = alone(top, (0.3, 0.0, 0.0), 0.3 / RADIUS, friction=0.5, rolling=0.1)
+    rolling.run(0.1)
+    assert _velocity(rolling)[0] == pytest.approx(0.3 - 0.1 * 5.0 / 7.0 * 0.1 * 9.81, rel=0.01)
+    weight = 4.0 / 3.0 * np.pi * RADIUS**3 * 2650.0 * 9.81
+    bottom = 0.1 - RADIUS - coupling.standoff(body, RADIUS)
+    for share in (0.8, 1.2):
+        hanging = alone(bottom, (0.0, 0.0, 0.0), friction=0.5, cohesion=share * weight)
+        hanging.run(0.1)
+        fallen = bottom - hanging.solver.readout.positions(hanging.state)[0, 2]
+        assert fallen < 0.1 * RADIUS if share > 1.0 else fallen > 0.5 * RADIUS
+
+
+def test_discs_do_not_reach_over_edges_of_graded_surfaces() -> None:
+    """Narrow rows of masses beside wide ones: a grain that falls closely past the edge touches nothing."""
+    columns = np.array([-0.044, -0.022, 0.0, 0.002, 0.004])
+    body = springs.block((5, 5, 5), 0.01, mass=0.1, stiffness=600.0)
+    body.positions[:, 0] = columns[np.rint(body.positions[:, 0] / 0.01).astype(int)]
+    body.fix()
+    points = meeting_points(body, 0.01)
+    places, axes = points.division.mixed(body.positions), axes_of(body.positions, points.extents, points.spans)
+    top = (points.extents > 0.0) & (np.abs(axes[:, 2]) > 0.99)
+    assert (places[top, 0] + points.extents[top]).max() <= 0.004 + 2e-4
+
+
 def _velocity(simulation: Any) -> np.ndarray:
     return np.asarray(simulation.solver.readout.velocities(simulation.state))[0]
 

@@ -1,4 +1,4 @@
-"""Bodies turn about their centre of mass, however they are moved."""
+"""Bodies turn about their centre of mass, and grains meet them where their surface is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import grains
+from annelid.shapes import Box
 from annelid.shapes.extrusion import prism
 
 OUTLINE = [(0.0, 0.0), (0.1, 0.0), (0.1, 0.03), (0.03, 0.03), (0.03, 0.1), (0.0, 0.1)]
@@ -18,3 +19,18 @@ def test_the_place_of_a_body_is_its_centre_of_mass(motion: str) -> None:
     assert body.place[[0, 2]] == pytest.approx(np.array([1.0 + CENTER[0], 3.0 + CENTER[1]]))
     arms = np.array(OUTLINE) - CENTER
     assert body.reach == pytest.approx(np.sqrt((arms**2).sum(axis=1).max() + 0.025**2))
+
+
+@pytest.mark.parametrize("beside", [0.0, 0.02, 0.029, 0.035])
+@pytest.mark.parametrize("radius", [0.001, 0.004, 0.01])
+def test_grains_meet_a_mesh_where_they_meet_the_same_box(beside: float, radius: float) -> None:
+    """Also where their centres are outside the grid of its baked distances, which ends two cells from the mesh."""
+    box = Box((0.06, 0.06, 0.06))
+    places = []
+    for shape in (box, box.surface()):
+        start = np.array([[beside, 0.003, 0.03 + 1.02 * radius]])
+        bed = grains.Bed(start, np.full(1, radius), grains.Grain(density=2650.0, friction=0.0))
+        simulation = grains.simulation(bed, [grains.Rigid(shape=shape, friction=0.0)], device="cpu", dt=1e-4)
+        simulation.run(0.01)
+        places.append(simulation.solver.readout.positions(simulation.state)[0])
+    assert places[1] == pytest.approx(places[0], abs=0.01 * radius)

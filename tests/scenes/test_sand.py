@@ -66,7 +66,7 @@ def test_fingers_close(device: str) -> None:
     scene = Gripper(grain_radius=0.02, closing=0.5)
     simulation = scene.build(device=device, threads=1)
     start = _spread(simulation)
-    simulation.run(0.4)
+    simulation.run(0.8)
     assert _spread(simulation) < 0.95 * start
     results = _results(scene, simulation)
     assert results["grains-inside"] == 0

@@ -6,12 +6,16 @@ Grains that slide over spheres alone feel their bumps: a body would rub more tha
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from annelid.coupling.division import Division, grid
 
 _FLAT = np.radians(8.0)  # faces that lean less than this from their mean are one face
 _STRAIGHT = 0.97  # cosine between two edges from which on they are one
 _WIDTH = 0.8  # radius of a disc, in sides of squares of points, and half the length of a rod, in ways between points
+_FOLD_POINTS = 9  # along a fold, to which distances are measured
 _SAMPLES = 3  # points between two points of an edge, and as many inside, at which holes are looked for
 _CHUNK = 2000  # triangles that are looked at together
 
@@ -128,15 +132,19 @@ def _neighbours(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _room(positions: np.ndarray, division: Division, folds: np.ndarray) -> np.ndarray:
-    """How far each point is from the folds of the triangles that it lies on [m], shape [g]."""
-    places = division.mixed(positions)[division.place]
-    room = np.full(len(division), np.inf)
-    for edge in range(3):
-        start, end = (positions[division.triangles[division.owners, (edge + k) % 3]] for k in (0, 1))
-        way = end - start
-        share = ((places - start) * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), 1e-300)
-        away = np.linalg.norm(places - start - np.clip(share, 0.0, 1.0)[:, None] * way, axis=1)
-        np.minimum.at(room, division.place, np.where(folds[division.owners, edge], away, np.inf))
+    """How far each point is from the folds of its body [m], shape [g]."""
+    triangles = division.triangles
+    ways = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)
+    size = int(triangles.max()) + 1
+    links = coo_array((np.ones(ways[..., 0].size), ways.reshape(-1, 2).T), shape=(size, size))
+    body_of = connected_components(links, directed=False)[1]
+    ends, room = positions[ways[folds]], np.full(len(division), np.inf)
+    shares = np.linspace(0.0, 1.0, _FOLD_POINTS)[:, None]
+    spots = ends[:, None, 0] + shares * (ends[:, 1] - ends[:, 0])[:, None]
+    folded, bodies, places = body_of[ways[folds][:, 0]], body_of[division.corners[:, 0]], division.mixed(positions)
+    for body in np.unique(folded):  # others may stand in the same place in worlds of their own
+        here = bodies == body
+        room[here] = cKDTree(spots[folded == body].reshape(-1, 3)).query(places[here])[0]
     return room
 
 

@@ -17,6 +17,7 @@ from annelid.coupling.steps import loads_on
 from annelid.coupling.surface import STRETCH
 from annelid.coupling.world import World
 from annelid.grains.model import Obstacle
+from annelid.grains.steps import meeting_sweeps
 
 
 class Model:
@@ -89,6 +90,7 @@ class Model:
             worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.party),
+            least_sweeps=meeting_sweeps(self.time_step, one, self.loads),
             device=self.device,
         )
 

@@ -19,6 +19,7 @@ STRETCH = 1.15
 _SMALLEST = 0.02  # how far the surface stands out of the triangles, in radii of the smallest grain
 _FURTHEST = 0.65  # that the surface is from the nearest point, in the same: discs are no wider than a grain
 _STRETCHED = 0.9  # the same once it is stretched
+_LARGEST = 0.7  # radius of a sphere, in the same
 _TIGHT = 0.6  # half the width of a hole of the stretched surface, in the same
 _SETTLED = 0.3  # how far up from the deepest point between spheres grains lie, of the way to the highest: measured
 
@@ -56,8 +57,8 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer the surface may become, as a factor.
     """
-    if not (np.isfinite(stretch) and stretch >= 1.0):
-        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch}.")
+    if not (isinstance(stretch, (int, float)) and np.isfinite(stretch) and stretch >= 1.0):
+        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch!r}.")
     closed_surface(body)
     require_skinned(body)
     require_fine(body, grain_radius)
@@ -66,6 +67,11 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
     holes = hole_reaches(body.positions, division, extents, spans)
     wide = holes / grain_radius
     needed = np.maximum(np.maximum(wide - 0.5, stretch * wide - _TIGHT), np.maximum(_level(wide), _SMALLEST))
+    if needed.max() > _LARGEST:
+        raise InvalidValue(
+            f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched {stretch:.3g} "
+            f"times: use a finer pitch, larger grains, or a smaller stretch."
+        )
     radii = grain_radius * division.largest(needed)
     room = np.maximum(grain_radius - radii, 0.0)  # cells of the size of a grain hold all that can touch
     return Points(division, radii, np.clip(extents, -room, room), spans, holes)
@@ -113,9 +119,10 @@ def closed_surface(body: Body, positions: np.ndarray | None = None) -> TriangleM
     points = body.positions if positions is None else positions
     mesh = TriangleMesh(points[used], corners.reshape(-1, 3).astype(np.int32))
     if not mesh.is_closed:
+        edges = len(mesh.open_edges())
+        flaw = f"is open along {edges} edges" if edges else "has triangles twice or turned around"
         raise InvalidMesh(
-            f"the surface of the body is open along {len(mesh.open_edges())} edges, where grains would get in: "
-            "close it before it meets grains."
+            f"the surface of the body {flaw}, where grains would get in: close it before it meets grains."
         )
     return mesh
 

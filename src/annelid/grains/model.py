@@ -20,7 +20,7 @@ from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Featu
 from annelid.grains.material import Surface
 from annelid.grains.rigid import Plane, Rigid
 from annelid.grains.start import begin, require_bodies
-from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
+from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, meeting_sweeps
 from annelid.grains.world import World
 
 Obstacle = Plane | Rigid
@@ -48,6 +48,7 @@ class Model:
             not touch.
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         guests: How many of the last grains are guests: someone else moves them, and they do not touch each other.
+        least_sweeps: Sweeps that a step takes at least unless the world says how many; None looks at its free bodies.
         device: Where to compute.
     """
 
@@ -60,6 +61,7 @@ class Model:
         worlds: np.ndarray | None = None,
         overlapping: str = "refuse",
         guests: int = 0,
+        least_sweeps: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
         self.world, self.guests = world or World(), guests
@@ -78,11 +80,11 @@ class Model:
         self.body_of = {id(body): number for number, body in enumerate(self.bodies)}
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
-        self._choose_steps()
+        self._choose_steps(least_sweeps)
         self.features = self._features()
         self.parameters = self._parameters()
 
-    def _choose_steps(self) -> None:
+    def _choose_steps(self, least_sweeps: int | None) -> None:
         """The time step, and the one that contacts are as stiff as: beside free bodies it is that of the bed.
 
         How deep a body falls must not depend on the step, so contacts must not: they are those of the longest step.
@@ -92,6 +94,7 @@ class Model:
         suits = default_step(self.bed, world, self.worlds, loads)
         self.time_step = world.dt or min(suits, meeting_step(self.bed, loads))
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.time_step)
+        self._least_sweeps = least_sweeps or meeting_sweeps(self.time_step, self.bed, loads)
         self.calm_speed = world.calm_speed
         if self.calm_speed is None and loads:
             self.calm_speed = calm_speed(self.bed, world.gravity)
@@ -141,12 +144,10 @@ class Model:
     @property
     def sweeps(self) -> int:
         """Sweeps in a step, at most: several impacts at once find the speeds at which they part only together."""
-        plain = self.world.iterations is None and self.world.tolerance is None
-        return (
-            _BOUNCING_SWEEPS
-            if plain and self.features.bouncing and self.world.method == "nonsmooth"
-            else self.world.sweeps
-        )
+        world = self.world
+        if world.iterations is not None or world.tolerance is not None or world.method != "nonsmooth":
+            return world.sweeps
+        return max(self._least_sweeps, _BOUNCING_SWEEPS if self.features.bouncing else 1)
 
     def _features(self) -> Features:
         bed, world = self.bed, self.world

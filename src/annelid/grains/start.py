@@ -15,7 +15,7 @@ from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.packing import overlaps, wrapped
 from annelid.grains.rigid import Plane, Rigid
-from annelid.shapes import Shape
+from annelid.shapes import Shape, SignedDistanceGrid
 from annelid.shapes.shape import Floats
 
 CHOICES = ("refuse", "push", "allow")
@@ -156,10 +156,19 @@ def distance(body: Plane | Rigid, points: Floats) -> Floats:
         return np.asarray((points - body.point) @ np.asarray(body.normal))
     local = Rotation.from_quat(body.rotation).inv().apply(points - np.asarray(body.position))
     if body.grid is not None:
-        found = body.grid.sample(local)[0]
+        found = _from_grid(body.grid, local)
     else:
         found = body.shape.signed_distance(local)
     return np.asarray(-found if body.inside else found)
+
+
+def _from_grid(grid: SignedDistanceGrid, points: Floats) -> Floats:
+    """Baked distances [m], beyond the grid as the kernels of `surfaces` continue them."""
+    nearest = np.clip(points, *grid.bounds())
+    found, gradient = grid.sample(nearest)
+    way = np.maximum(found, 0.0)[:, None] * gradient / np.maximum(np.linalg.norm(gradient, axis=1), 1e-20)[:, None]
+    outside = (points != nearest).any(axis=1)
+    return np.where(outside, np.linalg.norm(points - nearest + way, axis=1), found)
 
 
 def _depth(bed: Bed, body: Plane | Rigid, worlds: np.ndarray) -> Floats:

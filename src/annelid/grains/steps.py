@@ -16,6 +16,7 @@ from annelid.shapes.shape import Floats
 _OVERLAP = 0.0076  # of a diameter, that the default step aims at
 _STRIDE = 0.1  # of its radius, that a grain moves in a step at the start
 _APPROACH = 0.0025  # of its radius, by which a body may come closer to a grain in a step
+_MOST_SWEEPS = 8  # that are taken without being asked for
 _SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
 _CALM = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)
 
@@ -89,6 +90,11 @@ def meeting_step(bed: Bed, loads: Sequence[Load]) -> float:
     """
     fastest = max((load.speed for load in loads), default=0.0)
     return _APPROACH * float(bed.radii.min()) / fastest if fastest > 0.0 else math.inf
+
+
+def meeting_sweeps(step: float, bed: Bed, loads: Sequence[Load]) -> int:
+    """Sweeps over all contacts in a step that is too long for these bodies [s], in which impulses are found in time."""
+    return min(max(math.ceil(step / meeting_step(bed, loads) - 1e-6), 1), _MOST_SWEEPS)
 
 
 def calm_speed(bed: Bed, gravity: tuple[float, float, float]) -> float | None:

@@ -28,7 +28,8 @@ class World:
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
             (Hertz-Mindlin penalty forces, for reference).
         iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 8 where
-            something bounces, 50 with a tolerance, and the paper's method takes 3.
+            something bounces, up to 8 where the step is too long for free bodies that fall, 50 with a tolerance, and
+            the paper's method takes 3.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.

@@ -65,8 +65,11 @@ def ahead(hard: bool) -> float:
     return 2.05 if hard else 1.5
 
 
-IMPACT = 4096
-"""What the number of contacts of a grain grows by for one that impacts share its mass with in the next step."""
+IMPACT = 1024
+"""What the number of contacts of a grain grows by for each part of one that shares its mass in the next impacts."""
+
+FINEST_IMPACT = 1.0 / 16.0
+"""Such a part: contacts beside the middle of a disc or rod count less than 1."""
 
 
 @dataclass(frozen=True)

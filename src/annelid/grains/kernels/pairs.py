@@ -10,6 +10,7 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
+    FINEST_IMPACT,
     IMPACT,
     MARGIN,
     REACHES,
@@ -105,7 +106,7 @@ _BEGIN = """
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
-        const F shared = @PARTED@;
+        const F shared = (@SHARED@)@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
         const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
@@ -215,17 +216,20 @@ _BOUNCE = """
         LOAD(grains.starts, vx, vy, vz, vr)
         const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
         const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
-        const F crowd = MAX(own_impacts, 1.0f) * mi + MAX(their_impacts, 1.0f) * mj;
+        const F crowd = (MAX(own_impacts, 1.0f) * mi + MAX(their_impacts, 1.0f) * mj)@LIGHTER@;
         bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
 """
 
 _COUNTS = """
-        const F their_impacts = FLOOR(nj * @SHARE@); nj -= @IMPACT@ * their_impacts;
+        F their_impacts = FLOOR(nj * @SHARE@);
+        nj -= @IMPACT@ * their_impacts; their_impacts *= @FINEST@;
 """
 
 _FORESEEN = """
-        const I again = impact & (crowd > 1.01f * (mi + mj)), next = fast & (gap + @AHEAD@ * dt * coming < 0.0f);
-        touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? @IMPACT@ * one : zero;
+        const I again = impact & (crowd > 1.01f * (mi + mj)@LIGHTER@);
+        const I next = fast & (gap + @AHEAD@ * dt * coming < 0.0f);
+        const F more = @IMPACT@ * FLOOR(@WEIGHT@ / @FINEST@ + 0.5f);
+        touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? more : zero;
 """
 
 _FACET = """
@@ -275,24 +279,37 @@ _DEEP = """
 """
 
 _COHESION = """
-        const I held = gap < 0.02f * MIN(ri, rj);
-        pull = held ? cohesion * dt : zero;
+        const I held = gap < 0.02f * @ROUND@;
+        pull = held ? @WEIGHT@ * cohesion * dt : zero;
         bias = held ? parameters.correction * gap * rate + soft * before : bias;
 """
 
 _ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
-        const F spin = parameters.relaxation
-            / (2.5f * (MAX(own_contacts, 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)));
+        const F spin = parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
         F ax = IMPULSE(lists.rollings, 0) - spin * (my_turning[0] - wx);
         F ay = IMPULSE(lists.rollings, 1) - spin * (my_turning[1] - wy);
         F az = IMPULSE(lists.rollings, 2) - spin * (my_turning[2] - wz);
-        const F most = rolling * (ri * rj / (ri + rj)) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
+        const F most = rolling * (@REDUCED@) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
         const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
         ax *= share; ay *= share; az *= share;
         IMPULSE(lists.rollings, 0) = ax; IMPULSE(lists.rollings, 1) = ay; IMPULSE(lists.rollings, 2) = az;
         tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
 """
+
+_TURNED = "MAX(own_contacts, 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)"
+_AMONG_GRAINS = {
+    "WEIGHT": "one", "LIGHTER": "", "LIGHT": "MAX(mi, mj)", "ROUND": "MIN(ri, rj)",
+    "REDUCED": "ri * rj / (ri + rj)", "TURNED": _TURNED,
+}  # fmt: skip
+# What is flat has no radius, and a guest turns with the body: the other side is a grain on a plate.
+_BESIDE_GUESTS = {
+    "WEIGHT": "weight", "LIGHTER": " * lighter", "LIGHT": "MIN(MAX(mi, mj), parameters.lightest) * lighter",
+    "ROUND": "(guest ? MAX(ri, rj) : MIN(ri, rj))",
+    "REDUCED": "guest ? MAX(ri, rj) : ri * rj / (ri + rj)",
+    "TURNED": f"""guest ? (am_guest ? MAX(nj, 1.0f) * mj / (rj * rj) : MAX(own_contacts, 1.0f) * mi / (ri * ri))
+                : {_TURNED}""",
+}  # fmt: skip
 
 _RESIDUAL = """
         const F cx = px - lx, cy = py - ly, cz = pz - lz;
@@ -301,8 +318,8 @@ _RESIDUAL = """
 
 _RELEASE = "parameters.release * MAX(normal - parameters.calm_speed, 0.0f)"
 _BOUNCING = {
-    "OWN": """const Number own_impacts = (Number)(int)(mine[3] * @SHARE@);
-    const Number own_contacts = mine[3] - @IMPACT@ * own_impacts;
+    "OWN": """const Number own_parts = (Number)(int)(mine[3] * @SHARE@), own_impacts = @FINEST@ * own_parts;
+    const Number own_contacts = mine[3] - @IMPACT@ * own_parts;
     const Number* my_velocity = (const Number*)&grains.starts.data[i];""",
     "COUNTS": _COUNTS, "BOUNCE": _BOUNCE, "PARTING": f"impact ? zero : {_RELEASE}", "FORESEEN": _FORESEEN,
 }  # fmt: skip
@@ -331,7 +348,6 @@ def pair_impulses(features: Features) -> wp.Function:
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
-        "PARTED": f"({sizes['SHARED']}) * lighter" if features.guests else sizes["SHARED"],
         "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
         **(_BOUNCING if features.bouncing else _NOT_BOUNCING),
         "FACET": _FACET if features.guests else "",
@@ -339,13 +355,13 @@ def pair_impulses(features: Features) -> wp.Function:
         "ASIDE": _ASIDE if features.guests else "",
         "COUPLE": _COUPLE if features.guests else "",
         "DEEP": _DEEP if features.guests else "",
-        "LIGHT": "MIN(MAX(mi, mj), parameters.lightest) * lighter" if features.guests else "MAX(mi, mj)",
-        "WEIGHT": "weight" if features.guests else "one",
         "COHESION": _COHESION if features.cohesive else "",
         "ROLLING": _ROLLING if features.rolling else "",
+        **(_BESIDE_GUESTS if features.guests else _AMONG_GRAINS),
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
     }
     parts |= {"AHEAD": f"{ahead(features.bouncing)}f", "IMPACT": f"{float(IMPACT)}f", "SHARE": f"{1.0 / IMPACT!r}f"}
+    parts["FINEST"] = f"{FINEST_IMPACT!r}f"
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)

@@ -65,7 +65,7 @@ def capsule_gap(size: wp.vec3, x: wp.vec3) -> wp.vec4:
 
 @wp.func
 def grid_gap(distances: wp.array(dtype=wp.float32), body: Body, x: wp.vec3) -> wp.vec4:
-    """Trilinear in baked distances; beyond the grid, the distance to the grid as well."""
+    """Trilinear in baked distances; beyond the grid, from what is nearest to the grid's nearest point."""
     local = (x - body.origin) / body.spacing
     ny = body.nodes[1]
     nz = body.nodes[2]
@@ -97,13 +97,12 @@ def grid_gap(distances: wp.array(dtype=wp.float32), body: Body, x: wp.vec3) -> w
     above = wp.lerp(wp.lerp(d001, d011, v), wp.lerp(d101, d111, v), u)
     gap = wp.lerp(low, high, u)
     n = wp.vec3(high - low, back - front, above - below) / body.spacing
-    beyond = body.spacing * (local - wp.vec3(px, py, pz))
-    away = wp.length(beyond)
-    if away > 0.0:
-        inner = wp.max(gap, 0.0)
-        gap = wp.sqrt(away * away + inner * inner)
-        n = beyond + inner * n
     n = n / wp.max(wp.length(n), 1.0e-20)
+    beyond = body.spacing * (local - wp.vec3(px, py, pz))
+    if wp.length_sq(beyond) > 0.0:
+        n = beyond + wp.max(gap, 0.0) * n
+        gap = wp.length(n)
+        n = n / wp.max(gap, 1.0e-20)
     return wp.vec4(n[0], n[1], n[2], gap)
 
 

@@ -6,6 +6,7 @@ import warp as wp
 
 from annelid.grains.kernels.layout import (
     CHANGE,
+    FINEST_IMPACT,
     FREE,
     IMPACT,
     MARGIN,
@@ -128,8 +129,9 @@ def body_impulses(features: Features) -> wp.Function:
         impacts = float(0.0)
         start = velocity  # without what sweeps of this step have done to it
         if wp.static(bouncing):
-            impacts = wp.floor(contacts / wp.static(float(IMPACT)))
-            contacts -= wp.static(float(IMPACT)) * impacts
+            parts = wp.floor(contacts / wp.static(float(IMPACT)))
+            contacts -= wp.static(float(IMPACT)) * parts
+            impacts = wp.static(FINEST_IMPACT) * parts
             then = grains.starts[i]
             start = wp.vec3(then[0], then[1], then[2]) + dt * parameters.gravity
             if guest:
@@ -197,7 +199,7 @@ def body_impulses(features: Features) -> wp.Function:
                 if wp.static(bouncing):
                     expected = coming < -parameters.bounce_speed and gap + wp.static(horizon) * dt * coming < 0.0
                     if (impact and impacts > 1.0) or (not impact and (expected or push > 0.0)):
-                        foreseen = wp.static(float(IMPACT))
+                        foreseen = wp.static(IMPACT / FINEST_IMPACT)
                 touching = float(1.0)
                 if push == 0.0:
                     if gap < parameters.near * radius or gap + wp.static(horizon) * dt * normal < 0.0:
