@@ -69,8 +69,8 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
     needed = np.maximum(np.maximum(wide - 0.5, stretch * wide - _TIGHT), np.maximum(_level(wide), _SMALLEST))
     if needed.max() > _LARGEST:
         raise InvalidValue(
-            f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched {stretch:.3g} "
-            f"times: use a finer pitch, larger grains, or a smaller stretch."
+            f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched by "
+            f"{stretch:.3g}: use a finer pitch, larger grains, or a smaller stretch."
         )
     radii = grain_radius * division.largest(needed)
     room = np.maximum(grain_radius - radii, 0.0)  # cells of the size of a grain hold all that can touch

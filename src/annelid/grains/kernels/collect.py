@@ -205,16 +205,9 @@ def collect(features: Features) -> wp.Function:
                 row = tile_index(world, 0, ay, az, parameters)
                 if nx < 3:
                     length = gather(
-                        i,
-                        lists.starts[row],
-                        lists.starts[row + nx],
-                        length,
-                        x,
-                        width + reach,
-                        parameters,
-                        grains,
-                        lists,
-                    )
+                        i, lists.starts[row], lists.starts[row + nx], length, x, width + reach,
+                        parameters, grains, lists,
+                    )  # fmt: skip
                 else:
                     low = wp.max(cx - 1, 0)
                     high = wp.min(cx + 1, nx - 1)
