@@ -132,6 +132,37 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         room = wp.max(guests.widest - radius, 0.0)
         return wp.vec4(axis[0], axis[1], axis[2], wp.clamp(extent * length, -room, room))
 
+    @wp.func
+    def hanging(
+        g: int, own: wp.vec3, touching: bool, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+    ):  # fmt: skip
+        """Where its masses have brought a guest [m], how fast it is [m/s], and what inverse mass it shows [1/kg]."""
+        here = own
+        velocity = wp.vec3()
+        give = float(0.0)
+        weights = guests.weights[g]
+        for c in range(3):
+            if weights[c] > 0.0:
+                s = guests.corners[g][c]
+                here += weights[c] * (place(s, guests, x) - own)
+                velocity += weights[c] * speed(s, guests, v)
+                load = guests.loads[s]
+                if touching:
+                    load = wp.min(load, wp.static(SPARE) * guests.strains[s])
+                give += weights[c] * float(x[guests.masses[s]][3]) * load
+        return here, velocity, wp.max(give, guests.heaviest)
+
+    @wp.func
+    def contact_change(g: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+        """What contacts will do to the masses of a guest in the next step, less what they did in the last [m/s]."""
+        change = wp.vec3()
+        weights = guests.weights[g]
+        for c in range(3):
+            if weights[c] > 0.0:
+                s = guests.corners[g][c]
+                change += weights[c] * float(x[guests.masses[s]][3]) * (guests.expected[s] - guests.pushed[s])
+        return change
+
     @wp.kernel(module="unique", enable_backward=False)
     def twist(time_step: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4), grains: Grains):
         i = wp.tid()
@@ -204,25 +235,9 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             listed = lists.counts[i]
             foresees = alive and listed[0] + listed[1] > 0
         radius = float(grains.velocities[i][3])
-        corners = guests.corners[g]
-        weights = guests.weights[g]
-        own = place(corners[0], guests, x)
-        here = own
-        velocity = wp.vec3()
-        give = float(0.0)
-        touching = bool(False)
-        if foresees:
-            touching = guests.touching[g] == 1
-        for c in range(3):
-            if weights[c] > 0.0:
-                s = corners[c]
-                here += weights[c] * (place(s, guests, x) - own)
-                velocity += weights[c] * speed(s, guests, v)
-                load = guests.loads[s]
-                if touching:
-                    load = wp.min(load, wp.static(SPARE) * guests.strains[s])
-                give += weights[c] * float(x[guests.masses[s]][3]) * load
-        inverse_mass = wp.max(give, guests.heaviest)
+        own = place(guests.corners[g][0], guests, x)
+        touching = foresees and guests.touching[g] == 1
+        here, velocity, inverse_mass = hanging(g, own, touching, guests, x, v)
         if not alive:
             radius = float(wp.static(GONE))
             velocity = wp.vec3()
@@ -234,13 +249,8 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             spin = spinning(g, own, velocity, guests, x, v)
         if foresees:
             contacts = grains.positions[i][3]
-            for c in range(3):  # without what contacts did to its masses in the last step, with what they will do
-                if weights[c] > 0.0:
-                    s = corners[c]
-                    share = weights[c] * float(x[guests.masses[s]][3])
-                    ahead += share * (guests.expected[s] - guests.pushed[s])
             # What springs and gravity brought in the last step, the next one is to bring again.
-            ahead += velocity - last[g]
+            ahead = velocity + contact_change(g, guests, x) + (velocity - last[g])
             free = ahead - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
         last[g] = velocity
         grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)

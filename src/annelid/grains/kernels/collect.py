@@ -50,10 +50,10 @@ def gather_row(features: Features) -> wp.Function:
         if features.periodic[n]
     )
     radius = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
-    width = "radius"
+    far = "near + radius"
     if features.guests:  # which reach as far as their discs and rods
         extent = "wp::abs(((const float*)(grains.facets.data + j))[3])"
-        width = f"(radius < parameters.smallest ? radius + {extent} : radius)"
+        far = f"wp::max(near + radius + (radius < parameters.smallest ? {extent} : 0.0f), 0.0f)"
     guests = (
         "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
         " continue;  // guests do not touch each other\n"
@@ -68,7 +68,7 @@ def gather_row(features: Features) -> wp.Function:
     for (int j = first; j < last; ++j) {{
         float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
         {wrap}
-        const float radius = {radius}, far = near + {width};
+        const float radius = {radius}, far = {far};
         if (dx * dx + dy * dy + dz * dz >= far * far || j == i) continue;
         {guests}
         if (count < lists.places) row[count] = j;
