@@ -239,7 +239,7 @@ _FACET = """
 
 _FACETS = """
         // A guest is a disc or a rod about its centre: what is nearest to a grain there is its centre moved by `e`.
-        // Those of neighbours overlap; the further that is from the centre, the less the contact weighs. With extents of
+        // Those of neighbours overlap; the further that is from the centre, the less a contact weighs. With extents of
         // 0.8 of the way to the neighbours, weights that fall from 1 like this add up to 1 in the mean.
         F ex = zero, ey = zero, ez = zero, weight = one, lighter = one;
         const I guest = (rj < parameters.smallest) | am_guest;
