@@ -112,3 +112,25 @@ def test_half_a_body_is_no_copy() -> None:
 def test_what_is_no_time_or_vector(name: str, value: object) -> None:
     with pytest.raises(InvalidValue, match=name):
         dropped(block().moved((0.0, 0.0, 0.2)), box(), **{name: value})
+
+
+def test_what_is_no_body_no_bed_no_surface_and_no_option() -> None:
+    body, sand = block().moved((0.0, 0.0, 0.2)), box()
+    bed = sand.bed()
+    for wrong, message in (
+        (lambda: coupling.simulation(bed, bed), "the body must be a springs.Body"),
+        (lambda: coupling.simulation(body, np.zeros((3, 3))), "the bed must be a grains.Bed"),
+        (lambda: coupling.simulation(body, bed, skin=0.5), "skin must be a grains.Surface"),
+    ):
+        with pytest.raises(InvalidValue, match=message):
+            wrong()
+    with pytest.raises(UnknownName, match="graindt.*grain_dt"):
+        coupling.simulation(body, bed, graindt=1e-4)
+    body.positions[7, 1] = np.nan
+    with pytest.raises(InvalidValue, match="mass 7 of the body is at"):
+        coupling.simulation(body, bed)
+
+
+def test_a_stretch_that_cannot_be_kept_closed() -> None:
+    with pytest.raises(InvalidValue, match="stretched by 30: use a finer pitch"):
+        coupling.closing_radii(block(), 0.01, stretch=30.0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import warp as wp
 
 from annelid import grains, springs
-from annelid.core.errors import StepTooLong
+from annelid.core.errors import StepTooLong, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout, Summary
@@ -68,6 +69,10 @@ def simulation(
         threads: CPU threads; None takes all cores.
         world: Attributes of `World`: gravity, dt, grain_dt, springs, grains.
     """
+    known = {one.name for one in fields(World)}
+    for name in world:
+        if name not in known:
+            raise UnknownName("option of a simulation of bodies and grains", name, known)
     model = Model(
         body,
         bed,
@@ -94,9 +99,10 @@ def _warn_of_steps(model: Model) -> None:
         ("grain_dt", model.time_step, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
         ("grain_dt", model.time_step, _FAST * meeting_step(model.bed, model.loads), fast),
     )
+    told: set[str] = set()
     for name, step, longest, reason in limits:
-        if step > longest * (1.0 + 1e-9):
+        if step > longest * (1.0 + 1e-9) and reason not in told:
+            told.add(reason)
             warnings.warn(
                 f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=3
             )
-            return

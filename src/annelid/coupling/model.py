@@ -61,6 +61,7 @@ class Model:
         lanes: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
+        self._require_kinds(body, bed, skin)
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
         self.worlds = worlds or 1
@@ -102,6 +103,19 @@ class Model:
     def _worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
         return (self.party.division.corners[:, 0] // (self.party.body.mass_count // self.worlds)).astype(np.int32)
+
+    def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: grains.Surface | None) -> None:
+        """Refuse what is no body, no bed or no surface, and masses that are nowhere."""
+        for name, value, kind in (("body", body, springs.Body), ("bed", bed, grains.Bed)):
+            if not isinstance(value, kind):
+                raise InvalidValue(
+                    f"the {name} must be a {kind.__module__.split('.')[1]}.{kind.__name__}, not {value!r}."
+                )
+        if not (skin is None or isinstance(skin, grains.Surface)):
+            raise InvalidValue(f"skin must be a grains.Surface, such as grains.Surface(friction=0.5), not {skin!r}.")
+        if not np.isfinite(body.positions).all():
+            mass = int(np.flatnonzero(~np.isfinite(body.positions).all(axis=1))[0])
+            raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")
 
     def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
         """Refuse worlds that are not equal, or in which grains would have to make room."""

@@ -72,7 +72,7 @@ class Solver:
         return state
 
     def reserve(self, state: Any, places: int, body_places: int) -> None:
-        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, contacts are forgotten."""
+        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
         _, grain_state = self.parts(state)
         self.grains.reserve(grain_state, places, body_places)
         take_back(state, "grains", grain_state)
@@ -113,7 +113,9 @@ class Solver:
         twist, press, _ = self._kernels
         felt = arrays.forces, self._state.contact_forces
         first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
-        self._launcher.launch(twist, self.model.grains.count, [dt, first, self._guests, x, grains], [x, *rows])
+        drift, last = 0.5 - 0.5 / self.model.substeps, self._state.last
+        arguments = [dt, drift, first, self._guests, x, last, grains]
+        self._launcher.launch(twist, self.model.grains.count, arguments, [x, last, *rows])
         self._launcher.launch(press, len(party.members), [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
             self.springs.enqueue(spring_state, self.model.substeps)

@@ -18,6 +18,7 @@ from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
+from annelid.grains.growth import mend, widened
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
     FLAGS,
@@ -469,7 +470,7 @@ class Solver:
         return number
 
     def reserve(self, state: State, places: int, body_places: int) -> None:
-        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, contacts are forgotten."""
+        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
         self._bind(state)
         self._grow(state, places, body_places)
 
@@ -480,12 +481,18 @@ class Solver:
         body_room = max(body_had, body_places)
         old = {name: getattr(state, name).numpy() for name in State.flexible}
         new = self._lists_of(room, body_room)
+        wide = {
+            name: widened(old[name].reshape(n, -1), array.numpy().size // n)
+            for name, array in new.items()
+            if len(array) and name != "touched"
+        }
+        if room > had:
+            counts = state.counts.numpy().copy()
+            mend(counts[:, 0], wide["neighbours"], [wide[name] for name in ("impulses", "rollings") if name in wide])
+            state.counts.assign(counts)
         for name, array in new.items():
-            if len(array) and name != "touched":
-                rows = old[name].reshape(n, -1)
-                wide = np.zeros((n, array.numpy().size // n), rows.dtype)
-                wide[:, : rows.shape[1]] = rows
-                array.assign(wide.reshape(array.numpy().shape))
+            if name in wide:
+                array.assign(wide[name].reshape(array.numpy().shape))
             setattr(state, name, array)
         flags = state.flags.numpy().copy()
         flags[[OVERFLOW, BODY_OVERFLOW, HALTED]] = 0

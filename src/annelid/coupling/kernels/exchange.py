@@ -164,13 +164,20 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return change
 
     @wp.kernel(module="unique", enable_backward=False)
-    def twist(time_step: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4), grains: Grains):
+    def twist(
+        time_step: float, drift: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4),
+        last: wp.array(dtype=wp.vec3), grains: Grains,
+    ):  # fmt: skip
+        """Find what couples do to the masses around guests.
+
+        `drift` is how far a guest goes on, in steps, until half of its impulse has acted: that moment is taken back.
+        """
         i = wp.tid()
         g = grains.names[i][0] - first_guest
         if g < 0:
             return
         guests.touching[g] = wp.where(grains.positions[i][3] > 0.0, 1, 0)
-        couple = guests.pushes[3 * g + 1] / time_step
+        couple = guests.pushes[3 * g + 1] / time_step - drift * wp.cross(last[g], guests.pushes[3 * g])
         guests.twists[g] = wp.vec3()
         if couple[0] == 0.0 and couple[1] == 0.0 and couple[2] == 0.0:
             return  # most guests touch nothing

@@ -276,7 +276,7 @@ _COUPLE = """
 
 _DEEP = """
         // Light guests are pressed by the whole of their body: what is deep in them is pushed out harder.
-        bias += guest ? 0.1f * MIN(gap + 0.25f * parameters.smallest, 0.0f) * rate : zero;
+        bias += guest ? 0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate : zero;
 """
 
 _COHESION = """

@@ -173,7 +173,7 @@ def body_impulses(features: Features) -> wp.Function:
                 bias = gap / dt + soft * before
                 if gap < 0.0:
                     bias = parameters.correction * gap / dt + soft * before
-                if guest:  # as among grains
+                if guest or bodies.forms[b].motion == wp.static(FREE):  # as between grains and guests
                     bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
                 pull = float(0.0)
                 stiff = shared + soft

@@ -1,0 +1,46 @@
+"""Lists of neighbours that have become too short: nothing that they held is lost, on neither side of a contact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annelid.grains.kernels.layout import GROUP
+
+
+def widened(rows: np.ndarray, size: int) -> np.ndarray:
+    """Rows with room for more at their ends, shape [n, size]."""
+    wide = np.zeros((len(rows), size), rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide
+
+
+def mend(counts: np.ndarray, neighbours: np.ndarray, memories: list[np.ndarray]) -> None:
+    """Complete lists that were cut off, in place: who is in the list of a neighbour has that neighbour in its own.
+
+    A contact that one side forgot and the other did not would push one of them only.
+
+    Args:
+        counts: Lengths of the lists, with ghosts that fill up groups, shape [n].
+        neighbours: The lists, shape [n, places], with room for all that were cut off; n is a ghost.
+        memories: What contacts remember, groups of x, y, z, opposite on the two sides, each of shape [n, 3 places].
+    """
+    n, places = neighbours.shape
+    listed = (np.arange(places) < counts[:, None]) & (neighbours < n)
+    own, slot = np.nonzero(listed)
+    other = neighbours[own, slot].astype(np.int64)
+    alone = ~np.isin(other * n + own, own * np.int64(n) + other)
+    own, slot, other = own[alone], slot[alone], other[alone]
+    order = np.argsort(other, kind="stable")
+    own, slot, other = own[order], slot[order], other[order]
+    rank = np.arange(len(other)) - np.searchsorted(other, other)
+    at = listed.sum(axis=1)[other] + rank
+    fits = at < places
+    own, slot, other, at = own[fits], slot[fits], other[fits], at[fits]
+    neighbours[other, at] = own
+    for memory in memories:
+        groups = memory.reshape(n, places // GROUP, 3, GROUP)
+        groups[other, at // GROUP, :, at % GROUP] = -groups[own, slot // GROUP, :, slot % GROUP]
+    lengths = listed.sum(axis=1)
+    np.maximum.at(lengths, other, at + 1)
+    counts[:] = -(-lengths // GROUP) * GROUP
+    neighbours[(np.arange(places) >= lengths[:, None]) & (np.arange(places) < counts[:, None])] = n
