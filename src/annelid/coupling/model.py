@@ -108,9 +108,8 @@ class Model:
         """Refuse what is no body, no bed or no surface, and masses that are nowhere."""
         for name, value, kind in (("body", body, springs.Body), ("bed", bed, grains.Bed)):
             if not isinstance(value, kind):
-                raise InvalidValue(
-                    f"the {name} must be a {kind.__module__.split('.')[1]}.{kind.__name__}, not {value!r}."
-                )
+                home = kind.__module__.split(".")[1]
+                raise InvalidValue(f"the {name} must be a {home}.{kind.__name__}, not a {type(value).__name__}.")
         if not (skin is None or isinstance(skin, grains.Surface)):
             raise InvalidValue(f"skin must be a grains.Surface, such as grains.Surface(friction=0.5), not {skin!r}.")
         if not np.isfinite(body.positions).all():
