@@ -101,3 +101,9 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     hub = simulation.solver.grains.readout.body_position(bed, simulation.attachments["hub"])
     middle = simulation.solver.summary(simulation.state).center_of_mass
     assert np.linalg.norm(hub - middle) < 0.01
+
+
+@pytest.mark.parametrize("amplitude", [9.0, -0.1, float("nan")])
+def test_a_worm_that_would_shrink_to_nothing(amplitude: float) -> None:
+    with pytest.raises(InvalidValue, match="swelling of the worm must be 0 or more and below 1"):
+        Sandworm(amplitude=amplitude).build(device="cpu")

@@ -6,11 +6,10 @@ Grains that slide over spheres alone feel their bumps: a body would rub more tha
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from annelid.coupling.division import Division, grid
+from annelid.shapes.topology import beyond, edges_of, shells_of
 
 _FLAT = np.radians(8.0)  # faces that lean less than this from their mean are one face
 _STRAIGHT = 0.97  # cosine between two edges from which on they are one
@@ -56,10 +55,10 @@ def hole_reaches(positions: np.ndarray, division: Division, extents: np.ndarray,
     Those of its own points, and of the masses across its edges.
     """
     places, axes = division.mixed(positions), axes_of(positions, extents, spans)
-    reaches, beyond = np.zeros(len(division.triangles)), division.on_masses()[_across(division.triangles)]
+    reaches, across = np.zeros(len(division.triangles)), division.on_masses()[_masses_beyond(division.triangles)]
     for count, of, points in division.by_parts():
         weights = grid((_SAMPLES + 1) * count) / ((_SAMPLES + 1) * count)
-        points = np.concatenate([points, beyond[of]], axis=1)
+        points = np.concatenate([points, across[of]], axis=1)
         for start in range(0, len(of), _CHUNK):
             some, theirs = of[start : start + _CHUNK], points[start : start + _CHUNK, None]
             tried = np.einsum("wc,tci->twi", weights, positions[division.triangles[some]])
@@ -110,41 +109,31 @@ def _circumradius(corners: np.ndarray, areas: np.ndarray) -> np.ndarray:
 
 def _folds(triangles: np.ndarray, normals: np.ndarray) -> np.ndarray:
     """Whether the surface is folded along the edges of each triangle, from each corner to the next, shape [t, 3]."""
-    one, other, count = _neighbours(triangles)
-    cosine = (normals[one // 3] * normals[other // 3]).sum(axis=1)
-    return np.asarray(((count != 2) | (cosine < np.cos(2.0 * _FLAT))).reshape(-1, 3))
+    across = beyond(edges_of(triangles))
+    cosine = (normals[:, None] * normals[across]).sum(axis=2)
+    return np.asarray((across < 0) | (cosine < np.cos(2.0 * _FLAT)))
 
 
-def _across(triangles: np.ndarray) -> np.ndarray:
+def _masses_beyond(triangles: np.ndarray) -> np.ndarray:
     """The mass beyond each edge of each triangle, shape [t, 3]; one of its own where there is none."""
-    one, other, _ = _neighbours(triangles)
-    there = np.where(np.arange(triangles.size) == one, other, one)
-    return triangles[there // 3, (there % 3 + 2) % 3].reshape(-1, 3)
-
-
-def _neighbours(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the edges of triangles, from each corner to the next: the first and the last that are equal, and how many."""
-    edges = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2).reshape(-1, 2)
-    _, which, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    which = which.ravel()
-    order, last = np.argsort(which, kind="stable"), np.cumsum(count) - 1
-    return order[last - count + 1][which], order[last][which], count[which]
+    across = beyond(edges_of(triangles))
+    there = triangles[across].sum(axis=2) - triangles - np.roll(triangles, -1, axis=1)
+    return np.where(across < 0, triangles, there)
 
 
 def _room(positions: np.ndarray, division: Division, folds: np.ndarray) -> np.ndarray:
-    """How far each point is from the folds of its body [m], shape [g]."""
+    """How far each point is from the folds of its shell [m], shape [g]."""
     triangles = division.triangles
-    ways = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)
-    size = int(triangles.max()) + 1
-    links = coo_array((np.ones(ways[..., 0].size), ways.reshape(-1, 2).T), shape=(size, size))
-    body_of = connected_components(links, directed=False)[1]
-    ends, room = positions[ways[folds]], np.full(len(division), np.inf)
+    shells = shells_of(edges_of(triangles))[1]
+    ends = positions[np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)[folds]]
     shares = np.linspace(0.0, 1.0, _FOLD_POINTS)[:, None]
     spots = ends[:, None, 0] + shares * (ends[:, 1] - ends[:, 0])[:, None]
-    folded, bodies, places = body_of[ways[folds][:, 0]], body_of[division.corners[:, 0]], division.mixed(positions)
-    for body in np.unique(folded):  # others may stand in the same place in worlds of their own
-        here = bodies == body
-        room[here] = cKDTree(spots[folded == body].reshape(-1, 3)).query(places[here])[0]
+    folded, places, room = shells[np.nonzero(folds)[0]], division.mixed(positions), np.full(len(division), np.inf)
+    of_points = np.zeros(len(division), int)
+    of_points[division.place] = shells[division.owners]
+    for shell in np.unique(folded):  # others may stand in the same place in worlds of their own
+        here = of_points == shell
+        room[here] = cKDTree(spots[folded == shell].reshape(-1, 3)).query(places[here])[0]
     return room
 
 

@@ -48,6 +48,8 @@ class BuriedWorm:
     def __post_init__(self) -> None:
         if not self.spacing > 0.0:
             raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
+        if not 0.0 <= self.swelling < 1.0:  # it shrinks as much as it swells
+            raise InvalidValue(f"the swelling of the worm must be 0 or more and below 1, not {self.swelling}.")
 
     @property
     def radius(self) -> float:
