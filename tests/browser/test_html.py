@@ -10,7 +10,7 @@ import pytest
 
 from annelid.core.recording import Recorder
 from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
-from annelid.view.export import ExportOptions, export
+from annelid.view.files.export import ExportOptions, export
 
 from .conftest import differs, not_blank, view_of, wait_until
 

@@ -16,8 +16,8 @@ from .conftest import arrived, choose, differs, not_blank, set_number, settled, 
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
-from annelid.view.live import LiveViewer
-from annelid.view.replay import ReplayViewer
+from annelid.view.browser.live import LiveViewer
+from annelid.view.browser.replay import ReplayViewer
 
 
 @pytest.fixture

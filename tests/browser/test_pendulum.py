@@ -15,7 +15,7 @@ from .conftest import arrived, wait_until
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 pytest.importorskip("daqp", reason="needs daqp: pip install annelid[fem]")
 
-from annelid.view.live import LiveViewer
+from annelid.view.browser.live import LiveViewer
 
 
 @pytest.fixture

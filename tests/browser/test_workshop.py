@@ -13,7 +13,7 @@ from .conftest import arrived, choose, differs, not_blank, set_number, settled, 
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
-from annelid.view.live import LiveViewer
+from annelid.view.browser.live import LiveViewer
 
 
 @pytest.fixture

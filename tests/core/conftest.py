@@ -42,8 +42,8 @@ class Growth:
     fields: tuple[str, ...] = ("size",)
     batch: int = 8
 
-    def __init__(self, device: str = "cpu", *, size: int = 3, time_step: float = 0.1, fails_at: int = -1) -> None:
-        self.device, self.size, self.time_step, self.fails_at = wp.get_device(device), size, time_step, fails_at
+    def __init__(self, device: str = "cpu", *, size: int = 3, dt: float = 0.1, fails_at: int = -1) -> None:
+        self.device, self.size, self.dt, self.fails_at = wp.get_device(device), size, dt, fails_at
         self._trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
         self.calls: list[int] = []
 
@@ -58,14 +58,14 @@ class Growth:
         inputs = [steps, self.fails_at, state.values, state.clock, self._trouble]
         wp.launch(grow, 1, inputs, device=self.device)
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         step = int(self._trouble.numpy()[0])
         return step if step >= 0 else None
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         self._trouble.fill_(-1)
 
-    def complaint(self, state: GrowthState) -> str:
+    def describe_divergence(self, state: GrowthState) -> str:
         return f"the largest value is {state.values.numpy().max():g}"
 
     def fingerprint(self) -> str:
@@ -73,7 +73,7 @@ class Growth:
 
     def snapshot(self, state: GrowthState, look: Look) -> Snapshot:
         step = int(state.clock.numpy()[0])
-        return Snapshot(step * self.time_step, step, (), {"first": Number(float(state.values.numpy()[0]))})
+        return Snapshot(step * self.dt, step, (), {"first": Number(float(state.values.numpy()[0]))})
 
 
 @pytest.fixture

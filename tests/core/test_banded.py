@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from annelid.core.banded import (
+from annelid.core.linalg.banded import (
     NotPositiveDefinite,
     band_storage,
     bandwidth,

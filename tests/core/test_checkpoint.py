@@ -65,7 +65,7 @@ def test_folders_are_made(growth: Make, tmp_path: Path) -> None:
 
 def test_other_models_are_refused(growth: Make, saved: Path) -> None:
     refused(Simulation(growth(size=4)), saved, "belongs to another model")
-    refused(Simulation(growth(time_step=0.2)), saved, r"saved with dt = 0.1 s, not 0.2 s")
+    refused(Simulation(growth(dt=0.2)), saved, r"saved with dt = 0.1 s, not 0.2 s")
 
 
 @pytest.mark.parametrize("version", [0, 2, 999])

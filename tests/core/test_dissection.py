@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from annelid.core.dissection import Front, dissect, operations, sweep
+from annelid.core.linalg.dissection import Front, dissect, operations, sweep
 
 
 def grid(counts: tuple[int, int, int]) -> tuple[sparse.csr_array, np.ndarray]:

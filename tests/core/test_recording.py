@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import annelid.core.recording
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.recording import Recorder, Recording
-from annelid.core.recording_superblock import lookup3
+from annelid.core.recording.superblock import lookup3
 from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
 
 TRIANGLES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)

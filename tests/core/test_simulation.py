@@ -31,7 +31,7 @@ class Listener:
 
 def test_steps_and_time(growth: Make, grown: Make) -> None:
     simulation = Simulation(growth())
-    assert (simulation.step_count, simulation.time, simulation.time_step) == (0, 0.0, 0.1)
+    assert (simulation.step_count, simulation.time, simulation.dt) == (0, 0.0, 0.1)
     simulation.step()
     simulation.step(4)
     simulation.step(0)
@@ -119,7 +119,7 @@ def test_progress_is_told_however_often_observers_look(growth: Make, monkeypatch
         return now[0]
 
     monkeypatch.setattr(module.wall, "perf_counter", clock)
-    simulation, listener = Simulation(growth(time_step=1e-3)), Listener()
+    simulation, listener = Simulation(growth(dt=1e-3)), Listener()
     simulation.observe(lambda s: None, every=5e-3)
     simulation.run(0.2, progress=listener)  # type: ignore[arg-type]
     late = [time for time, _ in listener.heard if time > 0.1]
@@ -136,7 +136,7 @@ def test_progress_of_its_own(growth: Make, capsys: pytest.CaptureFixture[str]) -
 
 def test_checks_grow_rare_when_steps_are_fast(growth: Make) -> None:
     """Looking for trouble costs a wait for the device: it must not happen at every step."""
-    solver = growth(time_step=1e-3)
+    solver = growth(dt=1e-3)
     simulation = Simulation(solver)
     simulation.step(300)
     assert len(solver.calls) < 60

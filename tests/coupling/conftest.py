@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import coupling, grains, springs
+from annelid import coupling, grains, robots, springs
 from annelid.core.simulation import Simulation
 
 RADIUS = 0.01
@@ -20,12 +20,12 @@ def block(masses: int = 5, pitch: float = 0.016, *, mass: float = 1.0, stiffness
     return body.moved((-0.5 * pitch * (masses - 1), -0.5 * pitch * (masses - 1), 0.0))
 
 
-def box(side: float = 0.16, depth: float = 0.08, seed: int = 1) -> coupling.Sandbox:
+def box(side: float = 0.16, depth: float = 0.08, seed: int = 1) -> robots.Sandbox:
     """A small box of sand."""
-    return coupling.Sandbox(length=side, width=side, depth=depth, radius=RADIUS, seed=seed)
+    return robots.Sandbox(length=side, width=side, depth=depth, radius=RADIUS, seed=seed)
 
 
-def dropped(body: springs.Body, sand: coupling.Sandbox, **options: Any) -> Simulation[coupling.Solver]:
+def dropped(body: springs.Body, sand: robots.Sandbox, **options: Any) -> Simulation[coupling.Solver]:
     """A body among the sand of a box."""
     options = {"skin": SKIN, "device": "cpu", "threads": 1, "dt": 1e-4, "grain_dt": 2e-4, **options}
     return coupling.simulation(body, sand.bed(), options.pop("bodies", sand.walls()), **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annelid import coupling, grains, springs
+from annelid import coupling, grains, robots, springs
 from annelid.core.errors import GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
 from annelid.shapes import Box
 
@@ -61,7 +61,7 @@ def test_steps_that_do_not_divide_each_other_name_the_nearest_that_do() -> None:
 def test_a_step_too_long_for_the_springs_is_told() -> None:
     with pytest.warns(StepTooLong, match="grain_dt = 0.001 s is above"):
         simulation = dropped(block().moved((0.0, 0.0, 0.2)), box(), grain_dt=1e-3)
-    assert simulation.time_step == pytest.approx(1e-3)  # as asked for, all the same
+    assert simulation.dt == pytest.approx(1e-3)  # as asked for, all the same
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_an_empty_bed() -> None:
 def test_sandboxes(name: str) -> None:
     sizes = {"length": 0.2, "width": 0.2, "depth": 0.1, "radius": 0.01, name: -1.0}
     with pytest.raises(InvalidValue, match=f"{name} of a sandbox must be above 0 m, not -1"):
-        coupling.Sandbox(**sizes)
+        robots.Sandbox(**sizes)
     with pytest.raises(InvalidValue, match=r"at least 0.025 m deep"):
-        coupling.Sandbox(length=0.2, width=0.2, depth=0.01, radius=0.01)
+        robots.Sandbox(length=0.2, width=0.2, depth=0.01, radius=0.01)
 
 
 def test_a_body_inside_a_wall_or_a_rigid_body_is_refused() -> None:

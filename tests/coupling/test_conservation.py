@@ -46,7 +46,7 @@ def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
 def test_a_contact_force_is_felt_by_both_sides() -> None:
     simulation = dropped(block().moved((0.0, 0.0, 0.11)), box())
     body_start = simulation.solver.summary(simulation.state).body.momentum
-    impulse, dt = np.zeros(3), simulation.time_step
+    impulse, dt = np.zeros(3), simulation.dt
     for _ in range(100):
         simulation.step()
         impulse += simulation.solver.readout.contact_force(simulation.state) * dt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from annelid import coupling, grains
+from annelid import coupling, grains, robots
 from annelid.core.errors import StepTooLong
 from annelid.shapes import Box
 
@@ -38,9 +38,9 @@ class Drop:
     shift: tuple[float, float]
 
     @property
-    def box(self) -> coupling.Sandbox:
+    def box(self) -> robots.Sandbox:
         """The box of the bed."""
-        return coupling.Sandbox(length=0.16, width=0.16, depth=0.1, radius=RADIUS, grain=self.grain)
+        return robots.Sandbox(length=0.16, width=0.16, depth=0.1, radius=RADIUS, grain=self.grain)
 
     @property
     def start(self) -> float:
@@ -58,7 +58,7 @@ class Drop:
 
 
 @functools.cache
-def _bed(box: coupling.Sandbox) -> grains.Bed:
+def _bed(box: robots.Sandbox) -> grains.Bed:
     """The bed at rest."""
     simulation = grains.simulation(box.bed(), box.walls(), device="cpu", threads=1)
     simulation.run(0.5)
@@ -79,7 +79,7 @@ def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
     body.velocities[:, 2] = -drop.speed
     bed, walls = _bed(drop.box), drop.box.walls()
     usual = coupling.Model(body, bed, walls, skin=SKIN, device="cpu")
-    steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.time_step / parts}
+    steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.dt / parts}
     simulation = coupling.simulation(body, bed, walls, skin=SKIN, device="cpu", threads=1, **steps)
     simulation.run(TIME)
     return float((body.positions - simulation.solver.readout.masses(simulation.state))[:, 2].mean()) - drop.fall

@@ -48,7 +48,7 @@ def test_save_and_load(device: str, tmp_path: Path) -> None:
     first.step(150)
     second.step(70)
     second.load(tmp_path / "half")
-    assert second.time == pytest.approx(150 * first.time_step)
+    assert second.time == pytest.approx(150 * first.dt)
     second.step(150)
     assert second.state_hash() == first.state_hash()
 

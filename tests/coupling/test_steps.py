@@ -53,7 +53,7 @@ def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
     assert found.pressure == pytest.approx(wanted.pressure)
     assert found.speed == pytest.approx(wanted.speed)
     beside = grains.Model(BED, [*SAND.walls(), solid], device="cpu")
-    assert beside.time_step == pytest.approx(meeting_step(BED, [found]))
+    assert beside.dt == pytest.approx(meeting_step(BED, [found]))
     within = coupling.Model(soft, BED, SAND.walls(), skin=SKIN, device="cpu")
     assert beside.contact_step == pytest.approx(within.grains.contact_step)
     assert beside.parameters.calm_speed == within.grains.parameters.calm_speed
@@ -75,14 +75,14 @@ def test_the_step_of_the_springs_follows() -> None:
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
         assert model.springs.world.dt <= 1e-4
-        assert model.time_step <= meeting_step(BED, model.loads) * (1.0 + 1e-6)
+        assert model.dt <= meeting_step(BED, model.loads) * (1.0 + 1e-6)
 
 
 def test_contacts_do_not_depend_on_the_step() -> None:
     found = []
     for dt in (1e-4, 2e-5):
         p = dropped(_block(), SAND, dt=dt, grain_dt=2.0 * dt).solver.model.grains.parameters
-        stiffness, damping = p.correction / (p.softness * p.time_step**2), 1.0 / (p.softness * p.time_step)
+        stiffness, damping = p.correction / (p.softness * p.dt**2), 1.0 / (p.softness * p.dt)
         found.append((p.calm_speed, stiffness, damping))
     assert found[0] == pytest.approx(found[1], rel=1e-5)
 
@@ -90,13 +90,13 @@ def test_contacts_do_not_depend_on_the_step() -> None:
 def test_a_step_too_long_for_the_impact_is_told() -> None:
     with pytest.warns(StepTooLong, match=r"a body that meets the grains at 4\.4 m/s: it may sink too deep"):
         simulation = dropped(_block(fall=1.0, stiffness=10.0), SAND)
-    assert simulation.time_step == pytest.approx(2e-4)  # as asked for, all the same
+    assert simulation.dt == pytest.approx(2e-4)  # as asked for, all the same
 
 
 def test_stiff_springs_get_steps_that_are_stable() -> None:
     model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), BED, SAND.walls(), skin=SKIN, device="cpu")
     assert model.springs.world.dt <= 0.8 * model.springs.stable_step()
-    assert model.time_step <= 1.25 * model.springs.stable_step()
+    assert model.dt <= 1.25 * model.springs.stable_step()
 
 
 def test_a_step_too_long_for_the_bed_is_told() -> None:
@@ -104,7 +104,7 @@ def test_a_step_too_long_for_the_bed_is_told() -> None:
     soft.damping[:] = 0.0
     with pytest.warns(StepTooLong, match="a bed as deep: grains may overlap"):
         simulation = dropped(soft, SAND, grain_dt=2e-3)
-    assert simulation.time_step == pytest.approx(2e-3)
+    assert simulation.dt == pytest.approx(2e-3)
 
 
 def test_rounding() -> None:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from annelid import envs
-from annelid.commands.options import Machine, combined, parse
+from annelid.commands.support.options import Machine, combined, parse
 from annelid.commands.train import Train, command, full_name, read_choices, read_option
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.envs.stable import StableVecEnv

@@ -78,7 +78,7 @@ class Crawl(Problem):
     def __init__(self, options, device, threads):
         self._device, self._threads = device, threads
         self._folder = Path(options.folder) if options.folder else None
-        self._task = tasks.Locomotion(seconds=options.seconds, time_step=1.0 / 30.0)
+        self._task = tasks.Locomotion(seconds=options.seconds, dt=1.0 / 30.0)
         self._robot = voxels.worm(3).with_controller(control.PhasedSines(np.zeros(3)))
         self.parameters = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annelid.fem.acceleration import Accelerator
+from annelid.fem.robots.acceleration import Accelerator
 
 SIZE = 40
 

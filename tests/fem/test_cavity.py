@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.fem.cavity import Cavity
-from annelid.fem.fluid import Fluid
-from annelid.studies.cavities import icosphere
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.fluid import Fluid
+from annelid.studies.support.cavities import icosphere
 
 
 def test_local_triangles_and_corners_point_back() -> None:

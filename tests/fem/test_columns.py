@@ -5,12 +5,12 @@ import pytest
 import warp as wp
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.fem.cavity import Cavity
-from annelid.fem.columns import ColumnLoad, FluidColumns
-from annelid.fem.fluid import Fluid
-from annelid.fem.polyhedron import moments
-from annelid.studies.cavities import Surface, divided_box, icosphere, knot
-from annelid.studies.fluid_checks import column_errors, partly_filled
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.columns import ColumnLoad, FluidColumns
+from annelid.fem.fluids.fluid import Fluid
+from annelid.studies.support.cavities import Surface, divided_box, icosphere, knot
+from annelid.studies.support.fluid_checks import column_errors, partly_filled
+from annelid.studies.support.polyhedron import moments
 
 TABLE = {30: 4.1835, 50: 4.1828, 100: 4.1803, 200: 4.1798}
 METHODS = ("balanced", "triangles", "columns")

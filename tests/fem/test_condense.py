@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import fem
-from annelid.fem.condense import Condenser
+from annelid.fem.robots.condense import Condenser
 
 from .test_actuators import mixed
 

@@ -7,7 +7,7 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.fem.contact import Obstacle
+from annelid.fem.robots.obstacles import Obstacle
 
 from .robots import trunk
 

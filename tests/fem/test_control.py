@@ -68,7 +68,7 @@ def test_pictures_show_targets_cables_and_obstacles() -> None:
 def test_a_posed_robot_takes_strokes_and_efforts() -> None:
     push = fem.PointForce(name="push", at=(0.1, 0.0, 0.0), direction=(0.0, 0.0, -1.0))
     robot = hollow(fem.Hydraulic(name="water", growth=0.0), push)
-    simulation = fem.posed(robot, lambda time: {"water": 4e-5 * time, "push": time}, time_step=0.05)
+    simulation = fem.posed(robot, lambda time: {"water": 4e-5 * time, "push": time}, dt=0.05)
     simulation.step(2)
     assert simulation.solver.strokes[0] == pytest.approx(4e-6, rel=1e-6)
     assert robot.efforts[1] == pytest.approx(0.1)
@@ -76,7 +76,7 @@ def test_a_posed_robot_takes_strokes_and_efforts() -> None:
 
 def test_a_step_into_a_collapse_keeps_the_last_equilibrium() -> None:
     robot = hollow(fem.Pneumatic(name="air"))
-    simulation = fem.posed(robot, lambda time: {"air": 1e3 if time < 0.07 else 5e6}, time_step=0.05)
+    simulation = fem.posed(robot, lambda time: {"air": 1e3 if time < 0.07 else 5e6}, dt=0.05)
     simulation.step()
     with pytest.raises(fem.NoEquilibrium, match="last equilibrium"):
         simulation.step()

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid import fem
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.fem.effectors import EffectorRows
+from annelid.fem.robots.effectors import EffectorRows
 
 from .robots import LENGTH, trunk_mesh
 

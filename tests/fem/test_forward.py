@@ -7,7 +7,7 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.fem.actuators import ATMOSPHERE
+from annelid.fem.robots.actuators import ATMOSPHERE
 
 from .robots import hollow, trunk
 

@@ -5,13 +5,13 @@ import pytest
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.cavity import Cavity
-from annelid.fem.columns import FluidColumns
-from annelid.fem.fluid import Fluid
-from annelid.fem.fluid_pictures import WEIGHT_FIELD, weight_picture
-from annelid.fem.hydraulic import hydraulic_constraint, pressure_direction, weight_direction
-from annelid.studies.cavities import icosphere
-from annelid.studies.fluid_checks import constraint_errors
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.columns import FluidColumns
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.fluids.pictures import WEIGHT_FIELD, weight_picture
+from annelid.studies.support.cavities import icosphere
+from annelid.studies.support.fluid_checks import constraint_errors
+from annelid.studies.support.hydraulic_constraint import hydraulic_constraint, pressure_direction, weight_direction
 
 
 def test_pressure_and_weight_directions(device: str) -> None:

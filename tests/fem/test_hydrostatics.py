@@ -6,14 +6,14 @@ import warp as wp
 
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.fem.assembly import Assembly
-from annelid.fem.cavity import Cavity
-from annelid.fem.columns import FluidColumns
-from annelid.fem.fluid import Fluid
-from annelid.fem.hydrostatics import CavityPressure, CavityVolume
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.columns import FluidColumns
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.fluids.hydrostatics import CavityPressure, CavityVolume
 from annelid.fem.launching import Crew
-from annelid.fem.polyhedron import moments, moments_below
-from annelid.studies.cavities import icosphere, knot
-from annelid.studies.fluid_checks import load_errors, pressure_forces
+from annelid.studies.support.cavities import icosphere, knot
+from annelid.studies.support.fluid_checks import load_errors, pressure_forces
+from annelid.studies.support.polyhedron import moments, moments_below
 
 GRAVITY = (2.0, -3.0, -9.0)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from annelid import fem
+from annelid.robots import pendulum_mesh
 from annelid.scenes.pendulum import Pendulum
-from annelid.shapes import tet_pendulum
 
 _DEPTH, _RADIUS = 2.5e-3, 1.5e-3
 
@@ -56,7 +56,7 @@ def test_timing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A background that is slow gives the same bits as one that is fast."""
     import time
 
-    from annelid.fem.linear_lagged import LaggedSolver
+    from annelid.fem.robots.sensitivities import LaggedSolver
 
     found = []
     prepare = LaggedSolver._prepare
@@ -73,7 +73,7 @@ def test_timing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_jump_of_the_target_does_not_lead_astray() -> None:
-    mesh = tet_pendulum(resolution=2, layers=8)
+    mesh = pendulum_mesh(resolution=2, layers=8)
     low = float(mesh.bounds()[0][2])
     solid = fem.Solid(mesh, "ecoflex-00-30").fix(lambda p: p[:, 2] > -1e-9)
     water = [fem.Hydraulic(name=f"c{i}", cavity=i, pressure=(-1e3, 2e4)) for i in range(4)]

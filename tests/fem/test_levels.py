@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.cavity import Cavity
-from annelid.fem.fluid import Fluid
-from annelid.fem.levels import FluidLevel, level_of
-from annelid.fem.polyhedron import moments_below
-from annelid.studies.cavities import divided_box, icosphere, knot
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.fluids.levels import FluidLevel, level_of
+from annelid.studies.support.cavities import divided_box, icosphere, knot
+from annelid.studies.support.polyhedron import moments_below
 
 
 @given(st.floats(1e-6, 1.0 - 1e-9), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0))

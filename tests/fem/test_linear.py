@@ -12,10 +12,10 @@ from scipy.sparse.linalg import spsolve
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.fem.linear import NotPositiveDefinite
-from annelid.fem.linear_fronts import FrontSolver
-from annelid.fem.linear_stale import StaleSolver
-from annelid.fem.linear_tiles import TileSolver
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.stale_solver import StaleSolver
+from annelid.fem.linalg.tile_solver import TileSolver
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
 
 from .solids import bar
 

@@ -11,7 +11,14 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
 from annelid.shapes import TetMesh, tet_beam
-from annelid.studies.fem_cases import Case, cantilever_ratio, elastica, elastica_tip, manufactured_error, patch_error
+from annelid.studies.support.fem_cases import (
+    Case,
+    cantilever_ratio,
+    elastica,
+    elastica_tip,
+    manufactured_error,
+    patch_error,
+)
 
 from .solids import bar, rubber
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annelid.fem.polyhedron import moments, moments_below
-from annelid.studies.cavities import divided_box, icosphere, knot
+from annelid.studies.support.cavities import divided_box, icosphere, knot
+from annelid.studies.support.polyhedron import moments, moments_below
 
 
 def turn(seed: int) -> np.ndarray:

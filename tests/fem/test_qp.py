@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from annelid.fem.qp import MissingPackage, NoSolution, Program, solve
+from annelid.fem.robots.qp import MissingPackage, NoSolution, Program, solve
 
 
 def program(seed: int, *, scale: float = 1.0) -> Program:

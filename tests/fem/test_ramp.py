@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from annelid import fem
-from annelid.fem.cavity import Cavity
-from annelid.fem.hydrostatics import CavityPressure
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.newton import Newton
 from annelid.shapes import tet_hollow_cylinder
 

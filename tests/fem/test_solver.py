@@ -17,7 +17,7 @@ from .solids import bar
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_free_fall(quadratic: bool, device: str) -> None:
     solid = bar((2, 1, 1), quadratic=quadratic).release()
-    simulation = fem.simulation(solid, time_step=0.01, device=device, threads=1)
+    simulation = fem.simulation(solid, dt=0.01, device=device, threads=1)
     simulation.run(0.2)
     moved = simulation.state.positions.numpy() - solid.nodes
     backward_euler = -9.81 * 0.01**2 * 20 * 21 / 2
@@ -29,7 +29,7 @@ def test_axial_vibration_has_the_frequency_of_a_rod(device: str) -> None:
     solid = bar((8, 1, 1), poisson_ratio=0.0)
     solid.pull("tip", (100.0, 0.0, 0.0))
     period = 4.0 / np.sqrt(1e6 / 1000.0)
-    simulation = fem.simulation(solid, time_step=period / 400, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
+    simulation = fem.simulation(solid, dt=period / 400, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
     tip, xs = solid.indices("tip"), []
     simulation.observe(lambda s: xs.append(s.state.positions.numpy()[tip, 0].mean()), every=period / 400)
     simulation.run(1.25 * period)
@@ -44,14 +44,14 @@ def test_axial_vibration_has_the_frequency_of_a_rod(device: str) -> None:
 def test_motion_comes_to_rest_at_the_equilibrium(device: str) -> None:
     solid = bar((4, 1, 1))
     rest = fem.equilibrium(solid, device=device)
-    simulation = fem.simulation(solid, time_step=0.05, damping=8.0, device=device, threads=1)
+    simulation = fem.simulation(solid, dt=0.05, damping=8.0, device=device, threads=1)
     simulation.run(8.0)
     assert np.abs(simulation.state.positions.numpy() - rest).max() < 1e-5
     assert simulation.solver.unsettled == 0  # type: ignore[attr-defined]
 
 
 def test_steps_of_any_length_are_stable(device: str) -> None:
-    simulation = fem.simulation(bar((4, 1, 1)), time_step=10.0, device=device, threads=1)
+    simulation = fem.simulation(bar((4, 1, 1)), dt=10.0, device=device, threads=1)
     simulation.step(5)
     still = fem.equilibrium(bar((4, 1, 1)), device=device)
     assert np.abs(simulation.state.positions.numpy() - still).max() < 1e-3
@@ -60,7 +60,7 @@ def test_steps_of_any_length_are_stable(device: str) -> None:
 def test_loads_grow_along_the_ramp(device: str) -> None:
     solid = bar((3, 1, 1), poisson_ratio=0.0).pull("tip", (1000.0, 0.0, 0.0))
     simulation = fem.simulation(
-        solid, dynamic=False, time_step=0.1, ramp=1.0, gravity=(0.0, 0.0, 0.0), device=device, threads=1
+        solid, dynamic=False, dt=0.1, ramp=1.0, gravity=(0.0, 0.0, 0.0), device=device, threads=1
     )
     tip, full = solid.indices("tip"), 1000.0 / (1e6 * 0.04)
     for steps, part in ((3, 0.3), (4, 0.7), (10, 1.0)):
@@ -137,11 +137,11 @@ def test_boundary_is_closed_for_ten_nodes(device: str) -> None:
 
 
 def test_bad_settings_are_refused() -> None:
-    for wrong in ({"time_step": 0.0}, {"time_step": float("nan")}, {"damping": -1.0}, {"ramp": -1.0}):
+    for wrong in ({"dt": 0.0}, {"dt": float("nan")}, {"damping": -1.0}, {"ramp": -1.0}):
         with pytest.raises(InvalidValue):
             fem.simulation(bar(), device="cpu", **wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="singular"):
         fem.simulation(bar().release(), dynamic=False, device="cpu")
     model = fem.Model(bar(), device="cpu")
     with pytest.raises(InvalidValue, match="inertia"):
-        fem.DynamicSolver(model, fem.Inertia(model.solid, model.device, time_step=0.01))
+        fem.DynamicSolver(model, fem.Inertia(model.solid, model.device, dt=0.01))

@@ -29,7 +29,7 @@ def test_every_impulse_is_accounted_for() -> None:
     for _ in range(1200):
         solver.advance(simulation.state, 1)
         push = sum(solver.readout.force(simulation.state, wall) for wall in walls)
-        impulse += simulation.time_step * (mass * np.array([0.0, 0.0, -9.81]) - push)
+        impulse += simulation.dt * (mass * np.array([0.0, 0.0, -9.81]) - push)
     ball = solver.model.bodies[-1].weight[0]  # type: ignore[union-attr]
     assert np.abs(momentum_of(simulation) - start - impulse).max() < 1e-3 * ball * 1.0
     assert np.linalg.norm(solver.readout.body_velocity(simulation.state, len(walls))) < 0.05

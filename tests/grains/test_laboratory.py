@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annelid.studies.grain_laboratory import EXPERIMENTS, Track, laboratory
+from annelid.studies.support.grain_laboratory import EXPERIMENTS, Track, laboratory
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from annelid import fem
+from annelid.robots.pendulum import SIDES, pendulum_solid
 from annelid.scenes.finger import Finger
-from annelid.scenes.pendulum import SIDES, Pendulum, pendulum_solid
+from annelid.scenes.pendulum import Pendulum
 from annelid.scenes.silicone_cylinder import SiliconeCylinder, tip_angle
 from annelid.scenes.trunk import Trunk
 

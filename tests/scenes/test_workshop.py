@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
-from annelid.scenes.workpiece import Workpiece
+from annelid.scenes.support.workpiece import Workpiece
 from annelid.scenes.workshop import Workshop
 from annelid.shapes import Box
 

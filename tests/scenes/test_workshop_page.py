@@ -16,7 +16,7 @@ from annelid.shapes import Box
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
-from annelid.view.live import LiveViewer
+from annelid.view.browser.live import LiveViewer
 
 SMALL = Workshop(length=0.1, width=0.02, height=0.02, pitch=0.01, drop=0.02)
 

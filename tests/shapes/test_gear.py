@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, HelicalGear, gear_tower, helical_gear
+from annelid.robots import gear_tower
+from annelid.shapes import Box, HelicalGear, helical_gear
 
 GEAR = HelicalGear(teeth=20, module=0.01, height=0.1, helix_angle=math.radians(25.0))
 

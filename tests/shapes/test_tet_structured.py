@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import TetMesh, tet_beam, tet_cylinder, tet_finger, tet_hollow_cylinder, tet_pendulum, tet_trunk
-from annelid.shapes.tet_sections import Section, disk, rectangle
-from annelid.shapes.tet_sweep import swept
+from annelid.robots import finger_mesh, pendulum_mesh
+from annelid.shapes import TetMesh, tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
+from annelid.shapes.tet.sections import Section, disk, rectangle
+from annelid.shapes.tet.sweep import swept
 from annelid.shapes.topology import edges_of, signed_volumes
 
 MESHES: dict[str, Callable[[], TetMesh]] = {
@@ -19,9 +20,9 @@ MESHES: dict[str, Callable[[], TetMesh]] = {
     "cylinder": lambda: tet_cylinder(0.02, 0.2),
     "trunk": lambda: tet_trunk(0.02, 0.01, 0.2),
     "hollow": lambda: tet_hollow_cylinder(0.02, 0.1, wall=0.004),
-    "finger": tet_finger,
-    "box finger": lambda: tet_finger(arch=0.0, groove=0.0, chambers=3),
-    "pendulum": tet_pendulum,
+    "finger": finger_mesh,
+    "box finger": lambda: finger_mesh(arch=0.0, groove=0.0, chambers=3),
+    "pendulum": pendulum_mesh,
 }
 
 
@@ -58,7 +59,7 @@ def test_volumes_are_those_of_the_prisms() -> None:
 
 
 def test_box_finger_has_the_volume_of_its_drawing() -> None:
-    mesh = tet_finger(
+    mesh = finger_mesh(
         length=0.1,
         width=0.02,
         height=0.02,
@@ -75,22 +76,22 @@ def test_box_finger_has_the_volume_of_its_drawing() -> None:
 
 
 def test_grooves_and_an_arch_take_material_away() -> None:
-    straight = tet_finger(groove=0.0, arch=0.0)
-    grooved = tet_finger(groove=2e-3, arch=0.0)
+    straight = finger_mesh(groove=0.0, arch=0.0)
+    grooved = finger_mesh(groove=2e-3, arch=0.0)
     outer = float(signed_volumes(grooved.nodes, grooved.surfaces()[0]).sum())
     assert outer == pytest.approx(0.1 * 0.02 * 0.02 - 4 * 2e-3 * 0.02 * (0.02 - 9e-3))
-    assert tet_finger(groove=0.0, arch=0.9).volume < straight.volume
+    assert finger_mesh(groove=0.0, arch=0.9).volume < straight.volume
 
 
 def test_pendulum_has_four_equal_cavities_in_order_and_the_sizes_promised() -> None:
-    mesh = tet_pendulum()
+    mesh = pendulum_mesh()
     centers = np.array([mesh.nodes[np.unique(cavity)].mean(axis=0) for cavity in mesh.cavities()])
     assert np.ptp(volumes(mesh)) < 1e-12
     assert np.sign(np.round(centers[:, :2], 6)).tolist() == [[-1, 0], [0, 1], [0, -1], [1, 0]]
     assert mesh.nodes[:, 2].max() == pytest.approx(0.0)
     assert mesh.nodes[:, 2].min() == pytest.approx(-0.08)
     assert len(mesh.nodes) == 399
-    fine = tet_pendulum(resolution=2, layers=24)
+    fine = pendulum_mesh(resolution=2, layers=24)
     assert len(fine.nodes) == pytest.approx(5000, rel=0.02)
     assert len(fine.cavities()) == 4
 
@@ -133,12 +134,12 @@ def test_regions_follow_the_cells() -> None:
         (lambda: tet_cylinder(0.1, 1.0, cells=3), "even number"),
         (lambda: tet_cylinder(-0.1, 1.0), "radius = -0.1"),
         (lambda: tet_hollow_cylinder(0.1, 1.0, wall=0.2), "leave no cavity"),
-        (lambda: tet_finger(chambers=50), "do not fit"),
-        (lambda: tet_finger(arch=1.0), "arch = 1"),
-        (lambda: tet_finger(channel=(0.05, 0.01)), "leaves no room"),
-        (lambda: tet_pendulum(wall=0.1), "no room for cavities"),
-        (lambda: tet_pendulum(share=float("nan")), "share = nan"),
-        (lambda: tet_pendulum(layers=1), "layers = 1"),
+        (lambda: finger_mesh(chambers=50), "do not fit"),
+        (lambda: finger_mesh(arch=1.0), "arch = 1"),
+        (lambda: finger_mesh(channel=(0.05, 0.01)), "leaves no room"),
+        (lambda: pendulum_mesh(wall=0.1), "no room for cavities"),
+        (lambda: pendulum_mesh(share=float("nan")), "share = nan"),
+        (lambda: pendulum_mesh(layers=1), "layers = 1"),
         (lambda: disk([0.1], cells=2), "radii"),
         (lambda: rectangle([0.0, 1.0], [1.0, 0.0]), "upwards"),
         (lambda: swept(rectangle([0.0, 1.0], [0.0, 1.0]), [1.0, 0.0]), "rise"),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.robots import finger_mesh
 from annelid.shapes import (
     Box,
     Capsule,
@@ -20,12 +21,11 @@ from annelid.shapes import (
     TetMesh,
     TriangleMesh,
     tet_fill,
-    tet_finger,
 )
-from annelid.shapes import tet_clipping as clipping
-from annelid.shapes.tet_bcc import BccLattice
-from annelid.shapes.tet_depths import depths
-from annelid.shapes.tet_topology import boundary_of, dihedral_angles_of, volumes_of
+from annelid.shapes.tet import clipping
+from annelid.shapes.tet.bcc import BccLattice
+from annelid.shapes.tet.depths import depths
+from annelid.shapes.tet.topology import boundary_of, dihedral_angles_of, volumes_of
 from annelid.shapes.topology import edges_of, signed_volumes
 
 
@@ -74,7 +74,7 @@ def test_stl_shapes_with_cavities(name: str, tmp_path: Path) -> None:
 
 
 def test_the_surface_of_a_finger_is_meshed_with_its_bellows() -> None:
-    finger = tet_finger(length=0.05, chambers=2, wall=3e-3, groove=3e-3)
+    finger = finger_mesh(length=0.05, chambers=2, wall=3e-3, groove=3e-3)
     mesh = tet_fill(finger.surface(), pitch=1.6e-3, tolerance=0.03)
     assert_within_bounds(mesh.nodes, mesh.tetrahedra)
     assert len(mesh.cavities()) == 1

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from annelid.core.errors import FileFormatError, InvalidMesh, InvalidValue
 from annelid.shapes import TetMesh, tet_beam, tet_hollow_cylinder
-from annelid.shapes.tet_sections import rectangle
-from annelid.shapes.tet_sweep import swept
+from annelid.shapes.tet.sections import rectangle
+from annelid.shapes.tet.sweep import swept
 from annelid.shapes.topology import edges_of, signed_volumes
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])

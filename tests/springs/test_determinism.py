@@ -87,8 +87,8 @@ def test_saved_and_loaded_midway(case: Any, tmp_path: Path) -> None:
 def test_looking_changes_nothing(case: Any) -> None:
     whole, watched = case(), case()
     whole.step(STEPS)
-    watched.observe(lambda s: s.snapshot(), every=11 * watched.time_step)
-    watched.run(STEPS * watched.time_step)
+    watched.observe(lambda s: s.snapshot(), every=11 * watched.dt)
+    watched.run(STEPS * watched.dt)
     assert watched.state_hash() == whole.state_hash()
 
 

@@ -105,12 +105,12 @@ def exploding(simulate: Make) -> Any:
 def test_divergence_stops_at_the_last_good_step(simulate: Make) -> None:
     simulation = exploding(simulate)
     with pytest.raises(SimulationDiverged) as caught:
-        simulation.run(1000.0 * simulation.time_step)
+        simulation.run(1000.0 * simulation.dt)
     error = caught.value
     assert np.isfinite(simulation.state.positions.numpy()).all()
     assert np.isfinite(simulation.state.velocities.numpy()).all()
     assert 0 < error.step == simulation.step_count == int(simulation.state.clock.numpy()[0]) < 1000
-    assert error.time == simulation.time == pytest.approx(error.step * simulation.time_step)
+    assert error.time == simulation.time == pytest.approx(error.step * simulation.dt)
     for part in (
         f"at step {error.step + 1} ",
         "mass ",
@@ -131,7 +131,7 @@ def test_divergence_stops_at_the_last_good_step(simulate: Make) -> None:
 def test_divergence_is_found_before_an_observer_sees_it(simulate: Make) -> None:
     simulation = exploding(simulate)
     seen = []
-    simulation.observe(lambda s: seen.append(np.isfinite(s.state.velocities.numpy()).all()), every=simulation.time_step)
+    simulation.observe(lambda s: seen.append(np.isfinite(s.state.velocities.numpy()).all()), every=simulation.dt)
     with pytest.raises(SimulationDiverged) as caught:
         simulation.step(1000)
     assert len(seen) == caught.value.step

@@ -14,11 +14,11 @@ from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.springs.modes import modes
 from annelid.studies.beam_frequency import BeamFrequency
-from annelid.studies.beams import Cantilever, vibrate
 from annelid.studies.energy import INTEGRATORS, Energy
 from annelid.studies.natural_frequency import Case, NaturalFrequency
-from annelid.studies.signals import peak_frequency, zero_crossing_frequency
 from annelid.studies.study import run
+from annelid.studies.support.beams import Cantilever, vibrate
+from annelid.studies.support.signals import peak_frequency, zero_crossing_frequency
 
 from .conftest import by_name
 

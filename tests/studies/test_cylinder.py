@@ -13,7 +13,7 @@ from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.progress import Progress
 from annelid.shapes import Box, Sphere, TriangleMesh
 from annelid.studies import cylinder
-from annelid.studies.surfaces import surface_error
+from annelid.studies.support.surfaces import surface_error
 
 from .conftest import by_name
 

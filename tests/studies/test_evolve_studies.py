@@ -13,11 +13,11 @@ from annelid.commands import study as command
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
 from annelid.evolve.problems.voxel_controller import VoxelController
-from annelid.studies.contests import Arm, Contest, comparison, p_value, superiority
 from annelid.studies.evolve_body import EvolveBody
 from annelid.studies.evolve_body_and_brain import EvolveBodyAndBrain
 from annelid.studies.evolve_development import EvolveDevelopment, early, overtaken
 from annelid.studies.evolve_sensing import EvolveSensing
+from annelid.studies.support.contests import Arm, Contest, comparison, p_value, superiority
 
 from .conftest import by_name
 
@@ -42,7 +42,7 @@ def test_the_settings_are_those_of_the_paper() -> None:
     for arm in arms:
         assert (arm.generations, arm.repetitions, arm.searcher.population) == (500, 10, 250)  # type: ignore[attr-defined]
         assert isinstance(arm.problem, VoxelController)
-        assert (arm.problem.seconds, arm.problem.time_step, arm.problem.terrain) == (60.0, 1.0 / 30.0, "flat")
+        assert (arm.problem.seconds, arm.problem.dt, arm.problem.terrain) == (60.0, 1.0 / 30.0, "flat")
 
 
 def test_a_study_stops_and_goes_on(tmp_path: Path, cpu: wp.Device, silence: Progress) -> None:

@@ -12,8 +12,8 @@ import warp as wp
 from annelid.core.errors import AnnelidError
 from annelid.core.progress import Progress
 from annelid.studies.fem_accuracy import FemAccuracy
-from annelid.studies.fem_cases import Case, cantilever_ratio
-from annelid.studies.fem_cylinder import Fit, Rod
+from annelid.studies.support.fem_cases import Case, cantilever_ratio
+from annelid.studies.support.fem_cylinder import Fit, Rod
 
 from .conftest import by_name
 

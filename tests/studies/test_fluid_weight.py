@@ -11,8 +11,8 @@ import warp as wp
 
 from annelid.core.progress import Progress
 from annelid.shapes.topology import edges_of
-from annelid.studies.cavities import divided_box, icosphere, knot
 from annelid.studies.fluid_weight import FluidWeight
+from annelid.studies.support.cavities import divided_box, icosphere, knot
 
 
 def test_the_surfaces_are_closed() -> None:

@@ -11,8 +11,8 @@ import warp as wp
 from annelid.core.measurement import Measurement
 from annelid.scenes.column import Column
 from annelid.scenes.hopper import Hopper
-from annelid.studies.grain_beds import Collapse, Drop, Outflow, collapse, discharge, dropped_ball
 from annelid.studies.grains_physics import Found, GrainsPhysics
+from annelid.studies.support.grain_beds import Collapse, Drop, Outflow, collapse, discharge, dropped_ball
 
 from .conftest import by_name
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
-from annelid.studies.signals import exponent, peak_frequency, spectrum, zero_crossing_frequency
+from annelid.studies.support.signals import exponent, peak_frequency, spectrum, zero_crossing_frequency
 
 TIMES = np.linspace(0.0, 1.0, 1001)
 

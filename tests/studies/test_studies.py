@@ -16,12 +16,13 @@ from annelid.core.errors import InvalidMesh, UnknownName
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.shapes import Sphere
-from annelid.studies import plots, throughput
-from annelid.studies.bone import bone
+from annelid.studies import throughput
 from annelid.studies.lattices import Lattices
 from annelid.studies.materials import Materials
 from annelid.studies.registry import studies, study_class
 from annelid.studies.study import Study, run
+from annelid.studies.support import plots
+from annelid.studies.support.bone import bone
 from annelid.view.annotate import MissingPackage
 
 from .conftest import by_name

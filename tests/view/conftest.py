@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from annelid.core.snapshot import Field, Lines, Mesh, Plane, Snapshot, Spheres
-from annelid.view.camera import Camera
+from annelid.view.camera.camera import Camera
 
 
 def camera_rays(camera: Camera, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

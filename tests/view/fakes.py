@@ -17,7 +17,7 @@ TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], np.int32)
 class Hopper:
     """A tetrahedron that hops along x; a step takes a known time."""
 
-    time_step = 1e-3
+    dt = 1e-3
     fields = ("height", "kind")
 
     def __init__(self, scene: Hop) -> None:
@@ -25,7 +25,7 @@ class Hopper:
 
     @property
     def time(self) -> float:
-        return self.step_count * self.time_step
+        return self.step_count * self.dt
 
     def step(self, count: int = 1) -> None:
         wall.sleep(count * self.scene.cost)

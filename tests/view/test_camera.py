@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 from annelid.core.snapshot import Snapshot, Spheres
-from annelid.view.camera import Camera, Film
+from annelid.view.camera.camera import Camera, Film
 
 coordinate = st.floats(-100.0, 100.0)
 extent = st.floats(1e-3, 50.0)

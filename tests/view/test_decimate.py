@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from annelid.view.decimate import thinned
+from annelid.view.browser.decimate import thinned
 
 
 @pytest.mark.parametrize("limit", [200, 1000, 5000])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
-from annelid.view.camera import Camera, Film
-from annelid.view.stage import Stage
+from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.stage import Stage
 
 from .conftest import box_mesh, camera_rays, random_cameras
 

@@ -21,9 +21,9 @@ from hypothesis.extra import numpy as hnp
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.recording import Recorder, Recording
 from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
-from annelid.view.export import ExportOptions, export
-from annelid.view.html import page
-from annelid.view.page_data import chosen_frames, encoded, page_data
+from annelid.view.files.export import ExportOptions, export
+from annelid.view.files.html import page
+from annelid.view.files.page_data import chosen_frames, encoded, page_data
 
 TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]], np.int32)
 

@@ -18,8 +18,8 @@ from .fakes import Hop
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
-from annelid.view.live import LiveViewer
-from annelid.view.replay import ReplayViewer
+from annelid.view.browser.live import LiveViewer
+from annelid.view.browser.replay import ReplayViewer
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:

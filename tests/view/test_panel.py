@@ -9,12 +9,12 @@ import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Number, Snapshot
+from annelid.view.browser.drawers import shade_colors, shade_numbers
+from annelid.view.browser.drawing import grid_places
+from annelid.view.browser.page import free_port, legend_html
+from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
+from annelid.view.browser.time_plots import History
 from annelid.view.colors import scale_for
-from annelid.view.drawers import shade_colors, shade_numbers
-from annelid.view.drawing import grid_places
-from annelid.view.live_page import free_port, legend_html
-from annelid.view.panel import add_controls, converted, parameter_fields, sweep, sweepable
-from annelid.view.plots import History
 
 from .fakes import Hop
 

@@ -9,11 +9,11 @@ import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Field, Plane, Snapshot, Spheres
-from annelid.view.camera import Camera, Film
+from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.light import Light
+from annelid.view.camera.stage import Stage
 from annelid.view.colors import Scale
-from annelid.view.light import Light
 from annelid.view.picture import Painter, picture, save_png
-from annelid.view.stage import Stage
 
 from .conftest import box_mesh
 

@@ -9,7 +9,7 @@ import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look
-from annelid.view.runner import Runner
+from annelid.view.browser.runner import Runner
 
 from .fakes import Hop
 

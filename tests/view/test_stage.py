@@ -10,8 +10,8 @@ import warp as wp
 
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.snapshot import Field, Lines, Mesh, Plane, Snapshot, Spheres
-from annelid.view.camera import Camera, Film
-from annelid.view.stage import Stage
+from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.stage import Stage
 
 from .conftest import box_mesh, random_cameras
 

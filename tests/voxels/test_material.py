@@ -5,7 +5,7 @@ import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.voxels import Voxel
-from annelid.voxels.shape import material_row
+from annelid.voxels.tables import material_row
 
 
 def test_paper_has_the_defaults_of_table_1() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from annelid import control, voxels
 from annelid.voxels import Robot, Voxel
-from annelid.voxels.shape import compile_shape
+from annelid.voxels.tables import compile_shape
 
 
 def test_full_actuation_of_a_single_voxel(simulate: Callable[..., Any]) -> None:
@@ -204,7 +204,7 @@ def test_stable_under_random_control(device: str, frequency: float, per_second: 
         return switch[np.minimum(np.rint(time * per_second / 2).astype(int), len(switch) - 1)]
 
     robot = body.with_controller(control.TimeFunctions(jerk))
-    simulation = voxels.simulation(robot, terrain="hilly-1-5-0", time_step=1.0 / per_second, device=device)
+    simulation = voxels.simulation(robot, terrain="hilly-1-5-0", dt=1.0 / per_second, device=device)
     simulation.step(20 * per_second)
     areas = simulation.solver.readout.area_ratios(simulation.state)
     assert np.all((areas > 0.3) & (areas < 2.0))

@@ -12,7 +12,7 @@ from annelid.voxels.grids import largest_parts, margins, moved
 from annelid.voxels.population import Population
 from annelid.voxels.tasks import Locomotion
 
-TASK = Locomotion(time_step=1.0 / 30.0, seconds=1.5)
+TASK = Locomotion(dt=1.0 / 30.0, seconds=1.5)
 MATERIALS = (
     Voxel(frequency=25.0),
     Voxel(frequency=5.0, scaffolding="EC", mass=0.5, friction=50.0),
@@ -59,7 +59,7 @@ def test_a_robot_does_not_depend_on_the_batch(device: str) -> None:
 
 
 def test_uneven_ground(device: str) -> None:
-    task = Locomotion(time_step=1.0 / 30.0, seconds=1.0, terrain="uneven-5")
+    task = Locomotion(dt=1.0 / 30.0, seconds=1.0, terrain="uneven-5")
     grids = bodies(6)
     found = Population(task, MATERIALS, device=device)(grids, WAVES).velocity
     np.testing.assert_array_equal(found, task(as_robots(grids), device=device).velocity)

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from annelid import control, voxels
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.voxels import Robot, Voxel
-from annelid.voxels.shape import compile_shape
+from annelid.voxels.tables import compile_shape
 
 HARD, SOFT = Voxel.paper(frequency=25.0), Voxel.paper(frequency=5.0, scaffolding="EC")
 

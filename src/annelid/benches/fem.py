@@ -13,7 +13,7 @@ import warp as wp
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.fem.columns import FluidColumns
+from annelid.fem.fluids.columns import FluidColumns
 from annelid.scenes.pendulum import Pendulum
 from annelid.shapes import Sphere
 

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
-from annelid.benches.grain_searches import searches
+from annelid.benches.support.grain_searches import searches
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
@@ -90,7 +90,7 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
     simulation.run(options.settle)
     spent = time.process_time() - begin
     rate = steps_per_second(simulation, options.seconds)
-    factor = rate * simulation.time_step
+    factor = rate * simulation.dt
     name = f"grains-{count}"
     yield Measurement(name, count * rate, "grain-steps/s")
     target = _TARGETS.get(count) if device.is_cuda else None
@@ -176,7 +176,7 @@ def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterat
         simulation.run(options.settle)
         rate = steps_per_second(simulation, 0.5 * options.seconds)
         yield Measurement(f"method-{method}", len(bed) * rate, "grain-steps/s")
-        yield Measurement(f"method-{method}-real-time", rate * simulation.time_step)
+        yield Measurement(f"method-{method}-real-time", rate * simulation.dt)
         overlap = simulation.solver.readout.overlap(simulation.state).largest
         yield Measurement(f"method-{method}-overlap-largest", overlap, "diameters")
 

@@ -16,9 +16,9 @@ from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
-from annelid.view.camera import Camera, Film
-from annelid.view.live import LiveViewer
-from annelid.view.stage import Stage
+from annelid.view.browser.live import LiveViewer
+from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.stage import Stage
 
 # A client that tells where its camera is, as a browser does, then takes everything the server sends and draws nothing.
 _CLIENT = """

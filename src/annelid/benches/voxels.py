@@ -45,7 +45,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
         rate = _rate([_worm(15, scaffolding=scaffolding)] * copies, device, threads, options)
         yield Measurement(f"voxels-15x3-{name}", rate, "voxel-steps/s")
     for per_second in (30, 120):
-        rate = _rate([_worm(15)] * copies, device, threads, options, time_step=1.0 / per_second)
+        rate = _rate([_worm(15)] * copies, device, threads, options, dt=1.0 / per_second)
         yield Measurement(f"voxels-15x3-step-{per_second}hz", rate, "voxel-steps/s")
     yield Measurement(
         "voxels-15x3-30hz", _rate([_worm(15, frequency=30.0)] * copies, device, threads, options), "voxel-steps/s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 
-from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import UnknownName

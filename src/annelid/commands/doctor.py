@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from annelid import __version__, springs
-from annelid.commands.options import Machine, parse
+from annelid.commands.support.options import Machine, parse
 from annelid.core.device import available_threads, device
 from annelid.core.measurement import Measurement, Report
 

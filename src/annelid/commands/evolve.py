@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
@@ -22,8 +22,8 @@ from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_exp
 from annelid.evolve.display import Display
 from annelid.evolve.registry import experiment_names, experiment_summary
 from annelid.view.annotate import MissingPackage
+from annelid.view.figures import band_plot
 from annelid.view.picture import Painter
-from annelid.view.plot import band_plot
 from annelid.view.video import video
 
 
@@ -169,6 +169,6 @@ _FPS = 25.0
 
 def _moments(simulation: Simulation[Any], seconds: float) -> Iterator[list[Snapshot]]:
     for frame in range(int(seconds * _FPS) + 1):
-        due = round(frame / _FPS / simulation.time_step)
+        due = round(frame / _FPS / simulation.dt)
         simulation.step(max(0, due - simulation.step_count))
         yield [simulation.snapshot(Look(host=False))]

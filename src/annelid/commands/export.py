@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from annelid.commands.options import parse
+from annelid.commands.support.options import parse
 from annelid.core.errors import AnnelidError
 from annelid.core.progress import Progress
-from annelid.view.export import ExportOptions, export
+from annelid.view.files.export import ExportOptions, export
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from annelid.commands.scene_options import look_of, scene_command
+from annelid.commands.support.scene_options import look_of, scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from annelid.commands.options import Machine
-from annelid.commands.scene_options import scene_command
+from annelid.commands.support.options import Machine
+from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, SimulationDiverged
@@ -63,7 +63,7 @@ def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
     begin = time.perf_counter()
     simulation = scene.build(device=chosen, threads=machine.threads)
     rows: list[dict[str, float]] = [_numbers(simulation)]
-    simulation.observe(lambda s: rows.append(_numbers(s)), every=max(seconds / 200, simulation.time_step))
+    simulation.observe(lambda s: rows.append(_numbers(s)), every=max(seconds / 200, simulation.dt))
     recorder = _recorder(scene, simulation, folder, options) if options.record else None
     try:
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
@@ -88,7 +88,7 @@ def _recorder(scene: Any, simulation: Simulation[Any], folder: Path, options: Ru
     field = options.field or next(iter(simulation.fields), None)
     return simulation.record(
         folder / "recording.h5",
-        every=max(options.record_every, simulation.time_step),
+        every=max(options.record_every, simulation.dt),
         look=Look(field=field),
         scene=scene.name,
         parameters=asdict(scene),

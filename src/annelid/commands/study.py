@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
-from annelid.studies.plots import require_matplotlib
 from annelid.studies.registry import studies, study_class, study_names
 from annelid.studies.study import Resumable
+from annelid.studies.support.plots import require_matplotlib
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from annelid.commands.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, UnknownName
@@ -30,8 +30,8 @@ from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 from annelid.envs.worlds import read_options, require
 from annelid.view.annotate import MissingPackage
+from annelid.view.figures import line_plot
 from annelid.view.picture import Painter
-from annelid.view.plot import line_plot
 from annelid.view.video import video
 
 MOST_EPISODES = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from annelid.commands.scene_options import look_of, scene_command
+from annelid.commands.support.scene_options import look_of, scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.progress import Progress
@@ -78,7 +78,7 @@ def _moments(
     for frame in range(int(seconds / options.speed * options.fps) + 1):
         due = frame / options.fps * options.speed
         for simulation in simulations:
-            simulation.step(max(0, round(due / simulation.time_step) - simulation.step_count))
+            simulation.step(max(0, round(due / simulation.dt) - simulation.step_count))
         progress.update(due, max(0.0, seconds - due))
         yield [simulation.snapshot(look) for simulation in simulations]
 

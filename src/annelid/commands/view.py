@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annelid.commands.options import Machine, parse
-from annelid.commands.scene_options import scene_command
+from annelid.commands.support.options import Machine, parse
+from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.scenes.registry import scene_names, scenes
-from annelid.view.live import LiveViewer
-from annelid.view.replay import ReplayViewer
+from annelid.view.browser.live import LiveViewer
+from annelid.view.browser.replay import ReplayViewer
 
 
 @dataclass(frozen=True)

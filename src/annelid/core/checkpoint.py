@@ -17,17 +17,17 @@ from annelid.core.state import State, arrays_hash, state_arrays, state_hash
 FORMAT, VERSION = "annelid-checkpoint", 1
 
 
-def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str, time_step: float, step: int) -> None:
+def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str, dt: float, step: int) -> None:
     """Write a state, whole or not at all."""
     with replaced(Path(path)) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, time_step=time_step, step=step)
+        file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, dt=dt, step=step)
         file.attrs["state"] = state_hash(state)
         for name, array in state_arrays(state).items():
             file[f"state/{name}"] = array.numpy()
 
 
 def load_checkpoint(
-    path: str | os.PathLike[str], fingerprint: str, time_step: float, fill: Callable[[dict[str, Any]], None]
+    path: str | os.PathLike[str], fingerprint: str, dt: float, fill: Callable[[dict[str, Any]], None]
 ) -> int:
     """Read a state saved by a simulation of the same model, hand it to `fill`, and return its step."""
     path = Path(path)
@@ -35,7 +35,7 @@ def load_checkpoint(
         raise FileFormatError(f"there is no checkpoint {path}.")
     try:
         with h5py.File(path, "r") as file:
-            step = _checked_step(path, file, fingerprint, time_step)
+            step = _checked_step(path, file, fingerprint, dt)
             arrays = {name: _read(path, data) for name, data in file["state"].items()}
             if file.attrs["state"] != arrays_hash(arrays):
                 raise FileFormatError(f"{path} is damaged: its state is not the one that was saved.")
@@ -59,7 +59,7 @@ def _read(path: Path, data: h5py.Dataset) -> np.ndarray:
     return array
 
 
-def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: float) -> int:
+def _checked_step(path: Path, file: h5py.File, fingerprint: str, dt: float) -> int:
     attributes = file.attrs
     if attributes.get("format") != FORMAT:
         raise FileFormatError(f"{path} is not a checkpoint of Annelid.")
@@ -70,6 +70,6 @@ def _checked_step(path: Path, file: h5py.File, fingerprint: str, time_step: floa
             f"{path} belongs to another model (other elements, materials or settings): "
             "build the simulation as it was when the checkpoint was saved."
         )
-    if attributes["time_step"] != time_step:
-        raise FileFormatError(f"{path} was saved with dt = {attributes['time_step']:g} s, not {time_step:g} s.")
+    if attributes["dt"] != dt:
+        raise FileFormatError(f"{path} was saved with dt = {attributes['dt']:g} s, not {dt:g} s.")
     return int(attributes["step"])

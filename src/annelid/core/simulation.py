@@ -31,7 +31,7 @@ class Solver(Protocol):
     """What the run loop asks of a physics package."""
 
     device: wp.Device
-    time_step: float
+    dt: float
     batch: int
 
     @property
@@ -47,15 +47,15 @@ class Solver(Protocol):
         """Take steps, possibly returning before they are done."""
         ...
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """First step whose result is not finite, None while all are."""
         ...
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget the trouble, after the state was restored."""
         ...
 
-    def complaint(self, state: Any) -> str:
+    def describe_divergence(self, state: Any) -> str:
         """What to tell about a state on the edge of divergence."""
         ...
 
@@ -113,9 +113,9 @@ class Simulation(Generic[S]):
     # --- where it stands ---
 
     @property
-    def time_step(self) -> float:
+    def dt(self) -> float:
         """Time step [s]."""
-        return self.solver.time_step
+        return self.solver.dt
 
     @property
     def step_count(self) -> int:
@@ -125,7 +125,7 @@ class Simulation(Generic[S]):
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._steps * self.solver.time_step
+        return self._steps * self.solver.dt
 
     @property
     def running(self) -> bool:
@@ -157,7 +157,7 @@ class Simulation(Generic[S]):
         if not 0.0 <= seconds < float("inf"):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
         self._require_idle()
-        goal = self._steps + round(seconds / self.time_step)
+        goal = self._steps + round(seconds / self.dt)
         with self.gate:
             if progress is True:
                 with Progress("simulating", seconds) as display:
@@ -223,9 +223,9 @@ class Simulation(Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
-        steps = round(every / self.time_step) if math.isfinite(every) else 0
+        steps = round(every / self.dt) if math.isfinite(every) else 0
         if steps < 1:
-            raise InvalidValue(f"every must be at least one time step of {self.time_step:g} s, not {every}.")
+            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
@@ -271,14 +271,14 @@ class Simulation(Generic[S]):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint, whole or not at all."""
         with self.gate:
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.time_step, self._steps)
+            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
             fingerprint = self.solver.fingerprint()
-            self._steps = load_checkpoint(path, fingerprint, self.time_step, lambda a: fill_state(self.state, a))
+            self._steps = load_checkpoint(path, fingerprint, self.dt, lambda a: fill_state(self.state, a))
             self._after_jump()
 
     def reset(self) -> None:
@@ -296,7 +296,7 @@ class Simulation(Generic[S]):
             raise AnnelidError("the simulation runs in its own thread: pause() it first.")
 
     def _future_step(self, at: float) -> int:
-        step = round(at / self.time_step) if 0.0 <= at < float("inf") else -1
+        step = round(at / self.dt) if 0.0 <= at < float("inf") else -1
         if step <= self._steps:
             raise InvalidValue(
                 f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."
@@ -304,7 +304,7 @@ class Simulation(Generic[S]):
         return step
 
     def _after_jump(self) -> None:
-        self.solver.forgive()
+        self.solver.clear_divergence()
         self._remember()
         for watch in self._watches:
             watch.due = self._steps + watch.every
@@ -316,7 +316,7 @@ class Simulation(Generic[S]):
             if reached is not None:
                 return self._reach(reached)
             if progress is not None:
-                progress.update(self.time, self.time_step * (goal - self._steps))
+                progress.update(self.time, self.dt * (goal - self._steps))
         reached = self._check()
         return None if reached is None else self._reach(reached)
 
@@ -357,7 +357,7 @@ class Simulation(Generic[S]):
         """Look for divergence and conditions, at intervals that cost little, and remember the state if it is good."""
         if self._unchecked == 0:
             return None
-        step = self.solver.trouble()
+        step = self.solver.diverged_at()
         hit = self._first_condition()
         if hit is not None and (step is None or hit[0] < step):
             self._return_to(hit[0])
@@ -385,11 +385,11 @@ class Simulation(Generic[S]):
     def _return_to(self, step: int) -> None:
         """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
         copy_state(self._good, self.state)
-        self.solver.forgive()
+        self.solver.clear_divergence()
         self.solver.advance(self.state, step - self._good_steps)
         self._steps = step
-        self.solver.trouble()
-        self.solver.forgive()
+        self.solver.diverged_at()
+        self.solver.clear_divergence()
         self._remember()
 
     def _collect_events(self) -> None:
@@ -406,10 +406,10 @@ class Simulation(Generic[S]):
         """Go back to the last finite state and report."""
         self._return_to(step - 1)
         raise SimulationDiverged(
-            f"the simulation diverged at step {step} (t = {step * self.time_step:.6g} s): "
-            f"{self.solver.complaint(self.state)}. Use a smaller step, softer springs or more damping; "
+            f"the simulation diverged at step {step} (t = {step * self.dt:.6g} s): "
+            f"{self.solver.describe_divergence(self.state)}. Use a smaller step, softer springs or more damping; "
             f"the state is that of the last good step, {step - 1}.",
-            time=(step - 1) * self.time_step,
+            time=(step - 1) * self.dt,
             step=step - 1,
         )
 

@@ -14,7 +14,6 @@ from annelid.core.errors import StepTooLong, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout, Summary
-from annelid.coupling.sandbox import Sandbox
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
 from annelid.coupling.steps import LONGEST
@@ -26,7 +25,6 @@ from annelid.grains.steps import meeting_step
 __all__ = [
     "Model",
     "Readout",
-    "Sandbox",
     "Solver",
     "State",
     "Summary",
@@ -95,9 +93,9 @@ def _warn_of_steps(model: Model) -> None:
     fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep"
     limits = (
         ("dt", model.springs.world.dt, stable, springy),
-        ("grain_dt", model.time_step, LONGEST * stable, springy),
-        ("grain_dt", model.time_step, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
-        ("grain_dt", model.time_step, _FAST * meeting_step(model.bed, model.loads), fast),
+        ("grain_dt", model.dt, LONGEST * stable, springy),
+        ("grain_dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
+        ("grain_dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),
     )
     told: set[str] = set()
     for name, step, longest, reason in limits:

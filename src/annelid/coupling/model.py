@@ -87,16 +87,16 @@ class Model:
         self.grains = grains.Model(
             self.party.among(self.bed, self.skin),
             bodies,
-            world=self.world.grains_world(self.time_step),
+            world=self.world.grains_world(self.dt),
             worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.party),
-            least_sweeps=meeting_sweeps(self.time_step, one, self.loads),
+            least_sweeps=meeting_sweeps(self.dt, one, self.loads),
             device=self.device,
         )
 
     @property
-    def time_step(self) -> float:
+    def dt(self) -> float:
         """Time step of the grains, at whose ends both meet [s]."""
         return self.substeps * self.springs.world.dt
 

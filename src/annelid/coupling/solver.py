@@ -44,7 +44,7 @@ class Solver:
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
-        self.time_step = model.time_step
+        self.dt = model.dt
         self.springs = _Springs(model.springs, self, threads=threads)
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
@@ -109,7 +109,7 @@ class Solver:
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
         spring_state, arrays, party = self._parts[0], self.model.springs.arrays, self.model.party
-        x, dt = spring_state.positions, self.time_step
+        x, dt = spring_state.positions, self.dt
         twist, press, _ = self._kernels
         felt = arrays.forces, self._state.contact_forces
         first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
@@ -139,22 +139,22 @@ class Solver:
                 kernel.module.load(self.device, block_dim=256)
             self.springs.advance(clone_state(spring_state), self.model.substeps)
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are."""
-        step = self.springs.trouble()
+        step = self.springs.diverged_at()
         found = [] if step is None else [self._step_of(step)]
-        step = self.grains.trouble()
+        step = self.grains.diverged_at()
         return min([*found, *([] if step is None else [step])], default=None)
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget a divergence, after the state was restored."""
-        self.springs.forgive()
-        self.grains.forgive()
+        self.springs.clear_divergence()
+        self.grains.clear_divergence()
 
-    def complaint(self, state: Any) -> str:
+    def describe_divergence(self, state: Any) -> str:
         """What moves fastest on either side, in words."""
         spring_state, grain_state = self.parts(state)
-        return f"{self.springs.complaint(spring_state)}; {self.grains.complaint(grain_state)}"
+        return f"{self.springs.describe_divergence(spring_state)}; {self.grains.describe_divergence(grain_state)}"
 
     def stable_step(self) -> float:
         """Longest stable time step of the springs [s], estimated."""

@@ -20,7 +20,7 @@ from annelid.envs.worlds import Channel, Worlds, require, require_numbers
 from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
 from annelid.grains.model import Obstacle
 from annelid.shapes.shape import Floats
-from annelid.view.camera import Camera, Film
+from annelid.view.camera.camera import Camera, Film
 
 _NEAR, _FAR, _FOV = 0.2, 3.0, 1.57  # ego camera [m], [m], [rad]
 _CEILING = 2.0  # height of the sky camera [m]

@@ -25,7 +25,7 @@ from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.grains import Rigid, World
 from annelid.grains.model import Obstacle
-from annelid.view.camera import Camera, Film
+from annelid.view.camera.camera import Camera, Film
 
 _CEILING = 1.0  # height of the sky camera [m]
 _VIEW = (0.5, 0.175, 0.9)  # middle of its image and the side of it [m]

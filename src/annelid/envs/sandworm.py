@@ -12,11 +12,11 @@ from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
 from annelid.coupling.state import ROWS_OF_WORLDS
-from annelid.coupling.worm import BuriedWorm
 from annelid.envs.kernels import sandworm as kernels
 from annelid.envs.kernels.soil import make_stale
 from annelid.envs.spring_walker import follow
 from annelid.envs.worlds import Channel, Worlds, require
+from annelid.robots.sand_worm import BuriedWorm
 
 _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
@@ -121,12 +121,12 @@ class SandWorm(Worlds):
     @property
     def substeps(self) -> int:
         """Steps in an action."""
-        return max(1, round(self.options.action_time / self.solver.time_step))
+        return max(1, round(self.options.action_time / self.solver.dt))
 
     @property
     def action_seconds(self) -> float:
         """Simulated time of an action [s]."""
-        return self.substeps * self.solver.time_step
+        return self.substeps * self.solver.dt
 
     def info(self) -> dict[str, np.ndarray]:
         """Where the middle of each worm is along x [m]."""

@@ -17,7 +17,7 @@ from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Obstacle
 from annelid.grains.rigid import Rigid
 from annelid.grains.start import on_purpose
-from annelid.view.stage import Stage
+from annelid.view.camera.stage import Stage
 
 _ROOM = (32, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SAND = (0.80, 0.66, 0.45)
@@ -35,7 +35,7 @@ def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, 
         model = Model(bed, bodies, world=world, worlds=worlds, overlapping="push", device=device)
     solver = Solver(model, threads=None)
     state = solver.initial_state()
-    solver.advance(state, max(1, round(seconds / solver.time_step)))
+    solver.advance(state, max(1, round(seconds / solver.dt)))
     return bed.copy(positions=solver.readout.positions(state))
 
 

@@ -14,7 +14,7 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.worlds import Channel, Worlds, require
-from annelid.springs.quadruped import LIMBS, quadruped
+from annelid.robots.quadruped import LIMBS, quadruped
 
 _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 

@@ -18,7 +18,7 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import Snapshot
 from annelid.envs.kernels import episodes as kernels
-from annelid.view.camera import Camera
+from annelid.view.camera.camera import Camera
 
 MOST_WORLDS = 65_536
 

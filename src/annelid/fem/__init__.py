@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.simulation import Simulation
-from annelid.fem.actuators import Cable, Hydraulic, Pneumatic, PointForce
-from annelid.fem.cavity import Cavity
-from annelid.fem.contact import Box, Plane, Sphere
-from annelid.fem.control import ControlSolver, PoseSolver, controlled, posed
 from annelid.fem.dynamics import Inertia
-from annelid.fem.effectors import Orientation, Point, Points
 from annelid.fem.elements import ElementSet
-from annelid.fem.fluid import Fluid
-from annelid.fem.forward import Forward
-from annelid.fem.inverse import Inverse, InverseSettings, Step
-from annelid.fem.limits import Limits
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.model import Linear, Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
-from annelid.fem.qp import NoSolution
-from annelid.fem.robot import Robot
+from annelid.fem.robots.actuators import Cable, Hydraulic, Pneumatic, PointForce
+from annelid.fem.robots.control import ControlSolver, PoseSolver, controlled, posed
+from annelid.fem.robots.effectors import Orientation, Point, Points
+from annelid.fem.robots.forward import Forward
+from annelid.fem.robots.inverse import Inverse, InverseSettings, Step
+from annelid.fem.robots.limits import Limits
+from annelid.fem.robots.obstacles import Box, Plane, Sphere
+from annelid.fem.robots.qp import NoSolution
+from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.stream import CsvStream, JsonStream
+from annelid.fem.robots.trajectory import Path
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, State
-from annelid.fem.stream import CsvStream, JsonStream
-from annelid.fem.trajectory import Path
 
 __all__ = [
     "Box",
@@ -106,7 +106,7 @@ def simulation(
     solid: Solid,
     *,
     dynamic: bool = True,
-    time_step: float = 0.01,
+    dt: float = 0.01,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     damping: float = 0.0,
     ramp: float = 0.0,
@@ -121,7 +121,7 @@ def simulation(
     Args:
         solid: The solid.
         dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
-        time_step: Time step [s].
+        dt: Time step [s].
         gravity: Acceleration of gravity [m/s²].
         damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
@@ -135,7 +135,7 @@ def simulation(
     more = list(extras(chosen) if callable(extras) else extras)
     if not dynamic:
         model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, time_step=time_step, ramp=ramp, settings=settings))
-    inertia = Inertia(solid, chosen, time_step=time_step, damping=damping)
+        return Simulation(Solver(model, dt=dt, ramp=ramp, settings=settings))
+    inertia = Inertia(solid, chosen, dt=dt, damping=damping)
     model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=[*more, inertia], linear=linear)
     return Simulation(DynamicSolver(model, inertia, ramp=ramp, settings=settings))

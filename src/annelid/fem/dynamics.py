@@ -22,42 +22,42 @@ class Inertia(ElementSet):
     Args:
         solid: The solid.
         device: Where it is computed.
-        time_step: Time step [s].
+        dt: Time step [s].
         damping: Rate at which velocities decay [1/s]: resistance of the surroundings, proportional to mass.
     """
 
-    def __init__(self, solid: Solid, device: wp.Device, *, time_step: float, damping: float = 0.0) -> None:
-        if not (np.isfinite(time_step) and time_step > 0.0):
-            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {time_step}.")
+    def __init__(self, solid: Solid, device: wp.Device, *, dt: float, damping: float = 0.0) -> None:
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {dt}.")
         if not (np.isfinite(damping) and damping >= 0.0):
             raise InvalidValue(f"damping must be a rate of 0 or more [1/s], not {damping}.")
         count = solid.node_count
         nodes, masses = _masses(solid)
         super().__init__(nodes, device)
-        self.time_step, self.damping = time_step, damping
+        self.dt, self.damping = dt, damping
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._masses = wp.array(masses, dtype=wp.float64, device=device)
-        stiffness = masses * (time_step**-2 + damping / time_step)
+        stiffness = masses * (dt**-2 + damping / dt)
         self.tangent.assign(stiffness[..., None, None] * np.eye(3))
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
-        rates = [wp.float64(self.time_step**-2), wp.float64(self.damping / self.time_step)]
+        rates = [wp.float64(self.dt**-2), wp.float64(self.damping / self.dt)]
         fixed = [self._nodes, self._masses, self._goals, self._starts]
         arguments = [*rates, *fixed, positions, self.energy, self.forces]
         wp.launch(pull_back, self.element_count, arguments, device=self.device)
 
     def begin(self, positions: wp.array, velocities: wp.array) -> None:
         """Start a step; positions become those without forces, a first guess."""
-        arguments = [wp.float64(self.time_step), positions, velocities, self._goals, self._starts]
+        arguments = [wp.float64(self.dt), positions, velocities, self._goals, self._starts]
         wp.launch(fly, len(positions), arguments, device=self.device)
         wp.copy(positions, self._goals)
 
     def end(self, positions: wp.array, velocities: wp.array) -> None:
         """End a step: velocities from where nodes have got to."""
-        arguments = [wp.float64(self.time_step), self._starts, positions, velocities]
+        arguments = [wp.float64(self.dt), self._starts, positions, velocities]
         wp.launch(land, len(positions), arguments, device=self.device)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.linear import LinearSolver
-from annelid.fem.linear_direct import direct_solver
-from annelid.fem.linear_stale import StaleSolver
+from annelid.fem.linalg.direct import direct_solver
+from annelid.fem.linalg.stale_solver import StaleSolver
+from annelid.fem.linalg.unknowns import LinearSolver
 
 if TYPE_CHECKING:
     from annelid.fem.model import Model

@@ -15,7 +15,7 @@ from annelid.core.errors import InvalidValue
 from annelid.fem.assembly import Assembly
 from annelid.fem.elements import ElementSet
 from annelid.fem.launching import Crew
-from annelid.fem.linear import LinearSolver, Unknowns
+from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import linear_solver
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra

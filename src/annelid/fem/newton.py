@@ -14,7 +14,7 @@ import warp as wp
 
 from annelid.core.errors import AnnelidError
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
-from annelid.fem.linear import NotPositiveDefinite
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
 
 _PARTS = 256

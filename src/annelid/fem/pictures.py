@@ -23,11 +23,11 @@ class Painter:
 
     Args:
         model: The model.
-        time_step: Time step [s].
+        dt: Time step [s].
     """
 
-    def __init__(self, model: Model, time_step: float) -> None:
-        self.model, self._time_step = model, time_step
+    def __init__(self, model: Model, dt: float) -> None:
+        self.model, self._dt = model, dt
         solid = model.solid
         faces = solid.boundary
         flat = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
@@ -62,7 +62,7 @@ class Painter:
             parts.append(self._loads(state))
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
-        return Snapshot(step * self._time_step, step, tuple(parts), numbers)
+        return Snapshot(step * self._dt, step, tuple(parts), numbers)
 
     def stress(self, positions: wp.array) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""

@@ -36,24 +36,22 @@ class Solver:
 
     Args:
         model: The model.
-        time_step: Time that a step stands for [s].
+        dt: Time that a step stands for [s].
         ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
         settings: How equilibria are found.
     """
 
     batch = 1
 
-    def __init__(
-        self, model: Model, *, time_step: float = 0.02, ramp: float = 0.0, settings: Settings | None = None
-    ) -> None:
-        if not (np.isfinite(time_step) and time_step > 0.0):
-            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {time_step}.")
+    def __init__(self, model: Model, *, dt: float = 0.02, ramp: float = 0.0, settings: Settings | None = None) -> None:
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {dt}.")
         if not (np.isfinite(ramp) and ramp >= 0.0):
             raise InvalidValue(f"ramp must be a time of 0 or more [s], not {ramp}.")
         self.model, self.device = model, model.device
-        self.time_step, self.ramp = time_step, ramp
+        self.dt, self.ramp = dt, ramp
         self.newton = Newton(model, settings)
-        self._painter = Painter(model, time_step)
+        self._painter = Painter(model, dt)
         self._trouble: int | None = None
         self._prepare()
 
@@ -79,15 +77,15 @@ class Solver:
             self._step(state, step)
             wp.launch(tick, 1, [1, state.clock], device=self.device)
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """The step after which positions were no longer finite, None while all are."""
         return self._trouble
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget a divergence, after the state was restored."""
         self._trouble = None
 
-    def complaint(self, state: State) -> str:
+    def describe_divergence(self, state: State) -> str:
         """The node that moved furthest, in words."""
         moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
         node = int(np.nanargmax(moved))
@@ -109,7 +107,7 @@ class Solver:
 
     def _fraction(self, step: int) -> float:
         """Part of the loads that acts after so many steps."""
-        return 1.0 if self.ramp == 0.0 else min(1.0, step * self.time_step / self.ramp)
+        return 1.0 if self.ramp == 0.0 else min(1.0, step * self.dt / self.ramp)
 
     def _step(self, state: State, step: int) -> None:
         before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
@@ -142,7 +140,7 @@ class DynamicSolver(Solver):
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
         self.inertia = inertia
         self.unsettled = 0
-        super().__init__(model, time_step=inertia.time_step, ramp=ramp, settings=settings or Settings(1e-6, 20))
+        super().__init__(model, dt=inertia.dt, ramp=ramp, settings=settings or Settings(1e-6, 20))
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""

@@ -92,9 +92,9 @@ class Model:
         world = self.world
         loads = [rigid_load(body, self.bed, world.gravity) for body in self.bodies if is_free(body)]
         suits = default_step(self.bed, world, self.worlds, loads)
-        self.time_step = world.dt or min(suits, meeting_step(self.bed, loads))
-        self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.time_step)
-        self._least_sweeps = least_sweeps or meeting_sweeps(self.time_step, self.bed, loads)
+        self.dt = world.dt or min(suits, meeting_step(self.bed, loads))
+        self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
+        self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.bed, loads)
         self.calm_speed = world.calm_speed
         if self.calm_speed is None and loads:
             self.calm_speed = calm_speed(self.bed, world.gravity)
@@ -122,7 +122,7 @@ class Model:
     def fingerprint(self) -> str:
         """Identity of the model."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(repr((self.features, self.world, self.time_step, self.world_count)).encode())
+        digest.update(repr((self.features, self.world, self.dt, self.world_count)).encode())
         for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.worlds):
             digest.update(np.ascontiguousarray(array).tobytes())
         for body in self.bodies:
@@ -177,12 +177,12 @@ class Model:
         bed, world = self.bed, self.world
         p: Any = Parameters()
         surface = bed.materials[bed.kinds[0]]
-        speed = 4.0 * math.hypot(*world.gravity) * self.time_step if world.bounce_speed is None else world.bounce_speed
+        speed = 4.0 * math.hypot(*world.gravity) * self.dt if world.bounce_speed is None else world.bounce_speed
         own = bed.radii[: self.count - self.guests]
         largest, smallest = float(bed.radii.max()), float((own if len(own) else bed.radii).min())
         p.first_guest = self.count - self.guests
-        p.count, p.time_step, p.gravity = self.count, self.time_step, wp.vec3(*world.gravity)
-        stiffer = max(self.contact_step / self.time_step, 1.0 / _LONGEST)  # than a step of this length asks for
+        p.count, p.dt, p.gravity = self.count, self.dt, wp.vec3(*world.gravity)
+        stiffer = max(self.contact_step / self.dt, 1.0 / _LONGEST)  # than a step of this length asks for
         p.relaxation, p.correction, p.softness = world.relaxation, world.share / stiffer, world.softness * stiffer
         p.damping = world.paper_gamma
         p.near, p.skin, p.body_skin = _NEAR, world.skin * smallest, max(world.skin, 0.5) * smallest
@@ -195,8 +195,8 @@ class Model:
         p.bounce_speed, p.period = speed, wp.vec3(*world.period)
         # Sweeps of one step settle among themselves: letting go too quickly there would make them swing.
         p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None else 0.0
-        calm = _CALM * math.hypot(*world.gravity) * self.time_step
-        p.calm_speed = max(calm, 1.0e-4 * smallest / self.time_step) if self.calm_speed is None else self.calm_speed
+        calm = _CALM * math.hypot(*world.gravity) * self.dt
+        p.calm_speed = max(calm, 1.0e-4 * smallest / self.dt) if self.calm_speed is None else self.calm_speed
         p.tolerance = 0.0 if world.tolerance is None else world.tolerance
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count

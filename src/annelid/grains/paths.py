@@ -42,37 +42,37 @@ class PathTable:
         turns = Rotation.from_quat(rotations)
         return positions + turns.apply(body.middle), (turns * Rotation.from_matrix(body.axes)).as_quat()
 
-    def reach(self, clock: int, time_step: float, origin: float | None = None) -> int:
+    def reach(self, clock: int, dt: float, origin: float | None = None) -> int:
         """Steps that the table covers from `clock` on; it is made anew when few are left.
 
         Args:
             clock: Steps done.
-            time_step: Time step [s].
+            dt: Time step [s].
             origin: Time of that step [s], where steps are not all of one length.
         """
         if not self._columns:
             return ROWS
-        now = clock * time_step if origin is None else origin
-        known = self._key is not None and origin is None and self._key[1] == time_step
+        now = clock * dt if origin is None else origin
+        known = self._key is not None and origin is None and self._key[1] == dt
         if not (known and self._key is not None and 0 <= clock - self._key[0] <= ROWS // 2):
-            self._tabulate(clock, now, time_step)
+            self._tabulate(clock, now, dt)
         assert self._key is not None
         return ROWS - (clock - self._key[0])
 
-    def _tabulate(self, clock: int, now: float, time_step: float) -> None:
-        times = now + time_step * np.arange(ROWS + 2)
+    def _tabulate(self, clock: int, now: float, dt: float) -> None:
+        times = now + dt * np.arange(ROWS + 2)
         places = np.empty((ROWS + 1, self._columns, 3), np.float32)
         turns = np.empty((ROWS + 1, self._columns, 4), np.float32)
         velocities = np.empty((ROWS + 1, self._columns, 2, 3), np.float32)
         for column, number in enumerate(self.model.paths):
             where, how = self.poses(number, times)
             places[:, column], turns[:, column] = where[1:], how[1:]
-            velocities[:, column, 0] = np.diff(where, axis=0) / time_step
+            velocities[:, column, 0] = np.diff(where, axis=0) / dt
             turned = Rotation.from_quat(how)
-            velocities[:, column, 1] = (turned[1:] * turned[:-1].inv()).as_rotvec() / time_step
+            velocities[:, column, 1] = (turned[1:] * turned[:-1].inv()).as_rotvec() / dt
         bodies = self._bodies
         bodies.path_places.assign(places.reshape(-1, 3))
         bodies.path_turns.assign(turns.reshape(-1, 4))
         bodies.path_velocities.assign(velocities.reshape(-1, 3))
         bodies.path_start.assign(np.array([clock], np.int64))
-        self._key = (clock, time_step)
+        self._key = (clock, dt)

@@ -66,7 +66,7 @@ class Painter:
             parts.append(self._chains(state, look))
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
-        return Snapshot(step * self.model.time_step, step, tuple(parts), numbers)
+        return Snapshot(step * self.model.dt, step, tuple(parts), numbers)
 
     def _grains(self, state: Any, look: Look) -> Spheres:
         bed = self.model.bed

@@ -176,7 +176,7 @@ class Readout:
         row, place = np.nonzero(used & (neighbours < count) & impulses.any(axis=2))
         pairs = np.column_stack([names[row], names[neighbours[row, place]]])
         first = pairs[:, 0] < pairs[:, 1]
-        forces = impulses[row, place][first].astype(float) / self.model.time_step
+        forces = impulses[row, place][first].astype(float) / self.model.dt
         order = np.lexsort(pairs[first].T[::-1])
         return Contacts(pairs[first][order], forces[order])
 
@@ -216,7 +216,7 @@ class Readout:
         used = np.arange(places) < state.counts.numpy()[:, 1:]
         mine = used & (state.bodies.numpy().reshape(count, places) == number)
         impulses = state.body_impulses.numpy().reshape(count, places, 3)[mine]
-        return -impulses.sum(axis=0, dtype=float) / self.model.time_step
+        return -impulses.sum(axis=0, dtype=float) / self.model.dt
 
     def _turn_inertias(self, turns: np.ndarray, spins: np.ndarray) -> np.ndarray:
         """Angular momenta of the free bodies about their centres [kg m²/s], shape [free, 3]."""

@@ -167,7 +167,7 @@ class Solver:
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
-        self.time_step = model.time_step
+        self.dt = model.dt
         self.threads = min(thread_count(threads), max(1, model.count // _GRAINS_A_THREAD))
         self.batch = _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
@@ -193,7 +193,7 @@ class Solver:
         """Grains and bodies as they were built."""
         model, bed, n = self.model, self.model.bed, self.model.count
         features = model.features
-        push = np.asarray(model.world.gravity) * self.time_step * (features.method == "nonsmooth")
+        push = np.asarray(model.world.gravity) * self.dt * (features.method == "nonsmooth")
         columns = {
             "positions": (bed.positions, np.zeros(n), _FAR),
             "velocities": (bed.velocities, bed.radii, 0.0),
@@ -249,16 +249,16 @@ class Solver:
             if isinstance(body, Rigid):
                 places[number], turns[number] = body.place, body.quaternion
                 velocities[number], spins[number] = body.velocity, body.spin
-                push[number] = np.asarray(self.model.world.gravity) * self.time_step * (body.motion == "free")
+                push[number] = np.asarray(self.model.world.gravity) * self.dt * (body.motion == "free")
             else:
                 places[number] = body.point
         for number in self.model.paths:
-            start = np.array([0.0, self.time_step])
+            start = np.array([0.0, self.dt])
             where, how = self._paths.poses(number, start)
             places[number], turns[number] = where[0], how[0]
-            velocities[number] = (where[1] - where[0]) / self.time_step
+            velocities[number] = (where[1] - where[0]) / self.dt
             turned = Rotation.from_quat(how)
-            spins[number] = (turned[1] * turned[0].inv()).as_rotvec() / self.time_step
+            spins[number] = (turned[1] * turned[0].inv()).as_rotvec() / self.dt
         commands = np.stack([velocities, spins], axis=1).reshape(-1, 3)
 
         def vectors(rows: np.ndarray, dtype: Any = wp.vec3) -> wp.array:
@@ -295,7 +295,7 @@ class Solver:
             return
         target = int(state.clock.numpy()[0]) + steps
         while (now := int(state.clock.numpy()[0])) < target:
-            count = min(target - now, self._paths.reach(now, self.time_step))
+            count = min(target - now, self._paths.reach(now, self.dt))
             self._run(count, now)
             self._look_after(state)
 
@@ -333,41 +333,41 @@ class Solver:
         clock = int(state.clock.numpy()[0])
         fastest = float(state.reach.numpy()[LIMIT])
         reach = 0.5 * self.model.parameters.smallest
-        parts = max(1, math.ceil(fastest * self.time_step / reach))
-        self._set_step(self.time_step / parts)
+        parts = max(1, math.ceil(fastest * self.dt / reach))
+        self._set_step(self.dt / parts)
         done = 0
         while done < parts:
-            origin = clock * self.time_step + done * self.time_step / parts
-            self._paths.reach(clock + done, self.time_step / parts, origin if parts > 1 else None)
+            origin = clock * self.dt + done * self.dt / parts
+            self._paths.reach(clock + done, self.dt / parts, origin if parts > 1 else None)
             self._run(parts - done, clock + done)
             done = int(state.clock.numpy()[0]) - clock
             self._look_after(state)
         state.clock.assign(np.array([clock + 1], np.int64))
 
-    def _set_step(self, time_step: float) -> None:
-        if self.model.parameters.time_step != np.float32(time_step):
-            self.model.parameters.time_step = time_step
+    def _set_step(self, dt: float) -> None:
+        if self.model.parameters.dt != np.float32(dt):
+            self.model.parameters.dt = dt
             if self._launches is not None:
                 self._launches.forget()
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are."""
         step = int(self._trouble.numpy()[0])
         return step if step >= 0 else None
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget a divergence, after the state was restored."""
         self._trouble.fill_(-1)
         self._bound = None  # lists of another length were replaced
 
-    def complaint(self, state: State) -> str:
+    def describe_divergence(self, state: State) -> str:
         """The fastest grain, in words."""
         speeds = np.abs(self.readout.velocities(state)).max(axis=1)[: self.model.count - self.model.guests]
         fastest = int(np.nanargmax(np.where(np.isnan(speeds), -1.0, speeds)))
-        room = float(self.model.bed.radii[fastest]) / self.time_step
+        room = float(self.model.bed.radii[fastest]) / self.dt
         return (
             f"grain {fastest} moves fastest, at {speeds[fastest]:.3g} m/s along an axis; with a step of "
-            f"{self.time_step:.3g} s it passes its own radius at {room:.3g} m/s"
+            f"{self.dt:.3g} s it passes its own radius at {room:.3g} m/s"
         )
 
     @property
@@ -413,11 +413,11 @@ class Solver:
     def _complain_of_speed(self, state: State) -> None:
         step = int(state.clock.numpy()[0])
         sentence = (
-            f"before t = {step * self.time_step:.4g} s a grain moved by more than its radius in a step, and may pass "
-            f"through others: {self.complaint(state)}; use a shorter step{self._remedy}."
+            f"before t = {step * self.dt:.4g} s a grain moved by more than its radius in a step, and may pass "
+            f"through others: {self.describe_divergence(state)}; use a shorter step{self._remedy}."
         )
         if self.model.world.too_fast == "stop":
-            raise SimulationDiverged(sentence, time=step * self.time_step, step=step)
+            raise SimulationDiverged(sentence, time=step * self.dt, step=step)
         if not self._warned:
             warnings.warn(sentence, StepTooLong, stacklevel=4)
             self._warned = True

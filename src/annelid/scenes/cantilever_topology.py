@@ -57,8 +57,8 @@ class CantileverTopology:
 
     def outputs(self, simulation: Simulation[springs.Solver], folder: Path) -> list[Path]:
         """The shape, and the curve of stiffness against mass."""
+        from annelid.view.figures import line_plot
         from annelid.view.picture import picture
-        from annelid.view.plot import line_plot
 
         optimiser: Optimiser = simulation.attachments["optimiser"]
         shape, curve = folder / "shape.png", folder / "curve.png"

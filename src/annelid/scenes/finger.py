@@ -11,12 +11,10 @@ import numpy as np
 from annelid import fem
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
-from annelid.materials import material
-from annelid.scenes.reaching import Reaching, recorded, write_actuation
+from annelid.robots.finger import finger
 from annelid.scenes.scene import parameter
-from annelid.shapes import TetMesh, tet_finger
+from annelid.scenes.support.reaching import Reaching, recorded, write_actuation
 
-_TIP = (0.1, 0.0, -0.01)
 # Of these the water-filled finger reaches the first two, the air-filled one the last.
 _TARGETS = {"low": (0.0886, 0.0, -0.0485), "far": (0.1106, 0.0, -0.0026), "high": (0.1019, 0.0, 0.0319)}
 
@@ -34,13 +32,9 @@ class Finger(Reaching):
 
     def robot(self, *, device: Any = "auto", threads: int | None = None) -> fem.Robot:
         """The finger along x with its stiff floor on top, so that pressure lifts the tip."""
-        mesh = tet_finger()
-        turned = TetMesh(mesh.nodes * [1.0, -1.0, -1.0], mesh.tetrahedra, cells=mesh.cells)
-        silicone = material("ecoflex-00-30").with_(youngs_modulus=self.modulus, poisson_ratio=0.45)
-        solid = fem.Solid(turned, silicone).fix(lambda p: p[:, 0] < 1e-9)
-        kind = fem.Hydraulic if self.filling == "hydraulic" else fem.Pneumatic
-        chamber = kind(name="bellows", pressure=(0.0, self.pressure))
-        return fem.Robot(solid, [chamber], [fem.Point(name="tip", at=_TIP)], device=device, threads=threads)
+        return finger(
+            filling=self.filling, pressure=self.pressure, modulus=self.modulus, device=device, threads=threads
+        )
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
         """The finger at rest; its target goes to a low, a far and a high place in turn."""
@@ -95,7 +89,7 @@ class Finger(Reaching):
         return [write_actuation(simulation, folder), folder / "targets.png", self._curves(folder, device=device)]
 
     def _curves(self, folder: Path, **machine: Any) -> Path:
-        from annelid.view.plot import curve_plot
+        from annelid.view.figures import curve_plot
 
         curves = {
             filling: 1e3 * replace(self, filling=filling).reachable(12, **machine)[:, [0, 2]]

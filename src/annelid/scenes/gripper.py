@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid import coupling, grains, springs
+from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
@@ -77,10 +77,10 @@ class Gripper:
         turns = [2.0 * math.pi * k / 3.0 for k in range(3)]
         return springs.join([finger.rotated((0.0, 0.0, 1.0), turn, about=(0.0, 0.0, 0.0)) for turn in turns])
 
-    def sandbox(self) -> coupling.Sandbox:
+    def sandbox(self) -> robots.Sandbox:
         """The box of grains."""
         side = 2.0 * (self.opening + _FINGER[0]) + 0.24
-        return coupling.Sandbox(
+        return robots.Sandbox(
             length=side,
             width=side,
             depth=self.depth,

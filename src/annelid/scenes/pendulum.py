@@ -12,16 +12,10 @@ from annelid import fem
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
-from annelid.materials import material
-from annelid.scenes.reaching import Reaching, around, recorded, write_actuation
+from annelid.robots.pendulum import SIDES, pendulum
 from annelid.scenes.scene import parameter
-from annelid.shapes import TetMesh, tet_pendulum
+from annelid.scenes.support.reaching import Reaching, around, recorded, write_actuation
 
-SIDES = ("left", "back", "front", "right")
-"""Names of the four cavities, at -x, +y, -y, +x."""
-
-_LENGTH, _RADIUS, _CORE, _WALL, _CAP = 0.15, 0.02, 6e-3, 3e-3, 6e-3
-_HOOPS, _HOOP_MODULUS = 5, 1e6
 _MOVES = {  # offset of the target from rest [m]
     "extend": (0.0, 0.0, -0.004),
     "contract": (0.0, 0.0, 0.0005),
@@ -30,26 +24,6 @@ _MOVES = {  # offset of the target from rest [m]
     "back": (0.0, 0.005, -0.0025),
     "front": (0.0, -0.005, -0.0025),
 }
-
-
-def pendulum_solid(*, resolution: int = 1, layers: int | None = None) -> fem.Solid:
-    """The pendulum: soft silicone with stiffer hoops in its wall, held at its top.
-
-    Args:
-        resolution: Cells through a wall: 1 gives 399 nodes; 2 with 24 layers about 5,000.
-        layers: Cells along the axis; 6 times the resolution unless told.
-    """
-    mesh = tet_pendulum(
-        radius=_RADIUS, length=_LENGTH, core=_CORE, wall=_WALL, cap=_CAP, resolution=resolution, layers=layers
-    )
-    middle = mesh.nodes[mesh.tetrahedra].mean(axis=1)
-    depth = (-middle[:, 2] - _CAP) / (_LENGTH - 2.0 * _CAP)
-    hoops = min(_HOOPS, (layers or 6 * resolution) // (2 * resolution) - 1)
-    hoop = (np.floor(2 * hoops * depth) % 2 == 0) & (depth > 0.0) & (depth < 1.0)
-    wall = np.hypot(middle[:, 0], middle[:, 1]) > _RADIUS - _WALL
-    parts = TetMesh(mesh.nodes, mesh.tetrahedra, regions=(hoop & wall).astype(np.int32), cells=mesh.cells)
-    soft = material("ecoflex-00-30").with_(poisson_ratio=0.45)
-    return fem.Solid(parts, [soft, soft.with_(youngs_modulus=_HOOP_MODULUS)]).fix(lambda p: p[:, 2] > -1e-9)
 
 
 @dataclass(frozen=True)
@@ -73,16 +47,10 @@ class Pendulum(Reaching):
             layers: Cells along the axis.
             machine: `device`, `threads`.
         """
-        chambers = [
-            fem.Hydraulic(
-                name=side, cavity=number, weight=self.weight, cells=cells, pressure=(self.lowest, self.highest),
-                growth=(-1e-6 * self.growth, 1e-6 * self.growth),
-            )
-            for number, side in enumerate(SIDES)
-        ]  # fmt: skip
-        tip = fem.Point(name="tip", at=(0.0, 0.0, -_LENGTH))
-        solid = pendulum_solid(resolution=self.resolution, layers=layers)
-        return fem.Robot(solid, chambers, [tip], **machine)
+        return pendulum(
+            weight=self.weight, pressure=(self.lowest, self.highest), growth=1e-6 * self.growth,
+            resolution=self.resolution, layers=layers, cells=cells, **machine,
+        )  # fmt: skip
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
         """The pendulum at rest, full of water; its target moves to six places and back in turn."""
@@ -127,8 +95,8 @@ class Pendulum(Reaching):
 
     def outputs(self, simulation: Simulation[fem.ControlSolver], folder: Path) -> list[Path]:
         """The actuation, pressures and volumes over time, and a picture of the six places."""
+        from annelid.view.figures import line_plot
         from annelid.view.picture import Painter, save_png
-        from annelid.view.plot import line_plot
 
         steps: list[fem.Step] = simulation.attachments["steps"]
         times = np.array([step.time for step in steps])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid import coupling, grains, springs
+from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
@@ -55,10 +55,10 @@ class SandWalker:
         body.signal_functions = ()
         return body.actuate(springs.Signal(inflate_gently, (inflation, frequency, phase, self.start)), active)
 
-    def sandbox(self) -> coupling.Sandbox:
+    def sandbox(self) -> robots.Sandbox:
         """The box that it walks in."""
         size = np.ptp(self.body().positions, axis=0)
-        return coupling.Sandbox(
+        return robots.Sandbox(
             length=float(size[0]) + 2.0 * self.run_up,
             width=float(size[1]) + 0.04,
             depth=self.depth,

@@ -11,7 +11,7 @@ from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
-from annelid.coupling.worm import BuriedWorm
+from annelid.robots.sand_worm import BuriedWorm
 from annelid.scenes.scene import parameter
 
 
@@ -73,7 +73,7 @@ class Sandworm:
             Measurement("distance-in-body-lengths", float(moved[0]) / self.length),
             Measurement("sideways", float(moved[1]), "m"),
             Measurement("sinking", -float(moved[2]), "m"),
-            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.time_step), "m/s"),
+            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.dt), "m/s"),
             Measurement("fastest-grain", float(np.abs(solver.readout.velocities(state)).max()), "m/s"),
             Measurement("grains-inside", inside, reference=0.0, tolerance=0.0),
         ]

@@ -46,7 +46,7 @@ class SiliconeCylinder:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.PoseSolver]:
         """The filled cylinder at rest; what is extra is pumped in evenly."""
         script = lambda time: {"chamber": 1e-6 * self.extra * min(time / self.duration, 1.0)}  # noqa: E731
-        return fem.posed(self.robot(device=device, threads=threads), script, time_step=0.1)
+        return fem.posed(self.robot(device=device, threads=threads), script, dt=0.1)
 
     def measure(self, simulation: Simulation[fem.PoseSolver]) -> list[Measurement]:
         """Tip angles of the four cases of the paper, and the pressure that what is extra needs."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from annelid import coupling, grains, springs
+from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.materials import material
@@ -60,9 +60,9 @@ class Tyre:
         shape = Cylinder(radius, self.width, axis="y")
         return grains.Rigid(shape=shape, position=self.start, motion="free", mass=self.load, friction=2.0, name="hub")
 
-    def sandbox(self) -> coupling.Sandbox:
+    def sandbox(self) -> robots.Sandbox:
         """The box that it rolls in."""
-        return coupling.Sandbox(
+        return robots.Sandbox(
             length=self.track,
             width=self.width + 0.14,
             depth=self.depth,

@@ -37,7 +37,7 @@ class VoxelListing:
     def measure(self, simulation: Simulation[voxels.Solver]) -> list[Measurement]:
         """The two measures of the listing."""
         solver = simulation.solver
-        task = Locomotion(seconds=max(simulation.time, simulation.time_step))
+        task = Locomotion(seconds=max(simulation.time, simulation.dt))
         result = task.judge(solver, simulation.state, solver.readout.centers(solver.initial_state()))
         return [
             Measurement("travel-velocity", float(result.velocity[0]), "m/s"),

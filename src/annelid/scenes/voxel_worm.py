@@ -44,7 +44,7 @@ class VoxelWorm:
         """How far the first worm came."""
         readout, solver = simulation.solver.readout, simulation.solver
         moved = float((readout.centers(simulation.state) - readout.centers(solver.initial_state()))[0, 0])
-        time = max(simulation.time, simulation.time_step)
+        time = max(simulation.time, simulation.dt)
         return [
             Measurement("distance", moved, "m"),
             Measurement("velocity", moved / time, "m/s"),

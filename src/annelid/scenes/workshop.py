@@ -10,7 +10,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.scenes.scene import parameter
-from annelid.scenes.workpiece import Workpiece
+from annelid.scenes.support.workpiece import Workpiece
 from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh
 from annelid.shapes.lattice import Solid
 

@@ -73,5 +73,5 @@ class Worm:
             Measurement("distance", float(moved[0]), "m"),
             Measurement("distance-in-body-lengths", float(moved[0]) / length),
             Measurement("sideways", float(moved[1]), "m"),
-            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.time_step), "m/s"),
+            Measurement("speed", float(moved[0]) / max(simulation.time, simulation.dt), "m/s"),
         ]

@@ -1,7 +1,7 @@
 """Shapes: primitives, triangle meshes, and signed distances, exact or baked on a grid."""
 
 from annelid.shapes.gear import HelicalGear, helical_gear
-from annelid.shapes.gear_tower import GearTower, gear_tower
+from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
 from annelid.shapes.mass import MassProperties, mass_properties
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
@@ -9,20 +9,17 @@ from annelid.shapes.query import MeshDistance
 from annelid.shapes.revolved import Revolved, hopper, tube
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
-from annelid.shapes.sdf_kernels import SdfGrid, sdf_sample
 from annelid.shapes.shape import Shape
-from annelid.shapes.tet_quadratic import QuadraticTetMesh
-from annelid.shapes.tet_robots import tet_finger, tet_pendulum
-from annelid.shapes.tet_structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
-from annelid.shapes.tet_stuffing import tet_fill
-from annelid.shapes.tetmesh import TetMesh
+from annelid.shapes.tet.mesh import TetMesh
+from annelid.shapes.tet.quadratic import QuadraticTetMesh
+from annelid.shapes.tet.structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
+from annelid.shapes.tet.stuffing import tet_fill
 from annelid.shapes.union import Union
 
 __all__ = [
     "Box",
     "Capsule",
     "Cylinder",
-    "GearTower",
     "HelicalGear",
     "MassProperties",
     "MeshDistance",
@@ -37,7 +34,6 @@ __all__ = [
     "Union",
     "baked",
     "beam",
-    "gear_tower",
     "helical_gear",
     "hopper",
     "mass_properties",
@@ -45,9 +41,7 @@ __all__ = [
     "tet_beam",
     "tet_cylinder",
     "tet_fill",
-    "tet_finger",
     "tet_hollow_cylinder",
-    "tet_pendulum",
     "tet_trunk",
     "tube",
 ]

@@ -18,7 +18,7 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.interior import Interior
-from annelid.shapes.quasi_kernels import MAX_NEIGHBOURS, Cells, choose_points
+from annelid.shapes.kernels.quasi import MAX_NEIGHBOURS, Cells, choose_points
 from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_positive, seeded
 
 _POOL = 24  # places for each point from which candidates are drawn: asking a shape is what takes time

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
 from annelid.core.errors import DeviceUnavailable
-from annelid.shapes import query_kernels as kernels
+from annelid.shapes.kernels import query as kernels
 from annelid.shapes.shape import Floats, Indices, Vector, as_points
 from annelid.shapes.topology import beyond, edges_of
 

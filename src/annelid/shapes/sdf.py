@@ -11,9 +11,9 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.shapes.kernels.sdf import SdfGrid, sample_points
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.query import warp_device
-from annelid.shapes.sdf_kernels import SdfGrid, sample_points
 from annelid.shapes.shape import Floats, Shape, Vector, as_points, require_count, require_positive
 
 MAX_NODES = 512**3

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from annelid.core.banded import (
+from annelid.core.linalg.banded import (
     NotPositiveDefinite,
     band_storage,
     bandwidth,

@@ -386,7 +386,7 @@ class Model:
 
     def _parameters(self) -> list[Any]:
         parameters, world = self.types.Parameters(), self.world
-        parameters.time_step = world.dt
+        parameters.dt = world.dt
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag

@@ -66,7 +66,7 @@ class Solver:
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
-        self.time_step = model.world.dt
+        self.dt = model.world.dt
         self.batch = self._batch()
         self._interactions = Interactions(model)
         self._work = self._scratch()
@@ -125,18 +125,18 @@ class Solver:
             self._enqueue(state, count, record=True)
             steps -= count
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""
         step = int(self._work.trouble.numpy()[0])
         self._interactions.settle()
         return step if step >= 0 else None
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget a divergence and conditions that held, after the state was restored."""
         self._work.trouble.fill_(-1)
         self._work.hits.fill_(-1)
 
-    def complaint(self, state: State) -> str:
+    def describe_divergence(self, state: State) -> str:
         """The fastest mass and the longest stable step, in words."""
         velocities = state.velocities.numpy().astype(float)
         largest = max(float(np.abs(velocities).max(initial=0.0)), 1e-300)
@@ -145,7 +145,7 @@ class Solver:
         stable = self.model.stable_step()
         return (
             f"mass {fastest} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
-            f"{stable:.3g} s and dt is {self.time_step:.3g} s"
+            f"{stable:.3g} s and dt is {self.dt:.3g} s"
         )
 
     def stable_step(self) -> float:
@@ -214,7 +214,7 @@ class Solver:
             return []
         with self.model.network.lock:
             step, broken = int(self._work.breaks.numpy()[0]), self.harvest(states)
-        return [Event("broken", step * self.time_step, step, broken)] if len(broken) else []
+        return [Event("broken", step * self.dt, step, broken)] if len(broken) else []
 
     def harvest(self, states: Sequence[State]) -> Handles:
         """Strike springs that broke on the device off the list of springs; their handles.

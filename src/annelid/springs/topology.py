@@ -69,8 +69,8 @@ class Optimiser:
         self._loaded = np.flatnonzero(np.abs(body.forces).sum(axis=1))
         self._anchors = body.fixed | (np.abs(body.forces).sum(axis=1) > 0.0)
         self._first = 0.0
-        self._due = round(first_settle / simulation.time_step)
-        self._settle = round(settle / simulation.time_step)
+        self._due = round(first_settle / simulation.dt)
+        self._settle = round(settle / simulation.dt)
         simulation.observe(self._observe, every=settle)
 
     @property

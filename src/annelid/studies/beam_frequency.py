@@ -14,9 +14,9 @@ import warp as wp
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.materials import material
-from annelid.studies.beams import Cantilever, vibrate
-from annelid.studies.plots import COLORS, figure
-from annelid.studies.signals import exponent, peak_frequency, zero_crossing_frequency
+from annelid.studies.support.beams import Cantilever, vibrate
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.signals import exponent, peak_frequency, zero_crossing_frequency
 
 INTEGRATORS = ("symplectic", "verlet", "rk4")
 THEORY = {"length": -2.0, "height": 1.0, "width": 0.0}

@@ -28,9 +28,9 @@ from annelid.springs.quasi import quasi_lattice
 from annelid.springs.skin import Skin
 from annelid.springs.stiffness import lattice_stiffness
 from annelid.springs.volume import VolumeTerm, split_moduli
-from annelid.studies.plots import COLORS, figure
-from annelid.studies.surfaces import SurfaceError, surface_error
-from annelid.studies.tubes import circles, tube
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.surfaces import SurfaceError, surface_error
+from annelid.studies.support.tubes import circles, tube
 
 RADIUS, LENGTH, MASS, GRAVITY = 0.019, 0.178, 0.216, 9.8
 MEASURED_TIP = np.array([0.0, -0.119383, 0.126842])

@@ -17,9 +17,9 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.studies.beams import DAMPING_PER_STEP, FREE, SAMPLE, SETTLING, Cantilever, in_state, whole_steps
-from annelid.studies.plots import COLORS, figure
-from annelid.studies.signals import peak_frequency
+from annelid.studies.support.beams import DAMPING_PER_STEP, FREE, SAMPLE, SETTLING, Cantilever, in_state, whole_steps
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.signals import peak_frequency
 
 INTEGRATORS = ("symplectic", "verlet", "rk4")
 _GRAVITY = (0.0, 0.0, -9.81)

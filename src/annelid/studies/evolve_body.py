@@ -11,8 +11,8 @@ import numpy as np
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
-from annelid.studies.contests import PAPER, Arm, Contest, comparison, draw_curves, finished, medians
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.contests import PAPER, Arm, Contest, comparison, draw_curves, finished, medians
+from annelid.studies.support.plots import COLORS, figure
 
 _PAPER_RATIOS = {"body-5x5": 2.5, "body-10x10": 2.0}
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
-from annelid.studies.contests import Arm, Contest, comparison, draw_curves, medians
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.contests import Arm, Contest, comparison, draw_curves, medians
+from annelid.studies.support.plots import COLORS, figure
 
 _QUESTION = "2D-VSR-Sim, sec. 4: an open question"
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems.catalogue import SHAPES, shape_experiment
-from annelid.studies.contests import Arm, Contest, comparison, draw_curves, finished, medians
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.contests import Arm, Contest, comparison, draw_curves, finished, medians
+from annelid.studies.support.plots import COLORS, figure
 
 
 @dataclass(frozen=True)

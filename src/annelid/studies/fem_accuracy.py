@@ -17,7 +17,7 @@ from annelid.core.progress import Progress
 from annelid.core.snapshot import Mesh, Snapshot
 from annelid.shapes import TriangleMesh
 from annelid.studies.cylinder import MEASURED_TIP, State, _outline, _upright, read_reference
-from annelid.studies.fem_cases import (
+from annelid.studies.support.fem_cases import (
     Case,
     cantilever_ratio,
     elastica,
@@ -26,8 +26,8 @@ from annelid.studies.fem_cases import (
     patch_error,
     rotation_force,
 )
-from annelid.studies.fem_cylinder import Fit, Rod
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.fem_cylinder import Fit, Rod
+from annelid.studies.support.plots import COLORS, figure
 
 _PUBLISHED = 0.63
 _TABLE = "Cronos, Table 1: co-rotational tetrahedra"

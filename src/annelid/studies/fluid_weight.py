@@ -14,14 +14,14 @@ import warp as wp
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Snapshot
-from annelid.fem.cavity import Cavity
-from annelid.fem.columns import Correction, FluidColumns, Method
-from annelid.fem.fluid import Fluid
-from annelid.fem.fluid_pictures import WEIGHT_FIELD, weight_picture
-from annelid.studies.cavities import Surface, divided_box, icosphere, knot
-from annelid.studies.fluid_checks import Errors, column_errors, constraint_errors, partly_filled
-from annelid.studies.plots import COLORS, figure
-from annelid.view.camera import Camera
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.columns import Correction, FluidColumns, Method
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.fluids.pictures import WEIGHT_FIELD, weight_picture
+from annelid.studies.support.cavities import Surface, divided_box, icosphere, knot
+from annelid.studies.support.fluid_checks import Errors, column_errors, constraint_errors, partly_filled
+from annelid.studies.support.plots import COLORS, figure
+from annelid.view.camera.camera import Camera
 from annelid.view.picture import Painter, save_png
 
 _GRIDS = (30, 50, 100, 200)

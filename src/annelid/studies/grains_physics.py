@@ -16,9 +16,18 @@ from annelid.core.progress import Progress
 from annelid.grains import Grain
 from annelid.scenes.column import Column, height_law, run_out_law
 from annelid.scenes.hopper import LOST, Hopper
-from annelid.studies.grain_beds import Collapse, Drop, Outflow, collapse, discharge, dropped_ball, packings, reposes
-from annelid.studies.grain_laboratory import EXPERIMENTS, laboratory
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.grain_beds import (
+    Collapse,
+    Drop,
+    Outflow,
+    collapse,
+    discharge,
+    dropped_ball,
+    packings,
+    reposes,
+)
+from annelid.studies.support.grain_laboratory import EXPERIMENTS, laboratory
+from annelid.studies.support.plots import COLORS, figure
 
 _LUBE = "Lube et al. 2004"
 _LINEAR = 1.7  # aspect ratio below which the run-out grows with it, and above which with its root

@@ -16,8 +16,8 @@ from annelid.core.snapshot import Lines, Mesh, Snapshot
 from annelid.shapes import TriangleMesh
 from annelid.shapes.lattice import Lattice
 from annelid.shapes.quasi import QuasiLattice
-from annelid.studies.bone import bone
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.bone import bone
+from annelid.studies.support.plots import COLORS, figure
 from annelid.view.picture import Painter, save_png
 
 

@@ -13,7 +13,7 @@ from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.scenes.sandworm import Sandworm
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.plots import COLORS, figure
 
 _AXES: dict[str, tuple[float, ...]] = {
     "amplitude": (0.05, 0.1, 0.15, 0.2, 0.25),

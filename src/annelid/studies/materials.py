@@ -11,8 +11,8 @@ import warp as wp
 
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
-from annelid.studies.plots import COLORS, figure
-from annelid.studies.specimens import DIRECTIONS, KINDS, MATTER, SPRINGS_POISSON, specimen
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.specimens import DIRECTIONS, KINDS, MATTER, SPRINGS_POISSON, specimen
 
 _EXACT = {  # no surface and no curvature that the cells could miss
     f"{kind}-{test}" for kind in ("voxel", "voxel-volume") for test in ("tension-100", "shear", "poisson")

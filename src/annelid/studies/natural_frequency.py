@@ -18,9 +18,9 @@ from annelid.shapes import beam
 from annelid.springs.equilibrium import equilibrium
 from annelid.springs.modes import modes
 from annelid.springs.quasi import quasi_lattice
-from annelid.studies.beams import Cantilever, watch, whole_steps
-from annelid.studies.plots import COLORS, figure
-from annelid.studies.signals import peak_frequency, spectrum
+from annelid.studies.support.beams import Cantilever, watch, whole_steps
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.signals import peak_frequency, spectrum
 
 _PAPER = "predicted by mass and stiffness matrix; Cronos found 0.56 % at large deformation"
 _SAMPLES_A_PERIOD = 64

@@ -15,7 +15,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.timing import steps_per_second
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.plots import COLORS, figure
 
 INTEGRATORS = ("symplectic", "verlet", "rk4")
 BODY = (321, 5, 5)

@@ -14,7 +14,7 @@ from annelid import voxels
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
-from annelid.studies.plots import COLORS, figure
+from annelid.studies.support.plots import COLORS, figure
 
 _SOURCE = "2D-VSR-Sim 1.0.0, load × 59/60"
 _FREQUENCIES = (4, 8, 10, 15, 20, 25, 30)
@@ -145,7 +145,7 @@ def bend(
     simulation = voxels.simulation(robots, gravity=0.0, precision="float64", device=device, threads=threads)
     start = _free_ends(simulation)
     rows: list[np.ndarray] = []
-    every_time = simulation.time_step if np.isfinite(push_seconds) else 1.0
+    every_time = simulation.dt if np.isfinite(push_seconds) else 1.0
     simulation.observe(lambda sim: rows.append(_free_ends(sim) - start), every=every_time)
     simulation.run(seconds)
     return np.array(rows)

@@ -14,9 +14,9 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import Sheet, footer_height, pillow
-from annelid.view.camera import Camera, Film
-from annelid.view.light import Light
-from annelid.view.stage import Stage
+from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.light import Light
+from annelid.view.camera.stage import Stage
 from annelid.view.tiles import GAP, best_columns, fitted, tile
 
 LEGEND_WIDTH = 0.18

@@ -15,9 +15,9 @@ from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model, World
 from annelid.voxels.objects import Box
 from annelid.voxels.readout import Readout
+from annelid.voxels.ready import biped, box, random_body, tripod, worm
 from annelid.voxels.robot import Load, Robot, largest_connected
 from annelid.voxels.sensors import Sensor, talamini_sensors
-from annelid.voxels.shapes import biped, box, random_body, tripod, worm
 from annelid.voxels.solver import Solver, State
 from annelid.voxels.terrain import Terrain, terrain
 
@@ -69,7 +69,7 @@ def simulation(
         threads: CPU threads; None takes all cores.
         lanes: CUDA threads a world; None chooses by the size of the robots.
         shared: Whether working data may lie in shared memory (CUDA).
-        world: Attributes of `World`: time_step, control_interval, precision, gravity, objects...
+        world: Attributes of `World`: dt, control_interval, precision, gravity, objects...
     """
     group = [robots] if isinstance(robots, Robot) else list(robots)
     ground = _named(terrain)

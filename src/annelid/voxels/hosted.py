@@ -28,14 +28,14 @@ def call_host_controllers(solver: Solver, state: Any, now: int) -> None:
     for (function, channels, width, _), members in groups.items():
         seen = inputs[bank.first_inputs[members][:, None] + np.arange(width)]
         parameters = np.stack([bank.programs[i].parameters for i in members])
-        values = np.asarray(function(now * solver.time_step, seen, parameters), float)
+        values = np.asarray(function(now * solver.dt, seen, parameters), float)
         if values.shape != (len(members), channels):
             raise InvalidValue(f"a controller must return shape {(len(members), channels)}, not {values.shape}.")
         where = bank.first_channels[members][:, None] + np.arange(channels)
         if np.isnan(values).any():
             voxel = int(where[np.isnan(values)][0])
             raise InvalidValue(
-                f"the control value of {solver.voxel_name(voxel)} is no number at t = {now * solver.time_step:.4g} s."
+                f"the control value of {solver.voxel_name(voxel)} is no number at t = {now * solver.dt:.4g} s."
             )
         controls[where] = values
     state.controls.assign(controls)

@@ -140,14 +140,14 @@ class Voxel:
         """Length at which a rope acts [m]."""
         return self.mass_side if self.ropes == "lower" else max(self.side_lengths) - self.mass_side
 
-    def damping_time(self, time_step: float) -> float:
+    def damping_time(self, dt: float) -> float:
         """Time β [s] by which the velocity of a spring adds to its stretch: f = k (ℓ - L + β dℓ/dt).
 
         Besides the damping ratio it holds the damping that the implicit constraints of the original add at its step.
         """
         if self.frequency == 0.0:
             return 0.0
-        numerical = min(0.5 * self.spin_rate * time_step, 0.3, 6.0 / self.frequency)
+        numerical = min(0.5 * self.spin_rate * dt, 0.3, 6.0 / self.frequency)
         return 2.0 * (self.damping_ratio + numerical) / self.spin_rate
 
 

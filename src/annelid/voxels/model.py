@@ -19,7 +19,7 @@ from annelid.voxels.kernels.sensing import KINDS, sensor_layout
 from annelid.voxels.objects import Box
 from annelid.voxels.placement import place
 from annelid.voxels.robot import Robot
-from annelid.voxels.shape import Shape, compile_shape
+from annelid.voxels.tables import Shape, compile_shape
 from annelid.voxels.terrain import Terrain
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
@@ -32,7 +32,7 @@ class World:
     """What surrounds robots and how they are integrated.
 
     Attributes:
-        time_step: Time step Δt [s].
+        dt: Time step Δt [s].
         control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²], downwards.
@@ -43,7 +43,7 @@ class World:
         watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
     """
 
-    time_step: float = 1.0 / 60.0
+    dt: float = 1.0 / 60.0
     control_interval: int = 1
     precision: str = "float32"
     gravity: float = 9.8
@@ -54,8 +54,8 @@ class World:
     watch: bool = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.time_step) and self.time_step > 0.0):
-            raise InvalidValue(f"the time step must be a positive time in seconds, not {self.time_step}.")
+        if not (np.isfinite(self.dt) and self.dt > 0.0):
+            raise InvalidValue(f"the time step must be a positive time in seconds, not {self.dt}.")
         if self.control_interval < 0:
             raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
         if self.precision not in PRECISIONS:
@@ -133,7 +133,7 @@ class Model:
     def fingerprint(self) -> str:
         """A hash of all that states of this model depend on."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(f"{self.world.precision} {self.world.time_step} {self.interval} {len(self.worlds)}".encode())
+        digest.update(f"{self.world.precision} {self.world.dt} {self.interval} {len(self.worlds)}".encode())
         digest.update(self.shape_of.tobytes())
         for shape in self.shapes:
             for array in (shape.materials, shape.corners, shape.mass_arm, shape.body_constants, shape.entries):
@@ -166,7 +166,7 @@ class Model:
             key = tuple(robot.body_key for robot in robots)
             if key not in keys:
                 keys[key] = len(self.shapes)
-                self.shapes.append(compile_shape(robots, self.world.objects, self.world.time_step))
+                self.shapes.append(compile_shape(robots, self.world.objects, self.world.dt))
             shape_of.append(keys[key])
         self.shape_of = np.array(shape_of)
         self.first_body = _starts(np.array([s.body_count for s in self.shapes])[self.shape_of])
@@ -212,7 +212,7 @@ class Model:
             voxels[pick],
             materials[pick],
         )
-        step, given = self.world.time_step, self.world.substeps
+        step, given = self.world.dt, self.world.substeps
         worlds["substeps"] = np.array([given or shape.substeps(step) for shape in shapes])[pick]
         worlds["brain"], worlds["brain_count"] = self.first_robot[:-1], np.diff(self.first_robot)
         worlds["object"] = worlds["body_count"] - len(self.world.objects)
@@ -231,7 +231,7 @@ class Model:
             setattr(tables, name, self._array(np.concatenate([*begins, ahead[-1:]]), wp.int32))
         tables.loads, tables.load_end = self._loads()
         tables.gravity = types.vec2(0.0, -self.world.gravity)
-        tables.time_step, tables.interval = self.world.time_step, self.interval
+        tables.dt, tables.interval = self.world.dt, self.interval
         return tables
 
     def _loads(self) -> tuple[wp.array, wp.array]:
@@ -247,7 +247,7 @@ class Model:
                     turned = np.stack([arm[:, 0] * f[:, 1] - arm[:, 1] * f[:, 0], (arm * f).sum(axis=1)], axis=1)
                     np.add.at(loads, body, np.concatenate([f, turned], axis=1))
                     if np.isfinite(load.seconds):
-                        ends[body] = round(load.seconds / self.world.time_step + 0.5 + 1e-9)
+                        ends[body] = round(load.seconds / self.world.dt + 0.5 + 1e-9)
         return self._array(loads, self.types.vec4), wp.array(ends, dtype=wp.int64, device=self.device)
 
     def _upload_sensors(self) -> tuple[int, Any]:

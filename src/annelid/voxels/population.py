@@ -29,7 +29,7 @@ from annelid.voxels.kernels.totals import CENTER_X, COLUMNS, totals_kernel
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import PRECISIONS, lanes_for, shared_quads, upload_terrain
 from annelid.voxels.placement import GAP
-from annelid.voxels.shape import corner_lanes, material_row, stable_substeps
+from annelid.voxels.tables import corner_lanes, material_row, stable_substeps
 from annelid.voxels.tasks.locomotion import Locomotion, LocomotionOutcome
 from annelid.voxels.terrain import Terrain, terrain
 
@@ -244,11 +244,11 @@ class Population:
         corners = self._stock.corners.astype(self._numpy_real).reshape(-1)
         tables.corners = wp.array(corners, dtype=self.real, device=self.device)
         tables.gravity = self._types.vec2(0.0, -task.gravity)
-        tables.time_step, tables.interval = task.time_step, task.control_interval + 1
+        tables.dt, tables.interval = task.dt, task.control_interval + 1
         self._motion.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
 
     def _materials(self) -> _Stock:
-        step, device = self.task.time_step, self.device
+        step, device = self.task.dt, self.device
         matter = [
             [0.5 * m.mass_side if name == "half" else getattr(m, name) for name in MATTER] for m in self.materials
         ]

@@ -11,7 +11,7 @@ import warp as wp
 from annelid.voxels.kernels import totals as columns
 from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
-from annelid.voxels.shape import CORNERS, Shape
+from annelid.voxels.tables import CORNERS, Shape
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Solver:
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
-        self.time_step = model.world.time_step
+        self.dt = model.world.dt
         self.threads = min(thread_count(threads), len(model.worlds))
         self.batch = model.interval
         self._team = None if self.device.is_cuda else Team(self.threads)
@@ -117,12 +117,12 @@ class Solver:
                 call = -(-now // model.interval)
                 if call % TABLE_ROWS == 0 or self._prepared != call - call % TABLE_ROWS:
                     self._prepared = call - call % TABLE_ROWS
-                    bank.prepare(self._prepared, TABLE_ROWS, model.interval * self.time_step)
+                    bank.prepare(self._prepared, TABLE_ROWS, model.interval * self.dt)
                 count = min(count, (self._prepared + TABLE_ROWS) * model.interval - now)
             self._launch(count)
             now, steps = now + count, steps - count
 
-    def trouble(self) -> int | None:
+    def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are; a control value that is no number is an error."""
         faults = self._motion.faults.numpy()
         if (faults[:, 0] >= 0).any():
@@ -135,12 +135,12 @@ class Solver:
         """Worlds that are no longer finite, shape [worlds]."""
         return np.asarray(self._motion.trouble.numpy() >= 0)
 
-    def forgive(self) -> None:
+    def clear_divergence(self) -> None:
         """Forget a divergence, after the state was restored."""
         self._motion.trouble.fill_(-1)
         self._motion.faults.fill_(wp.vec2i(-1, -1))
 
-    def complaint(self, state: State) -> str:
+    def describe_divergence(self, state: State) -> str:
         """The fastest robot, in words."""
         speeds = np.linalg.norm(state.velocities.numpy()[:, :2].astype(float), axis=1)
         fastest = int(np.nanargmax(speeds))
@@ -230,7 +230,7 @@ class Solver:
         world = int(np.flatnonzero(faults[:, 0] >= 0)[0])
         voxel, step = faults[world]
         name = self.voxel_name(int(self.model.first_voxel[world]) + int(voxel))
-        raise InvalidValue(f"the control value of {name} is not a number at t = {step * self.time_step:.4g} s.")
+        raise InvalidValue(f"the control value of {name} is not a number at t = {step * self.dt:.4g} s.")
 
     def _bind(self, state: State) -> None:
         """Point the kernels at this state."""

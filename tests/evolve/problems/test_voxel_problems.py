@@ -17,7 +17,7 @@ from annelid.evolve.problems.voxel_body_and_brain import VoxelBodyAndBrain
 from annelid.evolve.problems.voxel_controller import VoxelController
 from annelid.voxels.tasks import Locomotion
 
-SHORT = Locomotion(seconds=1.0, time_step=1.0 / 30.0)
+SHORT = Locomotion(seconds=1.0, dt=1.0 / 30.0)
 
 
 @pytest.mark.parametrize(

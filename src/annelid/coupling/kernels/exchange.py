@@ -165,7 +165,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(
-        time_step: float, drift: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4),
+        dt: float, drift: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4),
         last: wp.array(dtype=wp.vec3), grains: Grains,
     ):  # fmt: skip
         """Find what couples do to the masses around guests.
@@ -177,7 +177,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         if g < 0:
             return
         guests.touching[g] = wp.where(grains.positions[i][3] > 0.0, 1, 0)
-        couple = guests.pushes[3 * g + 1] / time_step - drift * wp.cross(last[g], guests.pushes[3 * g])
+        couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(last[g], guests.pushes[3 * g])
         guests.twists[g] = wp.vec3()
         if couple[0] == 0.0 and couple[1] == 0.0 and couple[2] == 0.0:
             return  # most guests touch nothing
@@ -188,7 +188,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.kernel(module="unique", enable_backward=False)
     def press(
-        time_step: float,
+        dt: float,
         guests: Guests,
         x: wp.array(dtype=vec4),
         forces_out: wp.array(dtype=vec3),
@@ -209,7 +209,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         guests.pushed[s] = impulse
         guests.expected[s] = next
         guests.strains[s] = strain
-        force = impulse / time_step
+        force = impulse / dt
         own = place(s, guests, x)
         for k in range(guests.first_turned[s], guests.first_turned[s + 1]):
             g = guests.turned[k]
@@ -270,7 +270,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         grains.turning[i] = grains.spins[i]
         built = lists.built[i]
         away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
-        if away + parameters.patience * parameters.time_step * wp.length(velocity) > 0.5 * parameters.skin:
+        if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
 

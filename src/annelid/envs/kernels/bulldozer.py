@@ -3,7 +3,7 @@
 import warp as wp
 
 from annelid.envs.kernels.soil import SHARES, send_body
-from annelid.view.camera_kernels import Eye
+from annelid.view.camera.kernels.rays import Eye
 
 wp.set_module_options({"enable_backward": False})
 

@@ -22,7 +22,7 @@ class SpringWorm:
 
     Attributes:
         seconds: Simulated time [s].
-        time_step: Time step [s].
+        dt: Time step [s].
         segments: Masses along the body.
         thickness: Masses across the body.
         friction: Coulomb friction of the ground.
@@ -35,7 +35,7 @@ class SpringWorm:
     name: ClassVar[str] = "spring-worm"
 
     seconds: float = 3.0
-    time_step: float = 2e-4
+    dt: float = 2e-4
     segments: int = 12
     thickness: int = 3
     friction: float = 0.8
@@ -46,8 +46,8 @@ class SpringWorm:
     def __post_init__(self) -> None:
         if min(self.segments, self.thickness) < 2:
             raise InvalidValue(f"a worm needs at least 2 masses each way, not {self.segments} x {self.thickness}.")
-        if not (self.seconds > 0.0 and self.time_step > 0.0):
-            raise InvalidValue(f"time and time step must be positive, not {self.seconds} s and {self.time_step} s.")
+        if not (self.seconds > 0.0 and self.dt > 0.0):
+            raise InvalidValue(f"time and time step must be positive, not {self.seconds} s and {self.dt} s.")
         for name in ("amplitude", "frequency", "slope"):
             low, high = getattr(self, name)
             if not (np.isfinite([low, high]).all() and low < high):
@@ -98,9 +98,9 @@ class WormCrawl(Problem):
         simulation.solver.model.set_actuation(self._actuated(waves))
         simulation.reset()
         start = self._places(simulation)
-        solver, steps = simulation.solver, max(1, round(self.options.seconds / self.options.time_step))
+        solver, steps = simulation.solver, max(1, round(self.options.seconds / self.options.dt))
         solver.advance(simulation.state, steps)
-        moved = (self._places(simulation) - start)[: len(batch)] / (steps * self.options.time_step)
+        moved = (self._places(simulation) - start)[: len(batch)] / (steps * self.options.dt)
         return Evaluation(np.where(np.isfinite(moved), moved, np.nan), waves[:, :2])
 
     def describe(self, parameters: np.ndarray) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class WormCrawl(Problem):
             self._crowd = springs.simulation(
                 self._actuated(apart),
                 obstacles=[springs.Plane(static_friction=self.options.friction)],
-                dt=self.options.time_step,
+                dt=self.options.dt,
                 device=self.device,
                 threads=self.threads,
             )

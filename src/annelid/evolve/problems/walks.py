@@ -21,19 +21,19 @@ class WalkOptions:
 
     Attributes:
         seconds: Simulated time [s].
-        time_step: Time step [s].
+        dt: Time step [s].
         terrain: Name of the ground.
         preset: Voxels as the paper describes them, or as its program made them.
     """
 
     seconds: float = 60.0
-    time_step: float = 1.0 / 30.0
+    dt: float = 1.0 / 30.0
     terrain: str = "flat"
     preset: Literal["paper", "v1"] = "paper"
 
     def task(self) -> Locomotion:
         """The task."""
-        return Locomotion(seconds=self.seconds, time_step=self.time_step, terrain=self.terrain)
+        return Locomotion(seconds=self.seconds, dt=self.dt, terrain=self.terrain)
 
     def voxel(self, **changes: Any) -> Voxel:
         """A voxel of the preset with some properties changed."""

@@ -71,7 +71,7 @@ def point_contacts(features: Features) -> wp.Function:
         parameters: Parameters, bodies: Bodies,
     ) -> mat23:  # fmt: skip
         """The impulse on body a at point p by body b, and what is expected of the next step."""
-        dt = parameters.time_step
+        dt = parameters.dt
         n = wp.vec3(found[0], found[1], found[2])
         contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
         arm_a = contact - bodies.places[a]
@@ -211,7 +211,7 @@ def foresee_body(b: int, sums: vec14, parameters: Parameters, bodies: Bodies):
     """Tell what a free body would do at the end of the step, between two sweeps."""
     form = bodies.forms[b]
     if form.motion == wp.static(FREE):
-        dt = parameters.time_step
+        dt = parameters.dt
         turn = bodies.turns[b]
         twist = wp.vec3(sums[3], sums[4], sums[5]) + bodies.loads[2 * b + 1] * dt
         push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
@@ -223,7 +223,7 @@ def foresee_body(b: int, sums: vec14, parameters: Parameters, bodies: Bodies):
 @wp.func
 def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lists, bodies: Bodies):
     """Advance a body by a step of a batch, given what touched it."""
-    dt = parameters.time_step
+    dt = parameters.dt
     impulse = wp.vec3(sums[0], sums[1], sums[2])
     angular = wp.vec3(sums[3], sums[4], sums[5])
     bodies.forces[b] = impulse / dt

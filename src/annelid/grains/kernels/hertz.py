@@ -101,7 +101,7 @@ def hertz_pairs(features: Features) -> wp.Function:
             own = wp.vec4(parameters.friction, parameters.restitution, 0.0, 0.0)
             if wp.static(materials):
                 own = grains.surfaces[i]
-            dt = parameters.time_step
+            dt = parameters.dt
             for k in range(lists.counts[i][0]):
                 j = lists.neighbours[i * lists.places + k]
                 at = 3 * (i * lists.places + k - k % wp.static(GROUP)) + k % wp.static(GROUP)
@@ -201,10 +201,10 @@ def hertz_bodies(features: Features) -> wp.Function:
                     depth, n, relative, lists.body_rollings[at], radius,
                     1.0 / (inverse_mass + bodies.forms[b].inverse_mass), 2.0 * parameters.stiffness,
                     2.0 * parameters.shear, wp.sqrt(own[1] * theirs[1]), wp.sqrt(own[0] * theirs[0]),
-                    parameters.time_step,
+                    parameters.dt,
                 )  # fmt: skip
                 drag = answer.drag
-                impulse = answer.force * parameters.time_step
+                impulse = answer.force * parameters.dt
                 torque = lever * wp.cross(impulse, n)
                 total += summed(impulse, torque)
             lists.body_impulses[at] = impulse

@@ -117,7 +117,7 @@ class Features:
 @wp.struct
 class Parameters:
     count: wp.int32  # grains
-    time_step: wp.float32  # [s]
+    dt: wp.float32  # [s]
     gravity: wp.vec3  # [m/s²]
     relaxation: wp.float32
     correction: wp.float32  # share of an overlap that a step removes

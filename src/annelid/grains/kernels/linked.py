@@ -64,7 +64,7 @@ def answer(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Table
     distance = wp.length(d)
     v = table.velocities[i]
     u = table.velocities[j]
-    start = wp.vec3(v[0], v[1], v[2]) + parameters.gravity * parameters.time_step + change
+    start = wp.vec3(v[0], v[1], v[2]) + parameters.gravity * parameters.dt + change
     return projected(
         d / wp.max(distance, 1.0e-20), 2.0 * parameters.radius - distance, start, wp.vec3(u[0], u[1], u[2]),
         parameters.friction, parameters,

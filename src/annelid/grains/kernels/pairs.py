@@ -64,7 +64,7 @@ _BEGIN = """
     const Number* mine = (const Number*)&grains.positions.data[i];
     const Number* my_motion = (const Number*)&grains.forecast.data[i];
     const Number* my_turning = (const Number*)&grains.turning.data[i];
-    const Number dt = parameters.time_step, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
+    const Number dt = parameters.dt, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
     @OWN@
     @FACET@
     const size_t row = (size_t)i * lists.places;

@@ -25,7 +25,7 @@ def projected(
     """Change of the velocity of a grain by one contact, `n` pointing away from the partner."""
     b = velocity - parameters.damping * partner
     approach = -wp.dot(b, n)
-    push = wp.max(approach + parameters.correction * depth / parameters.time_step, 0.0)
+    push = wp.max(approach + parameters.correction * depth / parameters.dt, 0.0)
     slip = clipped(b + approach * n, friction * push)
     return push * n - slip
 
@@ -41,7 +41,7 @@ def paper_pairs(features: Features) -> wp.Function:
         here = grains.positions[i]
         x = wp.vec3(here[0], here[1], here[2])
         mine = grains.velocities[i]
-        start = wp.vec3(mine[0], mine[1], mine[2]) + parameters.gravity * parameters.time_step
+        start = wp.vec3(mine[0], mine[1], mine[2]) + parameters.gravity * parameters.dt
         radius = mine[3]
         own = wp.vec4(parameters.friction, 0.0, 0.0, 0.0)
         if wp.static(materials):

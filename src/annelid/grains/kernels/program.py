@@ -69,7 +69,7 @@ def foresee(features: Features) -> wp.Function:
         v = grains.velocities[i]
         w = grains.spins[i]
         share = 2.5 * w[3] / (v[3] * v[3])
-        g = parameters.gravity * parameters.time_step
+        g = parameters.gravity * parameters.dt
         if wp.static(guests):
             if grains.names[i][0] >= parameters.first_guest:  # their velocity is that which the step would bring
                 share = 0.0
@@ -93,7 +93,7 @@ def finish(features: Features) -> wp.Function:
 
     @wp.func
     def move(i: int, step: int, total: vec14, parameters: Parameters, grains: Grains, next: Grains, lists: Lists):
-        dt = parameters.time_step
+        dt = parameters.dt
         x = grains.positions[i]
         v = grains.velocities[i]
         w = grains.spins[i]
@@ -290,7 +290,7 @@ def team_kernel(features: Features) -> wp.Kernel:
             for w in range(parameters.worlds):
                 set_margin(w, lists.reach[reach_place(wp.static(FASTEST), w)], parameters, lists)
                 limit = wp.max(limit, lists.reach[reach_place(wp.static(MARGIN), w)])
-            lists.reach[wp.static(LIMIT)] = limit / (2.2 * parameters.time_step)
+            lists.reach[wp.static(LIMIT)] = limit / (2.2 * parameters.dt)
             sort_here(parameters, lists, here)
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1

@@ -6,7 +6,7 @@ a diameter is below the last digit of a single-precision coordinate.
 
 import warp as wp
 
-from annelid.shapes.sdf_kernels import SdfGrid, sdf_sample
+from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
 
 wp.set_module_options({"enable_backward": False})
 

@@ -60,7 +60,7 @@ def start_of(b: int, arm: wp.vec3, parameters: Parameters, bodies: Bodies) -> wp
     """Velocity of a point of a body in this step, before anything touches it [m/s]."""
     velocity = bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
     if bodies.forms[b].motion == wp.static(FREE):
-        velocity = bodies.velocities[b] + parameters.time_step * parameters.gravity + wp.cross(bodies.spins[b], arm)
+        velocity = bodies.velocities[b] + parameters.dt * parameters.gravity + wp.cross(bodies.spins[b], arm)
     return velocity
 
 
@@ -123,7 +123,7 @@ def body_impulses(features: Features) -> wp.Function:
         own = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
         if wp.static(materials):
             own = grains.surfaces[i]
-        dt = parameters.time_step
+        dt = parameters.dt
         margin = lists.reach[reach_place(wp.static(MARGIN), world(i, grains))]
         contacts = here[3]
         impacts = float(0.0)

@@ -236,7 +236,7 @@ def meet_kernel(types: Layout) -> wp.Kernel:
         if contacts[0].flags[stamp % 2] == stamp:
             collect(slot, contacts)
         if keeping == 1:
-            keep(slot, real(model.parameters[0].time_step), contacts, positions, velocities)
+            keep(slot, real(model.parameters[0].dt), contacts, positions, velocities)
 
     return meet_all
 
@@ -255,7 +255,7 @@ def force_kernel(types: Layout) -> wp.Kernel:
         velocities: wp.array(dtype=vec3),
     ):
         slot = wp.tid()
-        dt = real(model.parameters[0].time_step)
+        dt = real(model.parameters[0].dt)
         contacts[0].forces[slot] = touched(slot, dt, contacts, positions, velocities)
 
     return push_all

@@ -41,7 +41,7 @@ def layout(real: Any) -> Layout:
     mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
     parameters = make_struct(
         f"SpringParameters{bits}",
-        time_step=wp.float64,  # [s]
+        dt=wp.float64,  # [s]
         gravity=vec3,  # [m/s²]
         velocity_damping=real,  # [1/s]
         drag=real,  # force per squared speed of one mass [kg/m]

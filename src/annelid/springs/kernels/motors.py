@@ -101,7 +101,7 @@ def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
 
     @wp.func
     def drive(
-        m: int, lane: int, time: wp.float64, time_step: wp.float64, motors: wp.array(dtype=Motors),
+        m: int, lane: int, time: wp.float64, dt: wp.float64, motors: wp.array(dtype=Motors),
         positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
     ):  # fmt: skip
         motor = motors[0].motors[m]
@@ -116,7 +116,7 @@ def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
         if motor.speed == 1:
             ease = wp.dot(axis, rotor.inverse * axis) + wp.dot(axis, stator.inverse * axis)
             lag = torque - speed
-            torque = wp.float64(wp.static(SPEED_SHARE)) * lag / (wp.max(ease, wp.float64(1.0e-300)) * time_step)
+            torque = wp.float64(wp.static(SPEED_SHARE)) * lag / (wp.max(ease, wp.float64(1.0e-300)) * dt)
         torque = wp.clamp(torque, -motor.limit, motor.limit)
         if lane == 0:
             motors[0].drives[2 * m].center = rotor.center
@@ -161,12 +161,12 @@ def drive_team(types: Layout, value: Any) -> wp.Function:
 
     @wp.func
     def drive_all(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, time: wp.float64, time_step: wp.float64,
+        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, time: wp.float64, dt: wp.float64,
         motors: wp.array(dtype=Motors), positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
     ) -> int:  # fmt: skip
         share = team_range(rank, size, motors[0].motor_count, 1)
         for m in range(share[0], share[1]):
-            drive(m, 0, time, time_step, motors, positions, velocities)
+            drive(m, 0, time, dt, motors, positions, velocities)
         team_barrier(counter, size, ticket + 1)
         return ticket + 1
 
@@ -185,7 +185,7 @@ def drive_kernel(types: Layout, value: Any, lanes: int) -> wp.Kernel:
         velocities: wp.array(dtype=vec3),
     ):  # fmt: skip
         m, lane = wp.tid()
-        dt = model.parameters[0].time_step
+        dt = model.parameters[0].dt
         steps = wp.float64(work.clock[0]) + wp.float64(step) + shift
         drive(m, lane, steps * dt, dt, work.motors, positions, velocities)
 

@@ -85,7 +85,7 @@ def mass_update(
         x_out: wp.array(dtype=vec4),
         v_out: wp.array(dtype=vec3),
     ):
-        step_time = parameters.time_step
+        step_time = parameters.dt
         dt = real(step_time)
         x = vec3(here[0], here[1], here[2])
         v_new = v

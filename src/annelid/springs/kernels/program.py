@@ -108,7 +108,7 @@ def signal_kernel(features: Features) -> wp.Kernel:
     def signals(model: Arrays, work: Work):
         row, signal = wp.tid()
         steps = wp.float64(work.clock[0]) + wp.float64(row) / wp.float64(wp.static(per_step))
-        time = steps * model.parameters[0].time_step
+        time = steps * model.parameters[0].dt
         factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
         work.factors[row * model.signal_count + signal] = real(factor)
 
@@ -225,7 +225,7 @@ def team_kernel(features: Features) -> wp.Kernel:
                 row = item // model.signal_count
                 signal = item - row * model.signal_count
                 moment = wp.float64(begin) + wp.float64(row) / wp.float64(wp.static(per_step))
-                time = moment * model.parameters[0].time_step
+                time = moment * model.parameters[0].dt
                 factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
                 work.factors[item] = real(factor)
             ticket += 1
@@ -276,13 +276,13 @@ def _ready(features: Features, kind: str) -> wp.Function:
         if wp.static(keeping):
             slots = team_range(rank, size, work.contacts[0].slot_count, 16)
             for slot in range(slots[0], slots[1]):
-                keep(slot, real(model.parameters[0].time_step), work.contacts, x_at, v_at)
+                keep(slot, real(model.parameters[0].dt), work.contacts, x_at, v_at)
         if wp.static(keeping and not driven):
             ticket += 1
             team_barrier(counter, size, ticket)
         if wp.static(driven):
             steps = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
-            dt = model.parameters[0].time_step
+            dt = model.parameters[0].dt
             ticket = drive(rank, size, counter, ticket, steps * dt, dt, work.motors, x_at, v_at)
         return ticket
 
@@ -354,7 +354,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
             if wp.static(needs_forces and meets):
                 for slot in range(slots[0], slots[1]):
                     i = work.contacts[0].masses[slot]
-                    push = touched(slot, real(parameters.time_step), work.contacts, x_at, v_at)
+                    push = touched(slot, real(parameters.dt), work.contacts, x_at, v_at)
                     work.forces[i] = work.forces[i] + push
             if wp.static(needs_forces and turns):
                 for i in range(first, last):

@@ -86,7 +86,7 @@ def layout(real: Any) -> Layout:
         loads=wp.array(dtype=vec4),  # per body of the state: force [N] and its moments with the body turned
         load_end=wp.array(dtype=wp.int64),  # per body of the state: step at which the load ends
         gravity=vec2,  # [m/s²]
-        time_step=wp.float64,  # [s]
+        dt=wp.float64,  # [s]
         interval=wp.int32,  # steps from one call of the controllers to the next
     )
     motion = _struct(

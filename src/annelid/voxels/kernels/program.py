@@ -97,7 +97,7 @@ def world_run(features: Features) -> wp.Function:
         positions: wp.uint64, velocities: wp.uint64, lengths: wp.uint64,
     ):  # fmt: skip
         call = now / wp.int64(tables.interval)
-        time = wp.float64(now) * tables.time_step
+        time = wp.float64(now) * tables.dt
         if wp.static(controlled):
             for b in range(world.brain, world.brain + world.brain_count):
                 brain = brains.brains[b]
@@ -136,7 +136,7 @@ def world_run(features: Features) -> wp.Function:
         begin = world_clock(motion.clock, motion.origins, number)
         controls_of(lane, width, False, begin, number, world, tables, motion, positions, lengths)
         group_barrier(width)
-        h = real(tables.time_step / wp.float64(world.substeps))
+        h = real(tables.dt / wp.float64(world.substeps))
         for step in range(steps):
             now = begin + wp.int64(step)
             if now % wp.int64(tables.interval) == wp.int64(0):

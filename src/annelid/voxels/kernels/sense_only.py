@@ -30,7 +30,7 @@ def _sense_world(features: Features) -> wp.Function:
         for b in range(world.brain, world.brain + world.brain_count):
             brain = brains.brains[b]
             inputs_of(
-                lane, width, brain.input, brain.inputs, wp.float64(now) * tables.time_step,
+                lane, width, brain.input, brain.inputs, wp.float64(now) * tables.dt,
                 now / wp.int64(tables.interval), world, tables, terrain, motion, sensors,
                 place(motion.positions, world.body), place(motion.velocities, world.body),
             )  # fmt: skip

@@ -64,7 +64,7 @@ class Carrying(Task[CarryingOutcome]):
         first = begin[solver.model.first_body[1:] - 1, :2]
         moved = solver.readout.object_positions(state)[:, 0, :2] - first
         return CarryingOutcome(
-            velocity=without_lost(moved[:, 0] / (self.steps * self.time_step), solver),
+            velocity=without_lost(moved[:, 0] / (self.steps * self.dt), solver),
             carried=without_lost(1.0 - state.peaks.numpy()[:, 3] / self.steps, solver),
             drop=without_lost(-moved[:, 1], solver),
         )

@@ -67,7 +67,7 @@ class Locomotion(Task[LocomotionOutcome]):
             largest: Their largest dimensions [m].
             lost: Which of them diverged; they get NaN.
         """
-        velocity = np.where(lost, np.nan, (totals[:, CENTER_X] - start) / (self.steps * self.time_step))
+        velocity = np.where(lost, np.nan, (totals[:, CENTER_X] - start) / (self.steps * self.dt))
         calls = -(-self.steps // (self.control_interval + 1))
         return LocomotionOutcome(
             velocity=velocity,

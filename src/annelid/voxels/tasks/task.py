@@ -27,14 +27,14 @@ class Task(Generic[Outcome]):
 
     Attributes:
         seconds: Simulated time [s].
-        time_step: Time step [s].
+        dt: Time step [s].
         control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
     """
 
     seconds: float = 60.0
-    time_step: float = 1.0 / 60.0
+    dt: float = 1.0 / 60.0
     control_interval: int = 1
     precision: str = "float32"
     gravity: float = 9.8
@@ -60,7 +60,7 @@ class Task(Generic[Outcome]):
         solver, state = simulation.solver, simulation.state
         start = solver.readout.centers(state)
         solver.advance(state, self.steps)
-        solver.trouble()  # waits, and complains of control values that are no numbers
+        solver.diverged_at()  # waits, and complains of control values that are no numbers
         return self.judge(solver, state, start)
 
     def evaluate(self, robot: Robot, parameters: np.ndarray, **options: Any) -> Outcome:
@@ -74,7 +74,7 @@ class Task(Generic[Outcome]):
     @property
     def steps(self) -> int:
         """Number of time steps."""
-        return max(1, round(self.seconds / self.time_step))
+        return max(1, round(self.seconds / self.dt))
 
     def simulation(
         self, robots: Robot | Sequence[Robot], *, device: str | wp.Device = "auto", threads: int | None = None
@@ -95,7 +95,7 @@ class Task(Generic[Outcome]):
     def world(self, ground: Terrain | str | None, **changes: Any) -> World:
         """The surroundings."""
         settings = {
-            "time_step": self.time_step,
+            "dt": self.dt,
             "control_interval": self.control_interval,
             "precision": self.precision,
             "gravity": self.gravity,

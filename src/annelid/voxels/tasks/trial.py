@@ -48,10 +48,10 @@ class Trial(Generic[Outcome]):
             raise InvalidValue(f"this trial has {self.count} robots; give 1 to {self.count} rows, not {len(rows)}.")
         solver, state = self.simulation.solver, self.simulation.state
         copy_state(self._beginning, state)
-        solver.forgive()
+        solver.clear_divergence()
         self._load(rows)
         solver.advance(state, self.task.steps)
-        solver.trouble()  # waits, and complains of control values that are no numbers
+        solver.diverged_at()  # waits, and complains of control values that are no numbers
         return _first(self.task.judge(solver, state, self._start), len(rows))
 
     def _load(self, rows: np.ndarray) -> None:

@@ -1,0 +1,5 @@
+"""Recordings: snapshots over time in one HDF5 file."""
+
+from annelid.core.recording.recorder import Recorder, Recording
+
+__all__ = ["Recorder", "Recording"]

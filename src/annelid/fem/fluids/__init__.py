@@ -1,0 +1,1 @@
+"""Fluids in cavities of a solid: level, weight by columns, hydrostatic pressure."""

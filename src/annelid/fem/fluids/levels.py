@@ -1,0 +1,81 @@
+"""The level of a fluid in a cavity: given, or found from the volume of the fluid, on the device and on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+
+from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.kernels.levels import find_level
+from annelid.fem.replay import Replay, Stage
+from annelid.shapes.shape import as_points
+
+
+class FluidLevel:
+    """The height of a fluid's surface, kept on the device.
+
+    Where the volume of the fluid is given, the level is the root of V(level) = volume by Newton's method, kept inside
+    a bracket that only shrinks; V rises with the level by the area of the surface, so there is one root.
+
+    Args:
+        cavity: The cavity.
+        fluid: What fills it.
+        device: Where to compute.
+
+    Attributes:
+        height: Height of the surface above the origin, against gravity [m], float64 of shape [1], on the device; not
+            used where the fluid fills the cavity.
+        area: Area of the surface [m²], float64 of shape [1], on the device; 0 unless the volume is given.
+    """
+
+    def __init__(self, cavity: Cavity, fluid: Fluid, *, device: str | wp.Device = "auto") -> None:
+        self.cavity, self.fluid, self.device = cavity, fluid, choose_device(device)
+        self.height = wp.array([fluid.level or 0.0], dtype=wp.float64, device=self.device)
+        self.area = wp.zeros(1, dtype=wp.float64, device=self.device)
+        self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=self.device)
+        self._replay: tuple[int, Replay] | None = None
+
+    def set(self, height: float) -> None:
+        """Another level [m], for a fluid whose level is given."""
+        if self.fluid.level is None:
+            raise InvalidValue("this fluid has no level of its own to set; give Fluid a level.")
+        if not np.isfinite(height):
+            raise InvalidValue(f"level of the fluid = {height!r} cannot be used; give a finite height [m].")
+        self.height.fill_(float(height))
+
+    def evaluate(self, positions: wp.array) -> None:
+        """Find the level, without waiting for the device.
+
+        Args:
+            positions: Positions of all nodes of the solid [m], vec3d of shape [n], on the same device.
+        """
+        if self._replay is None or self._replay[0] != positions.ptr:
+            self._replay = positions.ptr, Replay(self.stages(positions), self.device)
+        self._replay[1]()
+
+    def stages(self, positions: wp.array) -> list[Stage]:
+        """The launches that find the level; none where it is known."""
+        if self.fluid.volume is None:
+            return []
+        up, volume = wp.vec3d(*self.fluid.up.tolist()), wp.float64(self.fluid.volume)
+        return [Stage(find_level, None, [self._triangles, up, volume, positions, self.height, self.area])]
+
+
+def level_of(cavity: Cavity, positions: ArrayLike, fluid: Fluid) -> float:
+    """Height of the surface of a fluid that does not fill a cavity [m], above the origin and against gravity.
+
+    Args:
+        cavity: The cavity.
+        positions: Positions of all nodes of the solid [m], shape [n, 3].
+        fluid: What fills it, with a level or a volume.
+    """
+    fluid.check(cavity.points(positions), cavity.check(positions))
+    if fluid.full:
+        raise InvalidValue("a full cavity has no level; give the fluid a level or a volume.")
+    level = FluidLevel(cavity, fluid, device="cpu")
+    level.evaluate(wp.array(as_points(positions), dtype=wp.vec3d, device="cpu"))
+    return float(level.height.numpy()[0])

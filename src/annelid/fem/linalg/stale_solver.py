@@ -1,0 +1,241 @@
+"""Solution with an old factor, for solids whose factorisation takes longer than a step may.
+
+Conjugate gradients solve with the matrix at hand; the factor of an earlier one, turned by how far each node has rotated
+since, makes their directions good. On the CPU a new factor is made in the background and put to use a fixed number of
+matrices later, whether it took long or not: timing never changes a result.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.linalg.banded import NotPositiveDefinite
+from annelid.fem.assembly import Assembly
+from annelid.fem.kernels.iteration import (
+    collect_columns,
+    conjugate,
+    descend,
+    dot_columns,
+    node_rotations,
+    shifted,
+    start,
+    turn_back,
+    turn_forth,
+)
+from annelid.fem.linalg.direct import direct_solver
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.tile_solver import TileSolver
+from annelid.fem.linalg.unknowns import Unknowns, columns_of
+from annelid.fem.tetrahedra import Tetrahedra
+
+_PARTS = 128
+
+
+class StaleSolver:
+    """Solves by conjugate gradients, led by a factor that is renewed now and then.
+
+    Args:
+        unknowns: The unknowns.
+        assembly: The sum whose matrices are solved with.
+        tetrahedra: Elements that tell how nodes have rotated.
+        every: Matrices after which a factor is renewed.
+        tolerance: Residual, as a part of the right-hand side [-].
+        iterations: Most iterations before the matrix at hand is factored instead.
+
+    Attributes:
+        last_iterations: Iterations of the last solution.
+        factorings: Factors made while others waited for them.
+    """
+
+    def __init__(
+        self,
+        unknowns: Unknowns,
+        assembly: Assembly,
+        tetrahedra: Tetrahedra,
+        *,
+        every: int = 8,
+        tolerance: float = 1e-9,
+        iterations: int = 60,
+    ) -> None:
+        self.unknowns, self.device = unknowns, assembly.device
+        self.every, self.tolerance, self.iterations = every, tolerance, iterations
+        self._assembly, self._tetrahedra = assembly, tetrahedra
+        self._used = self._made()
+        self._spare = None if isinstance(self._used, TileSolver) else self._made()
+        self._values, self._stored = (wp.zeros_like(assembly.values) for _ in range(2))
+        self._now, self._then, self._next = (self._rotations() for _ in range(3))
+        self._lists = self._node_lists(tetrahedra)
+        self._shift, self._age, self._direct = 0.0, -1, False
+        self._pool = ThreadPoolExecutor(1, "annelid-factor")
+        self._job: Future[bool] | None = None
+        self._buffers: dict[int, tuple[wp.array, ...]] = {}
+        self.last_iterations = self.factorings = 0
+
+    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+        """Take a matrix; the first one, and one that is shifted, is factored at once."""
+        wp.copy(self._values, values)
+        self._shift = shift
+        self._find_rotations(self._now)
+        if self._age < 0 or shift:
+            self._factor_now()
+            return
+        self._direct = False
+        self._age += 1
+        if self._age >= self.every:
+            self._adopt()
+        if self._job is None:
+            self._renew()
+
+    def solve(
+        self,
+        right: wp.array,
+        out: wp.array | None = None,
+        *,
+        guess: wp.array | None = None,
+        tolerance: float | None = None,
+    ) -> wp.array:
+        """Solutions for nodal vectors, vec3d of shape [n] or [n, k].
+
+        Args:
+            right: Right-hand sides.
+            out: Where to put the solutions.
+            guess: Solutions to begin with, such as those of a matrix before.
+            tolerance: Residual, as a part of the right-hand side; the solver's unless told.
+        """
+        result = wp.empty_like(right) if out is None else out
+        if self._direct:
+            self.last_iterations = 0
+            return self._used.solve(right, result)
+        vectors, solution = columns_of(right), columns_of(result)
+        if guess is None:
+            solution.zero_()
+        else:
+            wp.copy(solution, columns_of(guess))
+        if not self._iterate(vectors, solution, self.tolerance if tolerance is None else tolerance):
+            self._factor_now()
+            self._used.solve(right, result)
+        return result
+
+    # --- factors ---
+
+    def _made(self) -> FrontSolver | TileSolver:
+        """A solver for the factor."""
+        return direct_solver(self.unknowns)
+
+    def _factor_now(self) -> None:
+        self._settle_job()
+        self.factorings += 1
+        self._used.factor(self._values, shift=self._shift)
+        wp.copy(self._then, self._now)
+        self._age, self._direct = 0, True
+
+    def _renew(self) -> None:
+        """Begin to factor the matrix at hand."""
+        if self._spare is None:
+            return  # on CUDA it is made when it is adopted: nothing else could make it meanwhile
+        wp.copy(self._next, self._now)
+        wp.copy(self._stored, self._values)
+        self._job = self._pool.submit(self._prepare, self._spare)
+
+    def _prepare(self, solver: FrontSolver | TileSolver) -> bool:
+        """Factor the matrix that was stored, in the background; whether that could be done."""
+        try:
+            solver.factor(self._stored)
+        except NotPositiveDefinite:
+            return False
+        return True
+
+    def _adopt(self) -> None:
+        """Put the new factor to use, waiting for it if need be."""
+        if self._spare is None:
+            self._factor_now()
+            return
+        if self._job is not None and self._job.result():
+            self._used, self._spare = self._spare, self._used
+            self._then, self._next = self._next, self._then
+        self._job, self._age = None, 0
+
+    def _settle_job(self) -> None:
+        if self._job is not None:
+            self._job.result()
+            self._job = None
+
+    # --- conjugate gradients ---
+
+    def _iterate(self, right: wp.array, solution: wp.array, tolerance: float) -> bool:
+        """Improve the solution until it is good; False if it does not become so."""
+        rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
+        held = self.unknowns.order.held
+        self._multiply(solution, products)
+        self._launch(start, [held, right, products, rest])
+        self._dot(right, right, parts, scalars, 3)
+        self._improve(rest, better)
+        self._dot(rest, better, parts, scalars, 0)
+        wp.copy(directions, better)
+        for count in range(self.iterations + 1):
+            self._dot(rest, rest, parts, scalars, 4)
+            values = scalars.numpy()
+            self.last_iterations = count
+            if not np.isfinite(values[:5]).all() or (values[0] < 0.0).any():
+                return False
+            if (values[4] <= tolerance**2 * values[3]).all():
+                return True
+            self._multiply(directions, products)
+            self._dot(directions, products, parts, scalars, 1)
+            self._launch(descend, [scalars, directions, products, solution, rest])
+            self._improve(rest, better)
+            self._dot(rest, better, parts, scalars, 2)
+            self._launch(conjugate, [scalars, better, directions])
+            if (scalars.numpy()[1] < 0.0).any():  # the matrix is not positive definite
+                return False
+            wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
+        return False
+
+    def _multiply(self, vectors: wp.array, products: wp.array) -> None:
+        self._assembly.multiply(vectors, products, self._values)
+        self._launch(shifted, [wp.float64(self._shift), self.unknowns.order.held, vectors, products])
+
+    def _improve(self, rest: wp.array, better: wp.array) -> None:
+        """Solve with the old factor, in the frames that nodes had when it was made."""
+        self._launch(turn_back, [self._then, self._now, rest, better])
+        self._used.solve(better, better)
+        self._launch(turn_forth, [self.unknowns.order.held, self._then, self._now, better, better])
+
+    def _dot(self, first: wp.array, second: wp.array, parts: wp.array, scalars: wp.array, place: int) -> None:
+        wp.launch(dot_columns, parts.shape, [first, second, parts], device=self.device)
+        wp.launch(collect_columns, parts.shape[1], [place, parts, scalars], device=self.device)
+
+    def _launch(self, kernel: Any, arguments: list[Any]) -> None:
+        wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
+
+    def _buffers_for(self, many: int) -> tuple[wp.array, ...]:
+        if many not in self._buffers:
+            shape = (self.unknowns.node_count, many)
+            vectors = [wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(4)]
+            parts = wp.zeros((_PARTS, many), dtype=wp.float64, device=self.device)
+            self._buffers[many] = (*vectors, parts, wp.zeros((5, many), dtype=wp.float64, device=self.device))
+        return self._buffers[many]
+
+    # --- rotations ---
+
+    def _find_rotations(self, out: wp.array) -> None:
+        first, entries = self._lists
+        points = self._tetrahedra.points
+        arguments = [first, entries, points.volumes, points.rotations, out]
+        wp.launch(node_rotations, self.unknowns.node_count, arguments, device=self.device)
+
+    def _node_lists(self, tetrahedra: Tetrahedra) -> tuple[wp.array, wp.array]:
+        """Integration points around each node."""
+        nodes = tetrahedra.points.nodes.numpy()
+        order = np.argsort(nodes.ravel(), kind="stable")
+        first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
+        entries = order // nodes.shape[1]
+        return tuple(wp.array(a.astype(np.int32), dtype=wp.int32, device=self.device) for a in (first, entries))  # type: ignore[return-value]
+
+    def _rotations(self) -> wp.array:
+        unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))
+        return wp.array(np.ascontiguousarray(unit), dtype=wp.mat33d, device=self.device)

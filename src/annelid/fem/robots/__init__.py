@@ -1,0 +1,1 @@
+"""Soft robots: a solid with actuators, effectors and obstacles; forward and inverse control."""

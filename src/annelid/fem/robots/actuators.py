@@ -1,0 +1,221 @@
+"""What drives a soft robot: cables, pneumatic and hydraulic cavities, forces at points; with their limits.
+
+Every actuator exerts an *effort* (tension, pressure, force) along the slope of its *stroke* (length pulled in, growth
+of the volume, travel of the point): it does the work effort times change of stroke. Limits are on both and on their
+rates.
+One number in place of two limits holds a quantity: `Cable(..., pull=0.0)` is a cable of fixed length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.robots.limits import Limits, Span
+from annelid.fem.solid import Solid
+
+ATMOSPHERE = 101_325.0
+"""Pressure of the air outside [Pa]."""
+
+_FREE = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actuator:
+    """What all actuators have.
+
+    Attributes:
+        name: Name, for messages, plots and streams.
+    """
+
+    effort_name: ClassVar[str]
+    effort_unit: ClassVar[str]
+    stroke_name: ClassVar[str]
+    stroke_unit: ClassVar[str]
+    one_sided: ClassVar[bool] = False
+    """Whether it cannot push: held at a stroke it may go slack."""
+
+    name: str
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of effort and stroke."""
+        raise NotImplementedError
+
+    def law(self, stroke: float) -> tuple[float, float] | None:
+        """Effort that follows from the stroke, and its slope; None where the effort is free."""
+        return None
+
+    def _limits(self, effort: Span, effort_rate: float, stroke: Span, stroke_rate: float) -> tuple[Limits, Limits]:
+        return (
+            Limits.of(f"{self.effort_name} of {self.name}", effort, effort_rate),
+            Limits.of(f"{self.stroke_name} of {self.name}", stroke, stroke_rate),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cable(Actuator):
+    """A cable through nodes of the solid and points fixed in space; it slides through all but its last point.
+
+    Attributes:
+        through: Its points in order, at least two: numbers of nodes, or positions fixed in space [m].
+        tension: Limits of the tension [N], or the tension at which it is held; a cable cannot push.
+        tension_rate: Largest change of the tension in a second [N/s].
+        pull: Limits of the length that is pulled in [m], or the length at which it is held; a held cable that the
+            solid gives way to is slack.
+        pull_rate: Largest change of that length in a second [m/s].
+    """
+
+    effort_name: ClassVar[str] = "tension"
+    effort_unit: ClassVar[str] = "N"
+    stroke_name: ClassVar[str] = "pull"
+    stroke_unit: ClassVar[str] = "m"
+    one_sided: ClassVar[bool] = True
+
+    through: Sequence[Any]
+    tension: Span = (0.0, math.inf)
+    tension_rate: float = math.inf
+    pull: Span = _FREE
+    pull_rate: float = math.inf
+
+    def __post_init__(self) -> None:
+        effort, _ = self.limits()
+        if effort.low < 0.0:
+            raise InvalidValue(f"tension of {self.name}: a cable cannot push, so {effort.low:g} N is no limit; give 0.")
+        if len(self.through) < 2:
+            raise InvalidValue(f"{self.name} passes {len(self.through)} points; a cable needs at least two.")
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of tension and pull."""
+        return self._limits(self.tension, self.tension_rate, self.pull, self.pull_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chamber(Actuator):
+    """A cavity that a pump fills.
+
+    Attributes:
+        cavity: The cavity, or its number among those of the mesh.
+        pressure: Limits of the pressure [Pa], negative for suction, or the pressure at which it is held.
+        pressure_rate: Largest change of the pressure in a second [Pa/s].
+        growth: Limits of the growth of the volume [m³], or the growth at which it is held.
+        growth_rate: Largest change of the volume in a second [m³/s].
+        closed: Whether the pump is shut off: air obeys the gas law, a liquid keeps its volume.
+    """
+
+    effort_name: ClassVar[str] = "pressure"
+    effort_unit: ClassVar[str] = "Pa"
+    stroke_name: ClassVar[str] = "growth"
+    stroke_unit: ClassVar[str] = "m³"
+
+    cavity: int | Cavity = 0
+    pressure: Span = _FREE
+    pressure_rate: float = math.inf
+    growth: Span = _FREE
+    growth_rate: float = math.inf
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        self.limits()
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of pressure and growth."""
+        return self._limits(self.pressure, self.pressure_rate, self.growth, self.growth_rate)
+
+    def cavity_of(self, solid: Solid) -> Cavity:
+        """The cavity itself."""
+        if isinstance(self.cavity, Cavity):
+            return self.cavity
+        every = solid.mesh.cavities()
+        if not 0 <= self.cavity < len(every):
+            raise InvalidValue(f"{self.name} is in cavity {self.cavity}, but the mesh has {len(every)} cavities.")
+        return Cavity(every[self.cavity], self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pneumatic(Chamber):
+    """A cavity filled with air, which weighs nothing.
+
+    Attributes:
+        rest_volume: Volume of the cavity at rest [m³], for the gas law; set where the robot is built.
+        sealed_at: Pressure above the air outside when it was closed, with the solid at rest [Pa].
+    """
+
+    sealed_at: float = 0.0
+    rest_volume: float = field(default=math.nan, repr=False)
+
+    def law(self, stroke: float) -> tuple[float, float] | None:
+        """Pressure of closed air at constant temperature, p v = const, and its slope."""
+        if not self.closed:
+            return None
+        inside = (ATMOSPHERE + self.sealed_at) * self.rest_volume
+        volume = max(self.rest_volume + stroke, 1e-3 * self.rest_volume)
+        return inside / volume - ATMOSPHERE, -inside / volume**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hydraulic(Chamber):
+    """A cavity filled with a liquid, whose weight the solid carries.
+
+    Attributes:
+        fluid: The liquid; the gravity that pulls it is that of the robot.
+        weight: How its weight is found: "hydrostatic", with exact derivatives, or "columns", the paper's, with its
+            linearisation of how the weight grows with the volume.
+        cells: Columns along each side of the grid.
+    """
+
+    fluid: Fluid = field(default_factory=Fluid)
+    weight: Literal["hydrostatic", "columns"] = "hydrostatic"
+    cells: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weight not in ("hydrostatic", "columns"):
+            raise InvalidValue(f"weight of {self.name} must be 'hydrostatic' or 'columns', not {self.weight!r}.")
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of pressure and growth; closed, it keeps its volume."""
+        growth: Span = 0.0 if self.closed else self.growth
+        return self._limits(self.pressure, self.pressure_rate, growth, self.growth_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointForce(Actuator):
+    """A force at a point of the solid, along a direction that stays.
+
+    Attributes:
+        at: The point at rest [m], or the number of a node.
+        direction: Direction of the force; its length does not matter.
+        force: Limits of the force [N], or the force at which it is held.
+        force_rate: Largest change of the force in a second [N/s].
+        travel: Limits of how far the point goes along the direction [m], or how far it is held.
+        travel_rate: Largest change of that in a second [m/s].
+    """
+
+    effort_name: ClassVar[str] = "force"
+    effort_unit: ClassVar[str] = "N"
+    stroke_name: ClassVar[str] = "travel"
+    stroke_unit: ClassVar[str] = "m"
+
+    at: Any
+    direction: Sequence[float]
+    force: Span = _FREE
+    force_rate: float = math.inf
+    travel: Span = _FREE
+    travel_rate: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.limits()
+        length = float(np.linalg.norm(np.asarray(self.direction, float)))
+        if np.shape(self.direction) != (3,) or not (math.isfinite(length) and length > 0.0):
+            raise InvalidValue(f"direction of {self.name} must be three finite numbers, not {self.direction!r}.")
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of force and travel."""
+        return self._limits(self.force, self.force_rate, self.travel, self.travel_rate)

@@ -1,0 +1,304 @@
+"""Condensation: what a soft robot does to first order, seen from its actuators, contacts and effectors alone.
+
+With the stiffness K, the directions J of all that acts and what is left of the forces r, the solid moves by
+K⁻¹(r + Jᵀ z) when efforts change by z. Strokes and gaps move by J times that, effectors by J_e times that. These
+small matrices are all that an optimiser needs (Rodríguez et al., sec. II). The stiffness contains how pressures and
+tensions change their own directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.kernels.condense import (
+    add_parts,
+    lay_columns,
+    lay_contacts,
+    lay_points,
+    move_by,
+    multiply_columns,
+    sum_points,
+)
+from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.replay import Replay, Stage
+from annelid.fem.robots.acceleration import Accelerator
+from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.sensitivities import LaggedSolver
+
+_PARTS, _PARTS_ON_CUDA = 16, 128  # of the nodes, whose products are added up one after the other
+_FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """A robot to first order. What acts are its k actuators, then the c contacts that were asked for.
+
+    Attributes:
+        strokes: Strokes of the actuators, then gaps of the contacts, shape [k + c].
+        drift: How they move when nothing changes, because forces are not quite balanced, shape [k + c].
+        response: How they move with the efforts, shape [k + c, k + c].
+        places: Where effectors are [m], shape [p, 3].
+        place_drift: How they move when nothing changes [m], shape [p, 3].
+        effect: How they move with the efforts, shape [p, 3, k + c].
+    """
+
+    strokes: np.ndarray
+    drift: np.ndarray
+    response: np.ndarray
+    places: np.ndarray
+    place_drift: np.ndarray
+    effect: np.ndarray
+
+
+class Condenser:
+    """Condenses a robot where it stands.
+
+    Args:
+        robot: The robot.
+        refresh: Steps for which the factor of a stiffness and the sensitivities found with it serve; above 1 new ones
+            are made in the background meanwhile (on the CPU, and without contacts).
+    """
+
+    def __init__(self, robot: Robot, *, refresh: int = 1) -> None:
+        self.robot, self.device = robot, robot.device
+        self.rows = Rows(robot)
+        self._before, self._moves, self._step = (robot.model.vectors() for _ in range(3))
+        self._parts = wp.zeros(256, dtype=wp.float64, device=self.device)
+        self._largest = wp.zeros(1, dtype=wp.float64, device=self.device)
+        model, one = robot.model, wp.float64(1.0)
+        forces = [model.held, model.loads, model.assembly.forces]
+        self._leftover = self._replay([Stage(residual, model.node_count, [one, *forces, self._moves])])
+        self._accept = self._replay(
+            [Stage(add_scaled, model.node_count, [one, robot.positions, self._step, robot.positions])]
+        )
+        self._finding = {id(v): self._replay(self._largest_stages(v)) for v in (self._moves, self._step)}
+        self._mixing = np.zeros((0, 0))
+        self._width = 0
+        self._lagged: LaggedSolver | None = None
+        self._accelerator = Accelerator()
+        self._resize(self.rows.count if refresh > 1 else 0)
+        if refresh > 1:
+            self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
+        self.strokes = np.zeros(0)
+
+    @property
+    def lagged(self) -> bool:
+        """Whether a stiffness serves for several steps."""
+        return self._lagged is not None
+
+    def _resize(self, more: int) -> None:
+        """Room for the residual, the directions of actuators, and some more columns."""
+        width = 1 + int(self.robot.columns[-1]) + more
+        if width == self._width:
+            return
+        self._width = width
+        shape = self.robot.model.node_count, width
+        self._right, self._solved = (wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(2))
+        parts = _PARTS_ON_CUDA if self.device.is_cuda else _PARTS
+        self._product_parts = wp.zeros((width, width, parts), dtype=wp.float64, device=self.device)
+        self._products = wp.zeros((width, width), dtype=wp.float64, device=self.device)
+        self._shares = wp.zeros(width, dtype=wp.float64, device=self.device)
+        robot, model = self.robot, self.robot.model
+        forces = [model.held, robot.directions, model.loads, model.assembly.forces]
+        self._laying = self._replay([Stage(lay_columns, shape[0], [0, *forces, self._right])])
+        columns = [self._right, self._solved, self._product_parts]
+        self._multiplying = self._replay(
+            [
+                Stage(multiply_columns, (width, -(-width // 4), parts), columns),
+                Stage(add_parts, self._products.shape, [self._product_parts, self._products]),
+            ]
+        )
+        moving = [0, self._shares, self._solved, self._before, robot.positions, self._moves]
+        self._adding = self._replay([Stage(move_by, shape[0], moving)])
+
+    def _replay(self, stages: list[Stage]) -> Replay:
+        return Replay(stages, self.device)
+
+    # --- the steps of a condensation ---
+
+    def assemble(self) -> None:
+        """Forces, stiffness, strokes and directions where the robot stands; the stiffness is factored.
+
+        A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong.
+        """
+        robot, model, shift = self.robot, self.robot.model, 0.0
+        robot.weigh()
+        robot.touch()
+        needed = self._lagged is None or self._lagged.due
+        model.assembly.evaluate(robot.positions, tangent=needed)
+        self.strokes = robot.aim()
+        if self._lagged is not None:
+            self._lay(np.zeros((0, 2), int))
+            self.rows.lay(1 + int(robot.columns[-1]), self._right)
+            wp.copy(self._lagged.directions, self._right[:, 1:])
+            if not needed:
+                self._lagged.advance()
+                return
+        solver = self._lagged or model.linear
+        while True:
+            try:
+                solver.factor(model.assembly.values, shift=shift * model.stiffness_scale)
+                return
+            except NotPositiveDefinite:
+                shift = max(4.0 * shift, _FIRST_SHIFT)
+                if shift > _LAST_SHIFT:
+                    raise
+
+    def condense(self, contacts: np.ndarray | None = None) -> Condensed:
+        """The small matrices.
+
+        Args:
+            contacts: Pairs of obstacle and outer node that take part, shape [c, 2]; none unless told.
+        """
+        pairs = np.zeros((0, 2), int) if contacts is None else contacts
+        if self._lagged is None:
+            self._resize(len(pairs))
+            self._lay(pairs)
+            self.robot.model.linear.solve(self._right, self._solved)
+        else:
+            self._lagged.solve(self._right[:, :1], self._solved[:, :1])
+            self._lagged.sensitivities(self._solved[:, 1:])
+        return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
+
+    def apply(self, change: np.ndarray, share: float = 1.0) -> float:
+        """Move the robot from where it stood by a change of efforts, shape [k + c]; the largest move of a node [m].
+
+        Args:
+            change: Change of the efforts and of the forces of contacts.
+            share: Part of the way to go.
+        """
+        wp.copy(self._before, self.robot.positions)
+        shares = np.zeros(self._width)
+        shares[0] = share
+        shares[1 : 1 + len(self._mixing)] = share * (self._mixing @ change)
+        self._shares.assign(shares)
+        self._adding()
+        if share == 1.0 and self._lagged is not None:
+            self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+        else:
+            self._accelerator.begin()
+        return self._largest_of(self._moves)
+
+    def correct(self) -> float:
+        """Balance the forces anew with the stiffness at hand; the largest move of a node [m], infinite if lost."""
+        robot, model = self.robot, self.robot.model
+        robot.weigh()
+        robot.touch()
+        model.assembly.evaluate(robot.positions, tangent=False)
+        self._leftover()
+        if self._lagged is None:
+            model.linear.solve(self._moves, self._step)
+        else:
+            self._lagged.solve(self._moves, self._step)
+            self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
+        return self._largest_of(self._step)
+
+    def renew(self) -> None:
+        """Factor the stiffness where the robot stands at once, where an old one serves and no longer helps."""
+        assert self._lagged is not None
+        self.robot.model.assembly.evaluate(self.robot.positions)
+        self._lagged.restart(self.robot.model.assembly.values)
+        self._accelerator.begin()
+
+    def outdate(self) -> None:
+        """Let the next step factor its own stiffness, because the robot was moved by other means."""
+        if self._lagged is not None:
+            self._lagged.outdate()
+
+    def accept_correction(self) -> None:
+        """Move by what `correct` found."""
+        self._accept()
+
+    def restore(self) -> None:
+        """Go back to where `apply` began."""
+        wp.copy(self.robot.positions, self._before)
+
+    # --- parts of them ---
+
+    def _lay(self, pairs: np.ndarray) -> None:
+        robot, model = self.robot, self.robot.model
+        self._laying()
+        if len(pairs) and robot.contacts is not None:
+            nodes = robot.contacts.loads.outer[pairs[:, 1]]
+            normals = robot.contacts.normals[pairs[:, 0], pairs[:, 1]]
+            more = [
+                1 + int(robot.columns[-1]),
+                model.held,
+                wp.array(nodes, dtype=wp.int32, device=self.device),
+                wp.array(normals, dtype=wp.vec3d, device=self.device),
+                self._right,
+            ]
+            wp.launch(lay_contacts, len(pairs), more, device=self.device)
+
+    def _multiply(self) -> np.ndarray:
+        self._multiplying()
+        return np.array(self._products.numpy())
+
+    def _collect(self, products: np.ndarray, sums: np.ndarray, pairs: np.ndarray) -> Condensed:
+        """Strokes are the first column of each actuator; a column of weight joins it with the volume it goes with."""
+        robot, acting = self.robot, int(self.robot.columns[-1]) + len(pairs)
+        own = np.concatenate([robot.columns[:-1], robot.columns[-1] + np.arange(len(pairs))]).astype(int)
+        inner = products[1 : 1 + acting, 1 : 1 + acting]
+        mixing = np.zeros((acting, len(own)))
+        mixing[own, np.arange(len(own))] = 1.0
+        for i, drive in enumerate(robot.drives):
+            if drive.columns == 2:
+                mixing[own[i] + 1, i] = inner[own[i], own[i]]
+        self._mixing = mixing
+        gaps = robot.contacts.gaps[pairs[:, 0], pairs[:, 1]] if robot.contacts is not None else np.zeros(0)
+        return Condensed(
+            strokes=np.concatenate([self.strokes, gaps]),
+            drift=products[0, 1 + own],
+            response=inner[own] @ mixing,
+            places=robot.places(),
+            place_drift=sums[:, 0].copy(),
+            effect=np.einsum("pcx,ck->pxk", sums[:, 1 : 1 + acting], mixing),
+        )
+
+    def _largest_of(self, vectors: wp.array) -> float:
+        self._finding[id(vectors)]()
+        return float(self._largest.numpy()[0])
+
+    def _largest_stages(self, vectors: wp.array) -> list[Stage]:
+        return [
+            Stage(largest, len(self._parts), [len(vectors), vectors, self._parts]),
+            Stage(largest_of, 1, [0, self._parts, self._largest]),
+        ]
+
+
+class Rows:
+    """The sums of the effectors on the device.
+
+    Args:
+        robot: The robot.
+
+    Attributes:
+        count: Number of their coordinates.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.device = robot, robot.device
+        effectors = robot.effectors
+        self.count = 3 * len(effectors.nodes)
+        self._nodes = wp.array(effectors.nodes, dtype=wp.int32, device=self.device)
+        self._weights = wp.array(effectors.weights, dtype=wp.float64, device=self.device)
+        self._sums: dict[int, tuple[wp.array, Replay]] = {}
+
+    def sums(self, vectors: wp.array) -> np.ndarray:
+        """What effectors see of nodal vectors, vec3d of shape [n, c]; shape [p, c, 3]."""
+        if vectors.ptr not in self._sums:
+            out = wp.zeros((len(self._nodes), vectors.shape[1]), dtype=wp.vec3d, device=self.device)
+            stage = Stage(sum_points, out.shape, [self._nodes, self._weights, vectors, out])
+            self._sums = {vectors.ptr: (out, Replay([stage], self.device))}
+        out, replay = self._sums[vectors.ptr]
+        replay()
+        return np.asarray(out.numpy()).reshape(*out.shape, 3)
+
+    def lay(self, first: int, right: wp.array) -> None:
+        """Directions of all coordinates, from a column on; vec3d of shape [n, c]."""
+        arguments = [first, self.robot.model.held, self._nodes, self._weights, right]
+        wp.launch(lay_points, len(self._nodes), arguments, device=self.device)

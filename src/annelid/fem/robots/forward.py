@@ -1,0 +1,243 @@
+"""The forward problem: where a soft robot comes to rest under given efforts, with contacts and held actuators.
+
+A robot on which only given efforts act is left to Newton's method with its line search. Contacts, cables of fixed
+length and closed chambers find their own forces: each iteration condenses the robot and solves their small problem.
+Efforts that are too far for one go are approached in parts; where even small parts find no equilibrium, the robot has
+collapsed, and it stays in the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.robots.choice import Situation, response
+from annelid.fem.robots.condense import Condenser
+from annelid.fem.robots.qp import NoSolution
+from annelid.fem.robots.robot import Robot
+
+_STILL = 1e-9  # of the size: a move that counts as none
+_FAR = 0.1  # of the size: most that one iteration may move a node
+_WEIGHINGS = 30
+_NOTHING = 1e-12  # of the largest force of a contact: what rounding leaves of one that has ended
+_MARGIN = 1e-4  # of the size: nodes that may touch in this iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """Where a robot stood, to go back to."""
+
+    positions: wp.array
+    efforts: np.ndarray
+    forces: np.ndarray | None
+
+    @classmethod
+    def of(cls, robot: Robot) -> Posture:
+        """A copy of where it stands."""
+        forces = None if robot.contacts is None else robot.contacts.forces.copy()
+        return cls(wp.clone(robot.positions), robot.efforts.copy(), forces)
+
+    def restore(self, robot: Robot) -> None:
+        """Put a robot back."""
+        wp.copy(robot.positions, self.positions)
+        robot.exert(self.efforts)
+        if robot.contacts is not None and self.forces is not None:
+            robot.contacts.forces[:] = self.forces
+            robot.touch()
+        robot.weigh()
+
+
+class Forward:
+    """Finds equilibria of a robot.
+
+    Args:
+        robot: The robot; it is moved.
+        settings: How Newton's method works.
+        condenser: Condenses the robot; one of its own unless shared.
+    """
+
+    def __init__(self, robot: Robot, settings: Settings | None = None, *, condenser: Condenser | None = None) -> None:
+        self.robot = robot
+        self.settings = settings or Settings()
+        self.newton = Newton(robot.model, self.settings)
+        self.condenser = condenser or Condenser(robot)
+        self._pairs = np.zeros((0, 2), int)
+
+    def settle(self, efforts: Mapping[str, float] | ArrayLike | None = None) -> int:
+        """Bring the robot to rest; the number of parts in which efforts were applied.
+
+        Args:
+            efforts: Efforts to go to, all of them or some by name; those it has unless told, and those at which
+                actuators are held.
+
+        Raises:
+            NoEquilibrium: The robot collapses; it then is in the last equilibrium on the way.
+        """
+        robot = self.robot
+        begin, goal = robot.efforts.copy(), self._goal(efforts)
+        last = Posture.of(robot)
+        reached, part, parts = 0.0, 1.0, 0
+        while True:
+            aim = min(1.0, reached + part)
+            if self._attempt(begin + aim * (goal - begin)):
+                last, reached, parts = Posture.of(robot), aim, parts + 1
+                if reached == 1.0:
+                    return parts
+                part = min(2.0 * part, 1.0 - reached)
+                continue
+            last.restore(robot)
+            if parts == 0 and part == 1.0:  # where it stood need not have been an equilibrium
+                if self._attempt(begin) or self._from_rest(begin):
+                    last, parts = Posture.of(robot), 1
+                else:
+                    last.restore(robot)
+            part *= 0.5
+            if part < self.settings.smallest_part:
+                last.restore(robot)
+                raise NoEquilibrium(
+                    f"the robot finds no equilibrium beyond {100 * reached:.3g} % of the way to these efforts: it "
+                    "collapses; it stays in the last equilibrium; exert less, or stiffen the solid.",
+                    fraction=reached,
+                    residual=float("nan"),
+                )
+
+    def iterate(self) -> float:
+        """One iteration towards the equilibrium, at the efforts at hand; the largest move of a node [m]."""
+        robot, condenser = self.robot, self.condenser
+        condenser.assemble()
+        pairs = self.touching()
+        condensed = condenser.condense(pairs)
+        situation = Situation(robot, condensed, self.forces(pairs), float("inf"))
+        change = response(situation, np.zeros(len(robot.drives)))
+        moved = condenser.apply(change)
+        share = min(1.0, _FAR * robot.size / moved) if moved > 0.0 else 1.0
+        if share < 1.0:
+            condenser.restore()
+            condenser.apply(change, share)
+        self.take(pairs, share * change)
+        return moved
+
+    def touching(self) -> np.ndarray:
+        """Pairs of obstacle and outer node that may press in the next step, shape [c, 2]."""
+        contacts = self.robot.contacts
+        if contacts is None:
+            return np.zeros((0, 2), int)
+        near = contacts.near(_MARGIN * self.robot.size)
+        return np.unique(np.concatenate([near, self._pairs]), axis=0)
+
+    def penetrating(self, pairs: np.ndarray) -> bool:
+        """Whether nodes have entered obstacles that were not watched; they are from now on, until `forget`."""
+        contacts = self.robot.contacts
+        if contacts is None:
+            return False
+        contacts.look(self.robot.positions.numpy())
+        found = np.argwhere(contacts.gaps < -_MARGIN * self.robot.size)
+        known = {tuple(pair) for pair in pairs.tolist()}
+        fresh = [pair for pair in found.tolist() if tuple(pair) not in known]
+        if fresh:
+            self._pairs = np.concatenate([self._pairs, np.array(fresh, int)])
+        return bool(fresh)
+
+    def forget(self) -> None:
+        """Watch only what touches."""
+        self._pairs = np.zeros((0, 2), int)
+
+    def forces(self, pairs: np.ndarray) -> np.ndarray:
+        """Forces of some contacts [N], shape [c]."""
+        contacts = self.robot.contacts
+        return np.zeros(0) if contacts is None else contacts.forces[pairs[:, 0], pairs[:, 1]]
+
+    def take(self, pairs: np.ndarray, change: np.ndarray, *, clip: bool = False) -> None:
+        """Change efforts, by rounding not beyond their limits where asked, and forces of contacts."""
+        robot = self.robot
+        efforts = robot.efforts + change[: len(robot.drives)]
+        if clip:
+            ends = np.array([(e.low, e.high) for e, _ in robot.limits]).reshape(-1, 2)
+            efforts = np.clip(efforts, np.minimum(ends[:, 0], robot.efforts), np.maximum(ends[:, 1], robot.efforts))
+        robot.exert(efforts)
+        if robot.contacts is not None:
+            forces = robot.contacts.forces[pairs[:, 0], pairs[:, 1]] + change[len(robot.drives) :]
+            forces[forces < _NOTHING * np.abs(forces).max(initial=0.0)] = 0.0
+            robot.contacts.forces[pairs[:, 0], pairs[:, 1]] = forces
+
+    def _goal(self, efforts: Mapping[str, float] | ArrayLike | None) -> np.ndarray:
+        robot = self.robot
+        goal = np.array([e.low if e.held else v for (e, _), v in zip(robot.limits, robot.efforts, strict=True)])
+        if efforts is None:
+            return goal
+        before = robot.efforts.copy()
+        try:
+            robot.efforts = goal
+            robot.exert(efforts)
+            return robot.efforts
+        finally:
+            robot.exert(before)
+
+    def _attempt(self, efforts: np.ndarray) -> bool:
+        """Go to the equilibrium under these efforts in one go, if that leads there."""
+        robot = self.robot
+        if not self.robot.constrained:
+            robot.exert(efforts)
+            return self._newton()
+        free = self._free()
+        robot.exert(np.where(free, efforts, robot.efforts))
+        return self._iterations()
+
+    def _from_rest(self, efforts: np.ndarray) -> bool:
+        """Go to the equilibrium under these efforts from rest, with all loads and pressures growing from nothing."""
+        robot = self.robot
+        if robot.constrained:
+            return False
+        robot.exert(efforts)
+        wp.copy(robot.positions, robot.model.rest)
+        robot.weigh()
+        try:
+            self.newton.equilibrium(robot.positions)
+        except NoEquilibrium:
+            return False
+        return self._newton()
+
+    def _free(self) -> np.ndarray:
+        """Actuators whose efforts are given."""
+        robot = self.robot
+        laws = [drive.actuator.law(0.0) is not None for drive in robot.drives]
+        return np.array(
+            [not stroke.held and not law for (_, stroke), law in zip(robot.limits, laws, strict=True)], bool
+        )
+
+    def _newton(self) -> bool:
+        """Newton's method; weights that columns find are found anew until they stay."""
+        robot = self.robot
+        by_columns = any(drive.columns == 2 for drive in robot.drives)
+        for _ in range(_WEIGHINGS if by_columns else 1):
+            before = robot.positions.numpy().copy()
+            robot.weigh()
+            if not self.newton.settle(robot.positions).done:
+                return False
+            if np.abs(robot.positions.numpy() - before).max() < 1e3 * _STILL * robot.size:
+                return True
+        return True
+
+    def _iterations(self) -> bool:
+        self.forget()
+        last, slow = np.inf, 0
+        for _ in range(self.settings.iterations):
+            try:
+                moved = self.iterate()
+            except (NoSolution, NotPositiveDefinite):
+                return False
+            if not np.isfinite(moved):
+                return False
+            slow = slow + 1 if moved > 0.9 * last else 0
+            if slow > 8:
+                return False
+            last = moved
+            if moved < _STILL * self.robot.size and not self.penetrating(self.touching()):
+                return True
+        return False

@@ -1,0 +1,375 @@
+"""Inverse control: which efforts bring the effectors of a soft robot to their targets, step by step.
+
+A step condenses the robot where it stands, chooses a change of efforts within all limits by a small quadratic program,
+and moves the robot accordingly (Rodríguez et al., sec. II). The efforts are solved for as increments; what the
+linearisation left out of balance is corrected at once with the stiffness at hand, so that the robot is where its
+efforts hold it. A step that would lead nowhere is shortened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.robots.choice import Choice, Chooser, Situation
+from annelid.fem.robots.condense import Condenser
+from annelid.fem.robots.forward import Forward, Posture
+from annelid.fem.robots.qp import NoSolution
+from annelid.fem.robots.robot import Robot
+
+_REACHED = 1e-4  # [m]: a target that is as near as this is reached
+_SMALLEST_SHARE = 1 / 64
+_RETRIES = 4
+_LARGE = 1500  # nodes
+_BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
+_CLOSE = 2.5e-4  # of the size: a correction after which an old stiffness leaves nothing that matters
+_CORRECTIONS = 12  # at most, with an old stiffness
+_SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one step
+_ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
+
+
+@dataclass(frozen=True)
+class InverseSettings:
+    """How inverse control works.
+
+    Attributes:
+        seconds: Time that a step stands for [s], for limits on rates.
+        energy: Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts
+            that reach the same.
+        reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
+        corrections: Most corrections after a step.
+        refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
+            background; None chooses 1, or 6 for more than 1,500 nodes on the CPU.
+        settled: A correction that moves no node farther is the last one, as a part of the robot's size.
+    """
+
+    seconds: float = 1.0 / 60.0
+    energy: float = 1e-6
+    reach: float = 0.1
+    corrections: int = 4
+    settled: float = 1e-4
+    refresh: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "energy", "reach", "settled"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
+        if self.refresh is not None and self.refresh < 1:
+            raise InvalidValue(f"refresh = {self.refresh!r} cannot be used; give a whole number of 1 or more.")
+        if self.corrections < 0:
+            raise InvalidValue(f"corrections = {self.corrections!r} cannot be used; give 0 or more.")
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one step did.
+
+    Attributes:
+        number: Steps before this one.
+        time: Time at its end [s].
+        efforts: Effort of each actuator by name [N or Pa].
+        strokes: Stroke of each actuator by name [m or m³].
+        places: Where the effectors are [m], by name, shape [p, 3] each.
+        distances: Distance of each effector from its target [m], by name.
+        active: Limits that kept the effectors from their targets, in words.
+        optimality: Largest violation of the optimality conditions of the program [-].
+        contacts: Number of contacts that press.
+        share: Part of the change that was taken; below 1 where all of it would have led nowhere.
+        moved: Largest move of a node [m].
+    """
+
+    number: int
+    time: float
+    efforts: dict[str, float]
+    strokes: dict[str, float]
+    places: dict[str, np.ndarray]
+    distances: dict[str, float]
+    active: tuple[str, ...]
+    optimality: float
+    contacts: int
+    share: float
+    moved: float
+
+    @property
+    def distance(self) -> float:
+        """Largest distance of an effector from its target [m]."""
+        return max(self.distances.values(), default=0.0)
+
+    @property
+    def reached(self) -> bool:
+        """Whether every effector is within 0.1 mm of its target."""
+        return self.distance <= _REACHED
+
+    def summary(self) -> str:
+        """In one sentence: what was reached, and what stood in the way."""
+        if self.reached:
+            return f"all targets are reached to {1e3 * self.distance:.2g} mm"
+        missed = ", ".join(f"{name} by {1e3 * d:.3g} mm" for name, d in self.distances.items() if d > _REACHED)
+        reason = f"; limits: {', '.join(self.active)}" if self.active else ""
+        return f"targets are missed: {missed}{reason}"
+
+
+Sink = Callable[[Step], None]
+"""What takes the steps of a control: a stream to a file, a pump."""
+
+
+class Inverse:
+    """Controls a robot.
+
+    Args:
+        robot: The robot; it is brought to rest, and moved by every step.
+        settings: How.
+        sinks: Called with every step, such as streams to files, or what drives a pump.
+    """
+
+    def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, sinks: Iterable[Sink] = ()) -> None:
+        if not robot.effectors.effectors:
+            raise InvalidValue("the robot has no effector, so there is nothing to bring to a target; give it one.")
+        self.robot, self.settings = robot, settings or InverseSettings()
+        self.sinks = list(sinks)
+        self.condenser = Condenser(robot, refresh=self._refresh())
+        self.forward = Forward(robot, condenser=self.condenser)
+        self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
+        self.chooser = Chooser(robot, self.settings.energy)
+        self._slack = self._tolerated() * robot.size
+        self.number = 0
+        self._exact: Inverse | None = None  # for steps that an old stiffness cannot do
+        self.forward.settle()
+
+    def step(self, targets: Mapping[str, Any] | Any) -> Step:
+        """Go towards the targets once.
+
+        Args:
+            targets: Target of each effector by name, or that of the only one.
+
+        Raises:
+            NoSolution: Limits exclude every solution; it says which.
+            NoEquilibrium: No part of the step leads to an equilibrium. In either case the robot stays where it was.
+        """
+        return self.step_to(self.robot.effectors.goals(targets))
+
+    def step_to(self, goals: np.ndarray) -> Step:
+        """Go once towards where the sums of the effectors are to be [m], shape [p, 3]; see `step`."""
+        before = Posture.of(self.robot)
+        try:
+            choice, share, moved = self._nearer(goals, before)
+        except BaseException:
+            before.restore(self.robot)
+            raise
+        result = self._result(goals, choice, share, moved)
+        self.number += 1
+        for sink in self.sinks:
+            sink(result)
+        return result
+
+    def reach(self, targets: Mapping[str, Any] | Any, *, iterations: int = 50) -> Step:
+        """Take steps towards fixed targets until they are reached or the robot comes no nearer; the last step."""
+        best = np.inf
+        waited = 0
+        for _ in range(iterations):
+            result = self.step(targets)
+            waited = waited + 1 if result.distance > 0.999 * best else 0
+            best = min(best, result.distance)
+            if result.distance < 0.01 * _REACHED or (waited > 2 and result.moved < 1e-5 * self.robot.size):
+                break
+        return result
+
+    def follow(self, trajectory: Iterable[Mapping[str, Any] | Any]) -> Iterator[Step]:
+        """A step for each target of a trajectory."""
+        for targets in trajectory:
+            yield self.step(targets)
+
+    def _tolerated(self) -> float:
+        """How far a step may lead away from a target before it is taken back, as a part of the size.
+
+        Old stiffnesses foresee less well, and weights that columns find are those of the step before.
+        """
+        if self.condenser.lagged:
+            return 5e-4
+        return 1e-4 if any(drive.columns == 2 for drive in self.robot.drives) else 1e-5
+
+    def _refresh(self) -> int:
+        """Contacts and held actuators need a stiffness of their own in every iteration."""
+        robot, wanted = self.robot, self.settings.refresh
+        if robot.device.is_cuda or robot.constrained:
+            return 1
+        return wanted if wanted is not None else (6 if robot.model.node_count > _LARGE else 1)
+
+    # --- one step ---
+
+    def _nearer(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+        """Move; where that leads away from the targets, go back and try with smaller changes of efforts.
+
+        Far from a target that cannot be reached, the best change to first order may be too large to be true.
+        """
+        if self.condenser.lagged:
+            return self._nearer_roughly(goals, before)
+        first, slack = self._missed(goals), self._slack
+        for _ in range(_RETRIES):
+            result = self._go(goals, before)
+            there, foreseen = self._missed(goals), self._foreseen(goals, result[0])
+            lost, hoped = there - foreseen, abs(first - foreseen)
+            if there <= max(first, foreseen) + slack:
+                if lost < 0.25 * hoped:
+                    self.chooser.relax()
+                return result
+            self.chooser.damp()
+            before.restore(self.robot)
+        return self._go(goals, before)  # limits may leave no better way
+
+    def _nearer_roughly(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+        """Move with an old stiffness; where that leads away or nowhere, as when a target jumps, with a new one."""
+        first = self._missed(goals)
+        try:
+            result = self._go(goals, before)
+            if self._missed(goals) <= first + self._slack:
+                self.chooser.relax()
+                return result
+        except (NoEquilibrium, NoSolution, NotPositiveDefinite):
+            pass
+        if self._exact is None:
+            before.restore(self.robot)
+            self._exact = Inverse(self.robot, replace(self.settings, refresh=1))
+        before.restore(self.robot)
+        found = self._exact._nearer(goals, before)
+        self.condenser.outdate()
+        return found
+
+    def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
+        """What `_missed` would be to first order [m]."""
+        condensed = self._condensed
+        places = condensed.places + condensed.place_drift + condensed.effect @ choice.change
+        return float(np.linalg.norm(self.robot.effectors.scale * (places - goals)))
+
+    def _missed(self, goals: np.ndarray) -> float:
+        """Weighted distance of all effectors from their goals [m]."""
+        return float(np.linalg.norm(self.robot.effectors.scale * (self.robot.places() - goals)))
+
+    def _go(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+        """Choose and move; more contacts are watched, or the step is shortened, until it leads to an equilibrium."""
+        self.forward.forget()
+        share = 1.0
+        while share >= _SMALLEST_SHARE:
+            self.condenser.assemble()
+            pairs = self.forward.touching()
+            choice = self._choose(pairs, goals)
+            moved = self._move(pairs, choice, share)
+            if moved is None:
+                share *= 0.5
+            elif not self.forward.penetrating(pairs):
+                return choice, share, moved
+            before.restore(self.robot)
+        raise NoEquilibrium(
+            "no part of the step leads to an equilibrium: the robot would collapse; it stays in the last one; "
+            "lower the limits of its actuators, or move the target away.",
+            fraction=0.0,
+            residual=float("nan"),
+        )
+
+    def _choose(self, pairs: np.ndarray, goals: np.ndarray) -> Choice:
+        condensed = self._condensed = self.condenser.condense(pairs)
+        apart = goals - condensed.places
+        counts = self.robot.effectors.scale > 0.0
+        far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
+        most = (min(self.settings.reach, _SHORT) if self.condenser.lagged else self.settings.reach) * self.robot.size
+        nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
+        situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.seconds)
+        return self.chooser.choose(situation, nearer)
+
+    def _move(self, pairs: np.ndarray, choice: Choice, share: float) -> float | None:
+        """Move by a part of a choice and balance the forces; the largest move [m], None where they do not balance."""
+        robot = self.robot
+        moved = self.condenser.apply(choice.change, share)
+        if not np.isfinite(moved) or moved > 4.0 * self.settings.reach * robot.size:
+            return None
+        self.forward.take(pairs, share * choice.change, clip=True)
+        balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved)
+        return moved if balanced else None
+
+    def _balance(self, moved: float) -> bool:
+        """Correct with the stiffness at hand while that helps, else by Newton's method.
+
+        The step that follows a short one balances what is left.
+        """
+        if self.condenser.lagged:
+            return self._balance_roughly(1 if moved < _BRIEF * self.robot.size else 2)
+        settled, last = self.settings.settled * self.robot.size, moved
+        if moved < _BRIEF * self.robot.size:
+            return True
+        for _ in range(self.settings.corrections):
+            if last < settled:
+                return True
+            left = self.condenser.correct()
+            if not left < 0.5 * last:
+                return self._newton()
+            self.condenser.accept_correction()
+            last = left
+        return last < settled or self._newton()
+
+    def _balance_roughly(self, least: int) -> bool:
+        """Correct so often or more with an old stiffness, where that does not help with a new one, or by Newton."""
+        if self._corrected(least):
+            return True
+        try:
+            self.condenser.renew()
+        except NotPositiveDefinite:
+            return self._newton()
+        return self._corrected(1) or self._newton()
+
+    def _corrected(self, least: int) -> bool:
+        """Correct until so little was corrected that what an old stiffness leaves of it does not matter."""
+        most = np.inf
+        for count in range(1, _CORRECTIONS + 1):
+            left = self.condenser.correct()
+            if not left < most:
+                return False
+            self.condenser.accept_correction()
+            if count >= least and left < _CLOSE * self.robot.size:
+                return True
+            most = min(most, 4.0 * left)
+        return False
+
+    def _newton(self) -> bool:
+        self.robot.weigh()
+        return self._balancer.settle(self.robot.positions).done
+
+    def _balance_constrained(self, moved: float) -> bool:
+        """Contacts and held actuators find new forces too, so that each correction is an iteration of its own."""
+        settled, last = self.settings.settled * self.robot.size, moved
+        for _ in range(_ITERATIONS):
+            if last < settled:
+                return True
+            try:
+                last = self.forward.iterate()
+            except (NotPositiveDefinite, NoSolution):
+                return False
+            if not np.isfinite(last):
+                return False
+        return last < settled
+
+    def _result(self, goals: np.ndarray, choice: Choice, share: float, moved: float) -> Step:
+        robot = self.robot
+        strokes, places = robot.aim(), robot.places()
+        rows = robot.effectors
+        return Step(
+            number=self.number,
+            time=(self.number + 1) * self.settings.seconds,
+            efforts=dict(zip(robot.names, robot.efforts.tolist(), strict=True)),
+            strokes=dict(zip(robot.names, strokes.tolist(), strict=True)),
+            places={e.name: places[rows.first[i] : rows.first[i + 1]] for i, e in enumerate(rows.effectors)},
+            distances=rows.distances(places, goals),
+            active=tuple(
+                robot.limit_in_words(name, side) for name, side in choice.solution.active if not name.startswith("gap ")
+            ),
+            optimality=choice.solution.optimality,
+            contacts=0 if robot.contacts is None else int((robot.contacts.forces > 0.0).sum()),
+            share=share,
+            moved=moved,
+        )

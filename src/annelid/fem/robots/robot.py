@@ -1,0 +1,179 @@
+"""A soft robot on a device: a solid with its actuators, effectors and obstacles, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+
+from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.fem.model import Linear, Model
+from annelid.fem.replay import Stage
+from annelid.fem.robots.actuators import Actuator
+from annelid.fem.robots.drives import Prepared, drive_of
+from annelid.fem.robots.effectors import Effector, EffectorRows
+from annelid.fem.robots.limits import Limits
+from annelid.fem.robots.obstacles import Contacts, Obstacle
+from annelid.fem.solid import Solid
+
+
+class Robot:
+    """A solid that actuators move.
+
+    Args:
+        solid: The solid, held so that it can only deform.
+        actuators: What drives it.
+        effectors: What of it is to be brought somewhere.
+        obstacles: What it must not enter.
+        gravity: Acceleration of gravity [m/s²].
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+        linear: How linear systems are solved, see `Model`.
+
+    Attributes:
+        model: The solid and all that acts on it, on the device.
+        drives: The actuators on the device.
+        effectors: The sums of positions that are to be brought somewhere.
+        contacts: Obstacles and their forces; None where there are none.
+        positions: Where its nodes are [m], vec3d of shape [n], on the device.
+        efforts: What each actuator exerts, shape [k].
+        limits: Limits of effort and stroke of each actuator; they can be replaced.
+        size: Largest extent at rest [m].
+    """
+
+    def __init__(
+        self,
+        solid: Solid,
+        actuators: Sequence[Actuator],
+        effectors: Sequence[Effector] = (),
+        *,
+        obstacles: Sequence[Obstacle] = (),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
+        linear: Linear = "auto",
+    ) -> None:
+        solid.require_held()
+        chosen = choose_device(device)
+        self.solid = solid
+        self.size = float(np.ptp(solid.nodes, axis=0).max())
+        self.names = tuple(actuator.name for actuator in actuators)
+        if len(set(self.names)) < len(self.names):
+            raise InvalidValue(f"two actuators have one name among {', '.join(self.names)}; give each its own.")
+        pull = np.asarray(gravity, float)
+        self.drives = tuple(drive_of(actuator, solid, chosen, pull) for actuator in actuators)
+        self.contacts = Contacts(obstacles, solid, chosen) if obstacles else None
+        extras = [each for drive in self.drives for each in drive.sets]
+        if self.contacts is not None:
+            extras.append(self.contacts.loads)
+        self.model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=extras, linear=linear)
+        self.effectors = EffectorRows(effectors, solid)
+        self.limits: list[tuple[Limits, Limits]] = [drive.actuator.limits() for drive in self.drives]
+        self.columns = np.concatenate([[0], np.cumsum([drive.columns for drive in self.drives])]).astype(int)
+        self.directions = wp.zeros((solid.node_count, int(self.columns[-1])), dtype=wp.vec3d, device=chosen)
+        self._strokes = wp.zeros(int(self.columns[-1]), dtype=wp.float64, device=chosen)
+        self.positions = self.model.vectors(solid.nodes)
+        self._aim = Prepared(self._aim_stages, chosen)
+        self.efforts = np.zeros(len(self.drives))
+        self.exert(self.efforts)
+        self.weigh()
+
+    @property
+    def device(self) -> wp.Device:
+        """Where it is computed."""
+        return self.model.device
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators."""
+        return tuple(drive.actuator for drive in self.drives)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether something finds its own effort: contacts, held strokes, closed chambers."""
+        return (
+            self.contacts is not None
+            or any(stroke.held for _, stroke in self.limits)
+            or any(drive.actuator.law(0.0) is not None for drive in self.drives)
+        )
+
+    def number(self, name: str) -> int:
+        """Place of an actuator."""
+        if name not in self.names:
+            raise UnknownName("actuator", name, self.names)
+        return self.names.index(name)
+
+    def exert(self, efforts: Mapping[str, float] | ArrayLike) -> None:
+        """Have the actuators exert efforts from now on, all of them, or some by name; nothing moves yet."""
+        if isinstance(efforts, Mapping):
+            values = self.efforts.copy()
+            for name, value in efforts.items():
+                values[self.number(name)] = value
+        else:
+            values = np.array(efforts, float)
+        if values.shape != (len(self.drives),) or not np.isfinite(values).all():
+            raise InvalidValue(f"efforts must be {len(self.drives)} finite numbers, one for each actuator.")
+        for drive, value in zip(self.drives, values, strict=True):
+            drive.exert(float(value))
+        self.efforts = values
+
+    def weigh(self) -> None:
+        """Find the weight of fluids in columns anew, where it is found so."""
+        for drive in self.drives:
+            drive.weigh(self.positions)
+
+    def limit_in_words(self, name: str, side: str) -> str:
+        """A limit that stands in the way, such as "pressure of left at most"; how fast, where that is what does.
+
+        Args:
+            name: What is limited, such as "pressure of left".
+            side: "least" or "most".
+        """
+        strokes = self._strokes.numpy()[self.columns[:-1]]
+        for drive, effort, stroke, limits in zip(self.drives, self.efforts, strokes, self.limits, strict=True):
+            if name == f"{drive.actuator.effort_name} of {drive.actuator.name}":
+                value, limit = float(effort), limits[0]
+            elif name == f"{drive.actuator.stroke_name} of {drive.actuator.name}":
+                value, limit = float(stroke), limits[1]
+            else:
+                continue
+            bound = limit.low if side == "least" else limit.high
+            if np.isfinite(limit.rate) and not abs(value - bound) <= 1e-2 * abs(bound):
+                return f"rate of {name} at most"
+        return f"{name} at {side}"
+
+    def aim(self) -> np.ndarray:
+        """Find strokes and directions where the robot stands; the strokes, shape [k]."""
+        for drive in self.drives:
+            drive.measure(self.positions)
+        self._aim(self.positions)
+        return np.asarray(self._strokes.numpy()[self.columns[:-1]])
+
+    def _aim_stages(self, positions: wp.array) -> list[Stage]:
+        pairs = zip(self.drives, self.columns[:-1].tolist(), strict=True)
+        return [s for drive, c in pairs for s in drive.stages(positions, c, self._strokes, self.directions)]
+
+    def places(self) -> np.ndarray:
+        """Where the effectors are [m], shape [p, 3]."""
+        return self.effectors.places(self.positions.numpy())
+
+    def touch(self) -> None:
+        """Find where the robot stands to its obstacles, and let them press along the normals there."""
+        if self.contacts is not None:
+            self.contacts.look(self.positions.numpy())
+            self.contacts.press()
+
+    def limit(self, name: str, *, effort: Limits | None = None, stroke: Limits | None = None) -> None:
+        """Replace limits of an actuator."""
+        i = self.number(name)
+        before = self.limits[i]
+        self.limits[i] = (effort or before[0], stroke or before[1])
+
+    def hold(self, name: str, stroke: float) -> None:
+        """Hold an actuator at another stroke."""
+        i = self.number(name)
+        actuator, (effort, before) = self.drives[i].actuator, self.limits[i]
+        self.limits[i] = (effort, Limits.of(f"{actuator.stroke_name} of {name}", stroke, before.rate))

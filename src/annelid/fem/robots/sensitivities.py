@@ -1,0 +1,116 @@
+"""Solution with an old factor, which brings sensitivities along, for real-time control of large solids.
+
+An inverse problem needs the response K⁻¹Jᵀ to many directions, each as dear as a step may be. Here they are found in
+the background together with a new factor, and both are put to use a fixed number of steps later, whether they took long
+or not: timing never changes a result. Until then the old ones choose the efforts, and the old factor corrects what
+they leave out of balance, so that most steps need no matrix at all.
+
+Nothing is turned with the nodes here, unlike in `linear_stale`. Neighbours that turn differently, by however little,
+strain the solid, which spoils an old factor in the softest directions; over a few steps it serves better as it is.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import warp as wp
+
+from annelid.fem.kernels.iteration import start
+from annelid.fem.kernels.motion import add_columns
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.model import Model
+
+
+class LaggedSolver:
+    """Solves roughly with a factor that is renewed now and then, and keeps sensitivities.
+
+    Args:
+        model: The model, on the CPU.
+        directions: Directions whose responses are wanted, vec3d of shape [n, c]; what they are when a matrix is
+            given counts.
+        every: Steps after which factor and sensitivities are renewed.
+
+    Attributes:
+        factorings: Factors made while others waited for them.
+    """
+
+    def __init__(self, model: Model, directions: wp.array, *, every: int) -> None:
+        self.model, self.directions, self.every = model, directions, every
+        self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
+        self._stored = wp.zeros_like(model.assembly.values)
+        self._right, self._solved, self._fresh, self._rest, self._better = (wp.zeros_like(directions) for _ in range(5))
+        self._age = -1
+        self._pool = ThreadPoolExecutor(1, "annelid-factor")
+        self._job: Future[bool] | None = None
+        self.factorings = 0
+
+    @property
+    def due(self) -> bool:
+        """Whether the next step needs the matrix where the robot stands, to make a factor of it."""
+        return self._age < 0 or self._age + 1 >= self.every
+
+    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+        """Take a matrix, where one is due: the first one, and one that is shifted, is factored at once."""
+        if self._age < 0 or shift:
+            self.restart(values, shift=shift)
+        else:
+            self._adopt()
+        self._renew(values)
+
+    def restart(self, values: wp.array, *, shift: float = 0.0) -> None:
+        """Factor a matrix at once; raises `NotPositiveDefinite` if it is not positive definite."""
+        if self._job is not None:
+            self._job.result()
+        self._job = None
+        self._used.factor(values, shift=shift)
+        self._respond(self._used, values, self.directions, self._solved)
+        self.factorings += 1
+        self._age = 0
+
+    def outdate(self) -> None:
+        """Let the next matrix be factored at once."""
+        if self._job is not None:
+            self._job.result()
+        self._job, self._age = None, -1
+
+    def advance(self) -> None:
+        """Go on to the next step with the factor at hand."""
+        self._age += 1
+
+    def solve(self, right: wp.array, out: wp.array) -> None:
+        """Displacements under nodal forces, vec3d of shape [n] or [n, k], as far as the old factor knows."""
+        self._used.solve(right, out)
+
+    def sensitivities(self, out: wp.array) -> None:
+        """The latest responses to the directions, vec3d of shape [n, c]."""
+        wp.copy(out, self._solved)
+
+    def _renew(self, values: wp.array) -> None:
+        """Begin to factor a matrix and to find responses, in the background."""
+        wp.copy(self._stored, values)
+        wp.copy(self._right, self.directions)
+        self._job = self._pool.submit(self._prepare)
+
+    def _prepare(self) -> bool:
+        try:
+            self._spare.factor(self._stored)
+        except NotPositiveDefinite:
+            return False
+        self._respond(self._spare, self._stored, self._right, self._fresh)
+        return True
+
+    def _respond(self, solver: FrontSolver, values: wp.array, right: wp.array, out: wp.array) -> None:
+        """Responses to directions; single precision leaves a part in a hundred, which is solved for again."""
+        solver.solve(right, out)
+        self.model.assembly.multiply(out, self._better, values)
+        wp.launch(start, right.shape, [self.model.held, right, self._better, self._rest], device="cpu")
+        solver.solve(self._rest, self._better)
+        wp.launch(add_columns, out.shape, [self._better, out], device="cpu")
+
+    def _adopt(self) -> None:
+        """Put what was made in the background to use, waiting for it if need be."""
+        if self._job is not None and self._job.result():
+            self._used, self._spare = self._spare, self._used
+            self._solved, self._fresh = self._fresh, self._solved
+        self._job, self._age = None, 0

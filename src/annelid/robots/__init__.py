@@ -1,0 +1,23 @@
+"""Ready robots and worlds that scenes, environments and studies share."""
+
+from annelid.robots.finger import finger, finger_mesh
+from annelid.robots.gear_tower import GearTower, gear_tower
+from annelid.robots.pendulum import pendulum, pendulum_mesh, pendulum_solid
+from annelid.robots.quadruped import quadruped
+from annelid.robots.sand_worm import BuriedWorm
+from annelid.robots.sandbox import Sandbox
+from annelid.robots.trunk import trunk
+
+__all__ = [
+    "BuriedWorm",
+    "GearTower",
+    "Sandbox",
+    "finger",
+    "finger_mesh",
+    "gear_tower",
+    "pendulum",
+    "pendulum_mesh",
+    "pendulum_solid",
+    "quadruped",
+    "trunk",
+]

@@ -1,0 +1,105 @@
+"""A soft worm half buried in a box of sand: what the scene and the environment share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import warp as wp
+
+from annelid import grains, springs
+from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.coupling import simulation
+from annelid.coupling.solver import Solver
+from annelid.grains.start import on_purpose
+from annelid.robots.sandbox import Sandbox
+from annelid.shapes import Capsule
+
+_MARGIN = 4.0  # room beside the worm, in its radii
+_SLENDER = 12.0  # its length in radii
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuriedWorm:
+    """A worm of silicone along x, and the box about it.
+
+    Attributes:
+        length: Length of the worm [m].
+        spacing: Distance of its masses, in its radii.
+        swelling: Largest swelling of a part of it, a fraction of its size.
+        depth: Depth of the bed [m].
+        buried: Part of the worm below the surface.
+        friction: Coulomb friction of grains and worm.
+        grain_radius: Radius of the grains [m].
+        run_up: Room before and behind the worm [m].
+        seed: Seed of the places of the grains.
+    """
+
+    length: float
+    spacing: float
+    swelling: float
+    depth: float
+    buried: float
+    friction: float
+    grain_radius: float
+    run_up: float
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.spacing > 0.0:
+            raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
+        if not 0.0 <= self.swelling < 1.0:  # it shrinks as much as it swells
+            raise InvalidValue(f"the swelling of the worm must be 0 or more and below 1, not {self.swelling}.")
+
+    @property
+    def radius(self) -> float:
+        """Radius of the worm [m]."""
+        return self.length / _SLENDER
+
+    @property
+    def height(self) -> float:
+        """Height of its middle above the floor [m]."""
+        return self.depth + self.radius * (1.0 - 2.0 * self.buried)
+
+    @property
+    def skin(self) -> grains.Surface:
+        """How its surface answers to contact."""
+        return grains.Surface(friction=self.friction)
+
+    @property
+    def stretch(self) -> float:
+        """How much longer its surface may become, as a factor."""
+        return 1.1 + self.swelling
+
+    def body(self) -> springs.Body:
+        """The worm, its middle at the origin; nothing makes it swell yet."""
+        shape = Capsule(self.radius, self.length - 2.0 * self.radius, axis="x")
+        return springs.lattice(shape, self.spacing * self.radius, "ecoflex-00-30", damping_frequency=10.0)
+
+    def sandbox(self) -> Sandbox:
+        """The box that it lives in."""
+        return Sandbox(
+            length=self.length + 2.0 * self.run_up,
+            width=2.0 * _MARGIN * self.radius,
+            depth=self.depth,
+            radius=self.grain_radius,
+            grain=replace(grains.SAND, friction=self.friction),
+            seed=self.seed,
+        )
+
+    def simulation(
+        self, body: springs.Body, *, device: str | wp.Device = "auto", threads: int | None = None
+    ) -> Simulation[Solver]:
+        """The worm in its bed, whose grains have made room for it.
+
+        Args:
+            body: What `body` gave, with or without what makes it swell.
+            device: Where to compute.
+            threads: CPU threads; None takes all cores.
+        """
+        box = self.sandbox()
+        with on_purpose():
+            return simulation(
+                body.moved((0.0, 0.0, self.height)), box.bed(), box.walls(), skin=self.skin, stretch=self.stretch,
+                inside="remove", device=device, threads=threads,
+            )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Warp kernels of the shapes: mesh queries, baked distances, quasi-uniform points."""

@@ -1,0 +1,1 @@
+"""Tetrahedral meshes: the mesh, its meshers, its files."""

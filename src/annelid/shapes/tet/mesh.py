@@ -1,0 +1,270 @@
+"""A tetrahedral mesh of a solid: checked arrays, boundary, cavities, quality, files. Meshers are next door."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from annelid.core.errors import InvalidMesh
+from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.shape import Floats, Indices, as_vector
+from annelid.shapes.tet.files import read_archive, write_archive
+from annelid.shapes.tet.locate import Locator
+from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
+from annelid.shapes.tet.quadratic import QuadraticTetMesh
+from annelid.shapes.tet.topology import EDGES, boundary_of, closed_pieces, dihedral_angles_of, volumes_of
+
+_LARGEST = 1e30
+"""No coordinate may be larger [m], so that volumes stay finite."""
+_FLATTEST = 1e-12
+"""A tetrahedron of less than this fraction of its longest edge cubed is flat."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TetMesh:
+    """Tetrahedra of a solid. A cavity is a closed part of their boundary, so it always matches the solid.
+
+    Elements that are inverted or flat, and nodes that no element uses, are refused; `TetMesh.repaired` turns and drops
+    them.
+
+    Attributes:
+        nodes: Positions [m], float64 of shape [n, 3], read-only.
+        tetrahedra: Node indices, of positive volume: nodes 1, 2, 3 turn counter-clockwise seen from outside; int32 of
+            shape [m, 4], read-only.
+        regions: Number of each element's material, int32 of shape [m], read-only; one number serves for all.
+        cells: Which elements were made of one hexahedron, for remedies against volumetric locking: the same number for
+            each of them, int32 of shape [m], read-only; None where there are no such groups.
+    """
+
+    nodes: Floats
+    tetrahedra: Indices
+    regions: Indices = field(default=0, kw_only=True)  # type: ignore[arg-type]  # becomes an array
+    cells: Indices | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        nodes = _checked_nodes(self.nodes)
+        tetrahedra = _checked_tetrahedra(self.tetrahedra, len(nodes))
+        _require_used(tetrahedra, len(nodes))
+        _require_upright(nodes, tetrahedra)
+        regions = (
+            np.broadcast_to(np.asarray(self.regions), len(tetrahedra)) if np.ndim(self.regions) == 0 else self.regions
+        )
+        self._set("nodes", nodes)
+        self._set("tetrahedra", tetrahedra)
+        self._set("regions", _checked_labels("regions", regions, len(tetrahedra)))
+        self._set("cells", None if self.cells is None else _checked_labels("cells", self.cells, len(tetrahedra)))
+
+    def _set(self, name: str, array: NDArray[Any] | None) -> None:
+        if array is not None:
+            array.setflags(write=False)
+        object.__setattr__(self, name, array)
+
+    @classmethod
+    def repaired(
+        cls, nodes: ArrayLike, tetrahedra: ArrayLike, *, regions: ArrayLike = 0, cells: ArrayLike | None = None
+    ) -> TetMesh:
+        """A mesh of untidy arrays: inverted elements are turned, nodes that no element uses are dropped.
+
+        Flat elements cannot be mended and are refused.
+        """
+        nodes = _checked_nodes(nodes)
+        tetrahedra = _checked_tetrahedra(tetrahedra, len(nodes))
+        inverted = volumes_of(nodes, tetrahedra) < 0.0
+        tetrahedra[inverted] = tetrahedra[inverted][:, [0, 2, 1, 3]]
+        used, number = np.unique(tetrahedra, return_inverse=True)
+        return cls(nodes[used], number.reshape(-1, 4), regions=regions, cells=cells)  # type: ignore[arg-type]  # checked there
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, scale: float = 1.0, max_bytes: int = MAX_BYTES) -> TetMesh:
+        """Read a gmsh .msh or VTK .vtk or .vtu file through meshio, which the extra `fem` brings.
+
+        Physical groups of gmsh, or an integer cell field named 'region', become regions. Of 10-node tetrahedra the
+        corners are read. Inverted elements are turned, surfaces, lines and points left out, other cells refused.
+
+        Args:
+            path: The file.
+            scale: Length of the file's unit [m]: 1e-3 for millimetres. The formats do not say which unit they use.
+            max_bytes: Larger files are refused.
+        """
+        nodes, tetrahedra, regions = read_tetrahedra(path, scale=scale, max_bytes=max_bytes)
+        try:
+            return cls.repaired(nodes, tetrahedra, regions=regions)
+        except InvalidMesh as error:
+            raise InvalidMesh(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> TetMesh:
+        """Read what `save` wrote; files of more than `max_bytes` once unpacked are refused."""
+        arrays = read_archive(path, max_bytes=max_bytes)
+        try:
+            return cls(arrays["nodes"], arrays["tetrahedra"], regions=arrays["regions"], cells=arrays.get("cells"))
+        except InvalidMesh as error:
+            raise InvalidMesh(f"{os.fspath(path)}: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the arrays to an .npz file, whole or not at all."""
+        arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "tetrahedra": self.tetrahedra, "regions": self.regions}
+        write_archive(path, arrays if self.cells is None else arrays | {"cells": self.cells})
+
+    @property
+    def volume(self) -> float:
+        """Volume of the solid, without its cavities [m^3]."""
+        return float(self.volumes.sum())
+
+    @cached_property
+    def volumes(self) -> Floats:
+        """Volume of each tetrahedron [m^3], shape [m]."""
+        return volumes_of(self.nodes, self.tetrahedra)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest corner of the nodes [m]."""
+        return self.nodes.min(axis=0), self.nodes.max(axis=0)
+
+    def boundary(self) -> Indices:
+        """The faces of one tetrahedron only, as node indices, counter-clockwise seen from outside the solid, [k, 3]."""
+        return self._boundary
+
+    def surfaces(self) -> list[Indices]:
+        """The closed pieces of the boundary, each [k, 3]: the outer ones first, then the cavities.
+
+        All face out of the solid, so that a cavity has a negative signed volume. Both kinds are ordered by lowest node.
+        """
+        pieces, volumes = self._pieces
+        return [p for p, v in zip(pieces, volumes, strict=True) if v > 0] + [
+            p for p, v in zip(pieces, volumes, strict=True) if v <= 0
+        ]
+
+    def cavities(self) -> list[Indices]:
+        """The closed surfaces around each cavity, as node indices, shape [k, 3], ordered by lowest node.
+
+        Each faces out of the fluid into the solid, so that its signed volume, the fluid's, is positive.
+        """
+        pieces, volumes = self._pieces
+        return [np.ascontiguousarray(p[:, ::-1]) for p, v in zip(pieces, volumes, strict=True) if v <= 0]
+
+    def surface(self) -> TriangleMesh:
+        """The boundary as a triangle mesh, cavities included, for pictures and distances."""
+        used, number = np.unique(self._boundary, return_inverse=True)
+        return TriangleMesh(self.nodes[used], number.reshape(-1, 3).astype(np.int32))
+
+    def dihedral_angles(self) -> Floats:
+        """Angles between faces [rad] at edges 01, 12, 02, 03, 13, 23 of each tetrahedron, shape [m, 6]."""
+        return dihedral_angles_of(self.nodes, self.tetrahedra)
+
+    def quadratic(self) -> QuadraticTetMesh:
+        """The same solid with a node in the middle of every edge, for 10-node elements."""
+        return QuadraticTetMesh.of(self.nodes, self.tetrahedra, regions=self.regions, cells=self.cells)
+
+    def moved(self, offset: ArrayLike) -> TetMesh:
+        """A copy moved by an offset [m]."""
+        return replace(self, nodes=self.nodes + as_vector("offset", offset))
+
+    def nearest(self, points: ArrayLike) -> Indices:
+        """The node closest to each point [m]; points of shape [p, 3], result of shape [p]."""
+        return self._locator.nearest(points)
+
+    def locate(self, points: ArrayLike) -> tuple[Indices, Floats]:
+        """The tetrahedron around each point, shape [p], and the weights of its four nodes, shape [p, 4].
+
+        Weights sum to 1 and give the point back: `(weights[..., None] * nodes[tetrahedra[found]]).sum(1)`. A point
+        outside the solid gets the element that it is least far out of, and a negative weight.
+
+        Args:
+            points: Positions [m], shape [p, 3].
+        """
+        return self._locator.locate(points)
+
+    @cached_property
+    def _boundary(self) -> Indices:
+        triangles = boundary_of(self.tetrahedra)
+        triangles.setflags(write=False)
+        return triangles
+
+    @cached_property
+    def _pieces(self) -> tuple[list[Indices], Floats]:
+        return closed_pieces(self.nodes, self._boundary)
+
+    @cached_property
+    def _locator(self) -> Locator:
+        return Locator(self.nodes, self.tetrahedra)
+
+    def __repr__(self) -> str:
+        return f"TetMesh({len(self.nodes)} nodes, {len(self.tetrahedra)} tetrahedra)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.nodes, self.tetrahedra, self.regions, self.cells)  # what is cached is made again
+
+
+def _restored(nodes: Floats, tetrahedra: Indices, regions: Indices, cells: Indices | None) -> TetMesh:
+    return TetMesh(nodes, tetrahedra, regions=regions, cells=cells)
+
+
+def _checked_nodes(nodes: ArrayLike) -> Floats:
+    try:
+        array = np.array(nodes, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InvalidMesh("the nodes must be numbers of shape [n, 3].")
+    usable = (np.abs(array) < _LARGEST).all(axis=1)
+    if not usable.all():
+        row = int(np.flatnonzero(~usable)[0])
+        bad = f"{(~usable).sum()} of {len(array)} nodes have coordinates that are not finite or above {_LARGEST:g} m"
+        raise InvalidMesh(f"{bad}; the first is node {row} at {array[row].tolist()}.")
+    return array
+
+
+def _checked_tetrahedra(tetrahedra: ArrayLike, size: int) -> Indices:
+    array = np.asarray(tetrahedra)
+    if array.size == 0:
+        raise InvalidMesh("the mesh is empty; give at least one tetrahedron.")
+    if array.ndim != 2 or array.shape[1] != 4 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidMesh(
+            f"the tetrahedra must be integers of shape [m, 4], not {array.dtype} of shape {list(array.shape)}."
+        )
+    if array.min() < 0 or array.max() >= size:
+        row = int(np.flatnonzero(((array < 0) | (array >= size)).any(axis=1))[0])
+        raise InvalidMesh(f"tetrahedron {row} is {array[row].tolist()}, but there are nodes 0 to {size - 1} only.")
+    return array.astype(np.int32)
+
+
+def _checked_labels(name: str, labels: ArrayLike, size: int) -> Indices:
+    array = np.asarray(labels)
+    if array.shape != (size,) or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
+        raise InvalidMesh(
+            f"{name} must be whole numbers of 0 or more, one for each of the {size} tetrahedra; "
+            f"they are {array.dtype} of shape {list(array.shape)}."
+        )
+    return array.astype(np.int32)
+
+
+def _require_used(tetrahedra: Indices, size: int) -> None:
+    idle = size - np.count_nonzero(np.bincount(tetrahedra.ravel(), minlength=size))
+    if idle:
+        raise InvalidMesh(
+            f"{idle} of {size} nodes belong to no tetrahedron, so nothing would hold them; "
+            "TetMesh.repaired(nodes, tetrahedra) drops them."
+        )
+
+
+def _require_upright(nodes: Floats, tetrahedra: Indices) -> None:
+    volumes = volumes_of(nodes, tetrahedra)
+    corners = nodes[tetrahedra]
+    longest = np.linalg.norm(corners[:, EDGES[:, 0]] - corners[:, EDGES[:, 1]], axis=2).max(axis=1)
+    flat = np.abs(volumes) <= _FLATTEST * longest**3
+    if (count := int(flat.sum())) > 0:
+        raise InvalidMesh(
+            f"{count} of {len(volumes)} tetrahedra are flat, the first is {int(np.flatnonzero(flat)[0])}; "
+            "mesh the solid again without them."
+        )
+    inverted = volumes < 0.0
+    if (count := int(inverted.sum())) > 0:
+        raise InvalidMesh(
+            f"{count} of {len(volumes)} tetrahedra are inverted, the first is {int(np.flatnonzero(inverted)[0])}; "
+            "TetMesh.repaired(nodes, tetrahedra) turns them."
+        )

@@ -1,0 +1,1 @@
+"""From snapshots to pictures, videos, files and the browser. Knows no physics."""

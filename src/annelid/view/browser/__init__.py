@@ -1,0 +1,1 @@
+"""Live simulations and recordings in the browser, through viser."""

@@ -1,0 +1,203 @@
+"""The viser page that live simulations and recordings share: server, colours, legend, plots, camera."""
+
+from __future__ import annotations
+
+import errno
+import html
+import io
+import queue
+import socket
+import threading
+import time as wall
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import redirect_stdout
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.snapshot import Look, Snapshot
+from annelid.view.annotate import MissingPackage
+from annelid.view.browser.drawing import Drawing
+from annelid.view.browser.time_plots import Plots
+from annelid.view.colors import Scale
+
+NO_FIELD = "none"
+_PORTS = 100
+
+
+def free_port(host: str, port: int) -> int:
+    """The first free port from `port` on, on an address of this machine."""
+    if not 0 <= port <= 65535:
+        raise InvalidValue(f"port {port} must be between 0 and 65535.")
+    for candidate in range(port, min(port + _PORTS, 65536)):
+        try:
+            kind, _, _, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
+            with socket.socket(kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+                return int(probe.getsockname()[1])
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise InvalidValue(f"cannot listen on host {host!r}: {error}; use 127.0.0.1 or 0.0.0.0.") from error
+    raise InvalidValue(f"no port from {port} to {port + _PORTS - 1} is free on {host!r}; name another one.")
+
+
+def start_server(host: str, port: int, title: str) -> Any:
+    """A viser server with the library's looks."""
+    try:
+        import viser
+    except ImportError as error:
+        raise MissingPackage("the viewer needs viser, which is not installed: pip install annelid[view].") from error
+    with redirect_stdout(io.StringIO()):  # it greets on standard output, which belongs to the command
+        server = viser.ViserServer(host=host, port=free_port(host, port), label=title, verbose=False)
+    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))
+    server.scene.set_up_direction("+z")
+    server.scene.world_axes.visible = False
+    # Own lights: the default ones bleach colours that mean something, and their shadows are slow without a GPU.
+    server.scene.configure_default_lights(enabled=False)
+    server.scene.configure_environment_map(hdri=None)
+    server.scene.add_light_ambient("/light/sky", intensity=1.9)
+    server.scene.add_light_directional("/light/sun", intensity=1.5, position=(0.3, -0.2, 1.0))
+    return server
+
+
+class Page:
+    """A page in the browser, with what every page has.
+
+    Everything that comes from the browser is put in a queue (`later`) and done by the one thread that runs `work`.
+
+    Args:
+        title: Title of the page.
+        host: Address to listen on.
+        port: Port to listen on; the next free one if it is taken.
+    """
+
+    def __init__(self, title: str, *, host: str, port: int) -> None:
+        self.server = start_server(host, port, title)
+        self.drawing = Drawing(self.server)
+        self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.stopping = threading.Event()
+        self._legend_of: Scale | None = None
+        self.server.on_client_connect(lambda client: self.later(lambda: None))
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        host = self.server.get_host()
+        shown = "localhost" if host in ("0.0.0.0", "::") else host
+        return f"http://{shown}:{self.server.get_port()}"
+
+    @property
+    def watched(self) -> bool:
+        """Whether any browser shows the page."""
+        return bool(self.server.get_clients())
+
+    def later(self, task: Callable[[], None]) -> None:
+        """Have something done by the page's thread."""
+        self._tasks.put(task)
+
+    def work(self, refresh: Callable[[], float]) -> None:
+        """Do tasks as they come, and `refresh` again after as many seconds as it says, until `close`."""
+        due = wall.perf_counter()
+        waits: list[float] = []
+        while not self.stopping.is_set():
+            try:
+                task = self._tasks.get(timeout=max(0.0, min(due - wall.perf_counter(), 0.5)))
+                self.attempt(task)
+            except queue.Empty:
+                pass
+            if wall.perf_counter() >= due and not self.stopping.is_set():
+                self.attempt(lambda: waits.append(refresh()))
+                due = wall.perf_counter() + (waits.pop() if waits else 0.2)
+
+    def attempt(self, task: Callable[[], None]) -> None:
+        """Do something; an error that a user can cause is shown on the page."""
+        try:
+            task()
+        except AnnelidError as error:
+            self.tell(str(error))
+        except (RuntimeError, CancelledError):
+            if not self.stopping.is_set():  # a task that comes too late finds its simulation gone
+                raise
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence in all browsers."""
+        for client in self.server.get_clients().values():
+            client.add_notification("Annelid", sentence, color="red", auto_close_seconds=15.0)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.stopping.set()
+        with redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    # -------------------------------------------------------------------------------------------- what is shown
+
+    def add_show_controls(self, fields: Sequence[str], *, parts: bool) -> None:
+        """Controls for colour and parts, in the current folder."""
+        gui = self.server.gui
+        self.color = gui.add_dropdown("Colour", (NO_FIELD, *fields), initial_value=NO_FIELD)
+        self.legend = gui.add_html("")
+        self.surface = gui.add_checkbox("Surface", True, visible=parts)
+        self.springs = gui.add_checkbox("Springs", False, visible=parts)
+        self.masses = gui.add_checkbox("Masses", False, visible=parts)
+        self.follow = gui.add_checkbox("Follow", True, hint="Keep the middle of the scene in place")
+
+    def look(self, *, numbers: bool = True) -> Look:
+        """What the controls ask to see, with or without the named numbers."""
+        return Look(self.surface.value, self.masses.value, self.springs.value, self.field, numbers=numbers)
+
+    @property
+    def field(self) -> str | None:
+        """The scalar to colour by."""
+        return None if self.color.value == NO_FIELD else str(self.color.value)
+
+    def set_fields(self, fields: Sequence[str]) -> None:
+        """Offer these scalars to colour by; the chosen one stays if it is among them."""
+        chosen = self.color.value if self.color.value in fields else NO_FIELD
+        self.color.options = (NO_FIELD, *fields)
+        self.color.value = chosen
+
+    def draw(self, snapshots: Sequence[Snapshot]) -> None:
+        """Draw snapshots and the legend."""
+        self.drawing.follow = bool(self.follow.value)
+        self.drawing.draw(snapshots, self.field)
+        if self.drawing.scale != self._legend_of:
+            self._legend_of = self.drawing.scale
+            self.legend.content = legend_html(self.drawing.scale)
+
+    def aim(self, snapshots: Sequence[Snapshot]) -> None:
+        """Point all cameras at the scene."""
+        low, high = self.drawing.extent(snapshots)
+        distance = 1.35 * max(float(np.linalg.norm(high - low)), 1e-3)
+        # A little to the left of the middle, because the panel covers the right.
+        target = 0.5 * (low + high) + 0.12 * distance * np.array([0.866, 0.5, 0.0])
+        position = target + distance * np.array([0.45, -0.78, 0.42])
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = tuple(position), tuple(target)
+        for client in self.server.get_clients().values():
+            client.camera.position, client.camera.look_at = tuple(position), tuple(target)
+
+    def add_plots(self, container: Any) -> Plots:
+        """Plots of the named numbers in a tab or folder."""
+        return Plots(self.server, container)
+
+
+def legend_html(scale: Scale | None) -> str:
+    """What the colours mean."""
+    if scale is None:
+        return ""
+    colors = ["#" + "".join(f"{round(255 * float(c)):02x}" for c in row) for row in scale.table()]
+    if scale.labels:
+        box = "display:inline-block;width:.9em;height:.9em;border-radius:3px;margin-right:.5em"
+        chip = f'<i style="{box};background:{{}}"></i>'
+        rows = [f"<div>{chip.format(c)}{html.escape(name)}</div>" for c, name in zip(colors, scale.labels, strict=True)]
+        return f'<div style="padding:0 .8em .4em;font-size:.85em">{"".join(rows)}</div>'
+    low, high = (f"{v:.3g}" for v in scale.limits)
+    stops = ",".join(colors[:: max(1, len(colors) // 16)])
+    bar = f'<div style="height:.8em;border-radius:3px;background:linear-gradient(to right,{stops})"></div>'
+    ends = f"<span>{low}</span><span>{html.escape(scale.unit)}</span><span>{high}</span>"
+    ends = f'<div style="display:flex;justify-content:space-between">{ends}</div>'
+    return f'<div style="padding:0 .8em .4em;font-size:.85em">{bar}{ends}</div>'

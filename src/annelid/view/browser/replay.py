@@ -1,0 +1,152 @@
+"""`annelid view FILE.h5`: a recording in the browser, with a time slider."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time as wall
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.core.recording import Recording
+from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
+from annelid.view.browser.page import Page
+
+_SPEEDS = {"0.05 ×": 0.05, "0.1 ×": 0.1, "0.25 ×": 0.25, "0.5 ×": 0.5, "1 ×": 1.0, "2 ×": 2.0, "5 ×": 5.0}
+_RATE = 30.0
+
+
+class ReplayViewer:
+    """A page that plays a recording; paused at its beginning until someone plays.
+
+    Args:
+        path: The recording.
+        host: Address to listen on.
+        port: Port to listen on; the next free one if it is taken.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self.recording = Recording(path)
+        if not len(self.recording):
+            self.recording.close()
+            raise InvalidValue(f"the recording {self.recording.path} has no frames; there is nothing to see.")
+        times = self.recording.times
+        self._begin, self._end = float(times[0]), float(times[-1])
+        self.time, self.playing = self._begin, False
+        self._shown: Any = None
+        self._ticked = wall.perf_counter()
+        self.page = Page(f"Annelid: {self.recording.header.scene or self.recording.path.name}", host=host, port=port)
+        self._make_panel()
+        first = [self.recording.frame(0)]
+        self.page.drawing.arrange(first)
+        self.page.aim(first)
+        self._show()
+        self._thread = threading.Thread(
+            target=self.page.work, args=(self._refresh,), name="annelid-replay", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        return self.page.url
+
+    def wait(self) -> None:
+        """Serve until interrupted."""
+        while self._thread.is_alive():
+            self._thread.join(timeout=0.5)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.page.stopping.set()
+        self._thread.join(timeout=5.0)
+        self.page.close()
+        self.recording.close()
+
+    def __enter__(self) -> ReplayViewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def seek(self, time: float) -> None:
+        """Go to a time [s]."""
+        self.time = min(max(time, self._begin), self._end)
+        self._show()
+
+    def _make_panel(self) -> None:
+        gui, page, length = self.page.server.gui, self.page, self._end - self._begin
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Play"):
+            self._play = gui.add_button("Play")
+            high = self._end if length > 0.0 else self._begin + 1e-6
+            self._slider = gui.add_slider("Time [s]", self._begin, high, max(length / 2000.0, 1e-6), self._begin)
+            self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value="1 ×")
+            with gui.add_folder("Show"):
+                page.add_show_controls(self._fields(), parts=True)
+            for control, kind in ((page.surface, Mesh), (page.springs, Lines), (page.masses, Spheres)):
+                control.value = True
+                control.visible = any(isinstance(part, kind) for part in self.recording.frame(0).parts)
+            if self.recording.events:
+                with gui.add_folder("Events"):
+                    rows = [f"{e.time:.3f} s: {e.name} {e.text}" for e in self.recording.events[:200]]
+                    gui.add_markdown("\n\n".join(rows))
+        page.add_plots(tabs.add_tab("Numbers")).fill(
+            self.recording.times, self.recording.numbers(), self.recording.units
+        )
+        self._play.on_click(lambda _: page.later(self._toggle))
+        self._slider.on_update(self._slid)
+        for handle in (page.color, page.surface, page.springs, page.masses, page.follow):
+            handle.on_update(lambda _: page.later(self._redraw))
+
+    def _fields(self) -> tuple[str, ...]:
+        ends = (self.recording.frame(0), self.recording.frame(-1))
+        parts = [part for s in ends for part in s.parts if not isinstance(part, Plane)]
+        return tuple(dict.fromkeys(name for part in parts for name in part.fields))
+
+    def _slid(self, event: Any) -> None:
+        if event.client is not None:  # not when playing moves it
+            self.page.later(lambda: self._pause_at(float(self._slider.value)))
+
+    def _pause_at(self, time: float) -> None:
+        self.playing = False
+        self.seek(time)
+
+    def _toggle(self) -> None:
+        self.playing = not self.playing
+        if self.playing and self.time >= self._end:
+            self.time = self._begin
+        self._ticked = wall.perf_counter()
+
+    def _redraw(self) -> None:
+        self._shown = None
+        self._show()
+
+    def _refresh(self) -> float:
+        now = wall.perf_counter()
+        elapsed, self._ticked = now - self._ticked, now
+        label = "Pause" if self.playing else "Play"
+        if self._play.label != label:
+            self._play.label = label
+        if self.playing:
+            self.time = min(self._end, self.time + elapsed * _SPEEDS[self._speed.value])
+            self.playing = self.time < self._end
+            self._slider.value = self.time
+            if self.page.watched:
+                self._show()
+        return 1.0 / _RATE
+
+    def _show(self) -> None:
+        index = max(0, int(np.searchsorted(self.recording.times, self.time + 1e-9, side="right")) - 1)
+        if index != self._shown:
+            self._shown = index
+            self.page.draw([self._chosen(self.recording.frame(index))])
+
+    def _chosen(self, snapshot: Snapshot) -> Snapshot:
+        """The parts that the controls ask for."""
+        page = self.page
+        wanted = {Mesh: page.surface.value, Spheres: page.masses.value, Lines: page.springs.value, Plane: True}
+        return replace(snapshot, parts=tuple(part for part in snapshot.parts if wanted[type(part)]))

@@ -1,0 +1,231 @@
+"""Simulations in a thread of their own: they advance at their own speed, and others look at them between two steps.
+
+Nothing here waits for whoever looks: a look is a job that the thread does when it next comes around, and there is never
+more than the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time as wall
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from annelid.core.snapshot import Look, Snapshot
+
+T = TypeVar("T")
+
+_SLICE = 0.02  # seconds of computing between two looks at the jobs
+_MAX_STEPS = 1_000_000
+
+
+class Runnable(Protocol):
+    """What is asked of a simulation."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        ...
+
+    @property
+    def step_count(self) -> int:
+        """Steps taken."""
+        ...
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        ...
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the scalars that snapshots can be coloured by."""
+        ...
+
+    def step(self, count: int = 1) -> None:
+        """Take steps."""
+        ...
+
+    def snapshot(self, look: Look) -> Snapshot:
+        """A picture of this moment."""
+        ...
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Snapshots of all simulations, taken together, and what that cost.
+
+    Attributes:
+        snapshots: One a simulation.
+        seconds: Wall time for which the simulations stood still [s].
+    """
+
+    snapshots: tuple[Snapshot, ...]
+    seconds: float
+
+
+class Runner:
+    """Advances simulations side by side in one thread; begins paused.
+
+    Attributes:
+        speed: Simulated seconds a second, or None for as fast as it can.
+        error: What stopped the simulations, or None; `play` after a repair clears it.
+    """
+
+    def __init__(self, simulations: Sequence[Any] = ()) -> None:
+        self.error: Exception | None = None
+        self._simulations: tuple[Runnable, ...] = tuple(simulations)
+        self._playing = False
+        self._speed: float | None = None
+        self._closed = False
+        self._jobs: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._wake = threading.Condition()
+        self._chunk = 1
+        self._anchor = (0.0, 0.0)
+        self._rates: deque[tuple[float, float]] = deque(maxlen=50)
+        self._thread = threading.Thread(target=self._loop, name="annelid-simulation", daemon=True)
+        self._thread.start()
+
+    @property
+    def simulations(self) -> tuple[Any, ...]:
+        """The simulations; touch them inside `call` only."""
+        return self._simulations
+
+    @property
+    def playing(self) -> bool:
+        """Whether time passes."""
+        return self._playing
+
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds a second, or None for as fast as it can."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, value: float | None) -> None:
+        with self._wake:
+            self._speed = value
+            self._set_anchor()
+            self._wake.notify_all()
+
+    @property
+    def rate(self) -> float:
+        """Simulated seconds a second, over the last moments."""
+        rates = list(self._rates)
+        if len(rates) < 2 or not self._playing:
+            return 0.0
+        (begin, first), (end, last) = rates[0], rates[-1]
+        return (last - first) / max(end - begin, 1e-9)
+
+    def play(self) -> None:
+        """Let time pass."""
+        with self._wake:
+            self.error = None
+            self._playing = True
+            self._rates.clear()
+            self._set_anchor()
+            self._wake.notify_all()
+
+    def pause(self) -> None:
+        """Stop time after the steps that are under way."""
+        with self._wake:
+            self._playing = False
+
+    def step(self, count: int = 1) -> Future[None]:
+        """Pause, and take a number of steps."""
+        self.pause()
+        return self.call(lambda: self._step_all(count))
+
+    def replace(self, simulations: Sequence[Any]) -> None:
+        """Go on with other simulations, paused."""
+        self.pause()
+        self.call(lambda: self._replace(tuple(simulations))).result()
+
+    def call(self, job: Callable[[], T]) -> Future[T]:
+        """Do something in the simulations' thread, between two steps."""
+        future: Future[T] = Future()
+        with self._wake:
+            if self._closed:
+                future.set_exception(RuntimeError("the runner is closed"))
+                return future
+            self._jobs.append((job, future))
+            self._wake.notify_all()
+        return future
+
+    def look(self, look: Look) -> Future[Moment]:
+        """Ask for a picture of all simulations."""
+        return self.call(lambda: self._look(look))
+
+    def close(self) -> None:
+        """End the thread; jobs that wait are cancelled."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=10.0)
+        while self._jobs:
+            self._jobs.popleft()[1].cancel()
+
+    def _replace(self, simulations: tuple[Any, ...]) -> None:
+        self._simulations, self._chunk, self.error = simulations, 1, None
+        self._rates.clear()
+
+    def _look(self, look: Look) -> Moment:
+        begin = wall.perf_counter()
+        snapshots = tuple(simulation.snapshot(look) for simulation in self._simulations)
+        return Moment(snapshots, wall.perf_counter() - begin)
+
+    def _loop(self) -> None:
+        while not self._closed:
+            self._do_jobs()
+            steps = self._due_steps() if self._playing and self._simulations else 0
+            if steps:
+                self._advance(steps)
+            else:
+                with self._wake:
+                    if not self._jobs and not self._closed:
+                        self._wake.wait(0.005 if self._playing else 1.0)
+
+    def _do_jobs(self) -> None:
+        for _ in range(len(self._jobs)):
+            job, future = self._jobs.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(job())
+            except BaseException as error:
+                future.set_exception(error)
+
+    def _set_anchor(self) -> None:
+        time = self._simulations[0].time if self._simulations else 0.0
+        self._anchor = (wall.perf_counter(), time)
+
+    def _due_steps(self) -> int:
+        """Steps to take now: what fits the slice, but not more than the chosen speed allows."""
+        if self._speed is None:
+            return self._chunk
+        first, (begin, start) = self._simulations[0], self._anchor
+        ahead = self._speed * (wall.perf_counter() - begin) - (first.time - start)
+        if ahead > 0.25 * self._speed:  # it cannot keep up: do not try to make good for it
+            self._set_anchor()
+        return max(0, min(self._chunk, int(ahead / first.dt)))
+
+    def _advance(self, steps: int) -> None:
+        begin = wall.perf_counter()
+        try:
+            self._step_all(steps)
+        except Exception as error:
+            self.error = error
+            self._playing = False
+            return
+        elapsed = wall.perf_counter() - begin
+        if steps == self._chunk:
+            self._chunk = max(1, min(_MAX_STEPS, int(steps * min(4.0, _SLICE / max(elapsed, 1e-6)))))
+        self._rates.append((wall.perf_counter(), self._simulations[0].time))
+
+    def _step_all(self, count: int) -> None:
+        for simulation in self._simulations:
+            simulation.step(count)

@@ -1,0 +1,236 @@
+"""Cameras and the film that they expose: depth and colour images on the device, many cameras in one launch.
+
+Depth is the distance along the optical axis [m], not along the ray; where nothing is hit nearer than `far` it is `far`,
+which is +inf unless told otherwise. Row 0 is the top of the image. Planes are seen from their free side only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.device import device as find_device
+from annelid.core.device import thread_count
+from annelid.core.errors import InvalidValue
+from annelid.core.snapshot import Snapshot
+from annelid.view.camera.framing import corners, fit, outline
+from annelid.view.camera.kernels import rays as camera_kernels
+from annelid.view.camera.kernels import shading as shade_kernels
+from annelid.view.camera.kernels.rays import Eye
+from annelid.view.camera.light import Light
+from annelid.view.camera.stage import Stage
+from annelid.view.camera.transfer import WarpArray, launch
+
+# Images between the passes of a colour image.
+_PASSES = (
+    ("ambient", wp.vec3),
+    ("sun", wp.vec3),
+    ("spot", wp.vec3),
+    ("seen", wp.int8),
+    ("light", wp.vec3),
+    ("shown", wp.vec3),
+    ("border", wp.int8),
+)
+
+_EYE: Any = Eye  # a struct to Warp, a plain class to a type checker
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where a camera stands, what it looks at, and its lens.
+
+    Attributes:
+        position: Place of the camera [m].
+        target: Point that it looks at [m].
+        up: Direction that is upwards in the image.
+        fov: Vertical field of view of a perspective camera [rad].
+        height: Height of what an orthographic camera sees [m]; None for a perspective camera.
+        world: Number of the world on the stage that it sees.
+    """
+
+    position: Vector
+    target: Vector
+    up: Vector = (0.0, 0.0, 1.0)
+    fov: float = math.radians(32.0)
+    height: float | None = None
+    world: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.fov < math.pi:
+            raise InvalidValue(f"fov {self.fov} must lie between 0 and pi; it is in radians, math.radians(40) for 40°.")
+        if self.height is not None and not self.height > 0.0:
+            raise InvalidValue(f"height {self.height} of an orthographic camera must be positive [m].")
+        if self.world < 0:
+            raise InvalidValue(f"world {self.world} must be the number of a world, from 0.")
+        if not np.isfinite([*self.position, *self.target, *self.up]).all():
+            raise InvalidValue(f"camera at {self.position} looking at {self.target}: all numbers must be finite.")
+        self.axes()
+
+    def axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Unit vectors to the right, upwards and forwards."""
+        forward = np.subtract(self.target, self.position).astype(np.float64)
+        right = np.cross(forward, self.up)
+        lengths = np.linalg.norm(forward), np.linalg.norm(right)
+        if lengths[1] <= 1e-9 * lengths[0] * np.linalg.norm(self.up):
+            raise InvalidValue(
+                f"camera at {self.position} looking at {self.target} with up {self.up}: the target must differ from "
+                "the position, and up must not point along the view."
+            )
+        forward, right = forward / lengths[0], right / lengths[1]
+        return right, np.cross(right, forward), forward
+
+    def moved(self, shift: Sequence[float]) -> Camera:
+        """The camera displaced without turning; `shift` in [m]."""
+        position, target = _vector(np.add(self.position, shift)), _vector(np.add(self.target, shift))
+        return replace(self, position=position, target=target)
+
+    @classmethod
+    def framing(
+        cls,
+        what: Snapshot | tuple[np.ndarray, np.ndarray],
+        *,
+        direction: Vector = (0.55, -1.0, 0.48),
+        up: Vector = (0.0, 0.0, 1.0),
+        aspect: float = 1.5,
+        fov: float = math.radians(32.0),
+        orthographic: bool = False,
+        margin: float = 1.2,
+        free_right: float = 0.0,
+        world: int = 0,
+    ) -> Camera:
+        """A camera that sees all of something, in the middle of its image.
+
+        Args:
+            what: A snapshot, or the lowest and highest corner of a box [m].
+            direction: From what is seen towards the camera.
+            up: Direction that is upwards in the image.
+            aspect: Width of the image over its height.
+            fov: Vertical field of view [rad].
+            orthographic: Parallel rays instead of perspective.
+            margin: Room around it, 1 for none.
+            free_right: Part of the image's width to keep free on the right, for a legend.
+            world: Number of the world on the stage that it sees.
+        """
+        points = outline(what) if isinstance(what, Snapshot) else corners(*what)
+        if not np.isfinite(points).all():
+            raise InvalidValue(
+                f"bounds {points.min(axis=0)} to {points.max(axis=0)} cannot be framed: they must be finite."
+            )
+        center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        outward = np.asarray(direction, dtype=np.float64) / np.linalg.norm(direction)
+        probe = cls(_vector(center + outward), _vector(center), up, fov, world=world)
+        axes = np.stack(probe.axes())
+        seen = (points - center) @ axes.T
+        shift, reach, height = fit(seen, aspect, math.tan(0.5 * fov), margin, orthographic, free_right)
+        target = center + shift @ axes
+        position = _vector(target + reach * outward)
+        return replace(probe, position=position, target=_vector(target), height=height)
+
+
+class Film:
+    """Images of a stage through one or many cameras, as arrays on the device; nothing is copied to the host.
+
+    Attributes:
+        depth: Distance along the optical axis [m], shape [cameras, height, width], float32; `far` where nothing is hit.
+        rgb: Colour for a display, shape [cameras, height, width] of three bytes.
+        eyes: The cameras on the device, shape [cameras]; a kernel may write them to move a camera with a robot.
+    """
+
+    def __init__(
+        self,
+        cameras: Camera | Sequence[Camera],
+        *,
+        size: tuple[int, int] = (640, 480),
+        samples: int = 1,
+        far: float = math.inf,
+        light: Light | None = None,
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
+    ) -> None:
+        """Allocate the images.
+
+        Args:
+            cameras: One camera or many.
+            size: Width and height of an image [pixels].
+            samples: Rays for a pixel on an edge of the colour image; depth takes one, through the pixel's centre.
+            far: Depth where nothing is hit, and beyond which nothing is [m].
+            light: Light of the colour images.
+            device: Where the images live.
+            threads: CPU threads to cast rays with; None for all cores. The images do not depend on it.
+        """
+        width, height = size
+        if width < 1 or height < 1:
+            raise InvalidValue(f"image size {size} must be at least 1 by 1.")
+        if samples < 1:
+            raise InvalidValue(f"samples {samples} must be at least 1.")
+        if not far > 0.0:
+            raise InvalidValue(f"far {far} must be positive [m].")
+        views = [cameras] if isinstance(cameras, Camera) else list(cameras)
+        if not views:
+            raise InvalidValue("a film needs at least one camera, and got none.")
+        self.device = find_device(device)
+        self.threads = thread_count(threads)
+        self.samples = samples
+        self.far = far
+        self.sky = (light or Light()).sky(self.device)
+        self.shape = (len(views), height, width)
+        self.depth: WarpArray = wp.full(self.shape, far, dtype=wp.float32, device=self.device)
+        self.rgb: WarpArray = wp.zeros(self.shape, dtype=wp.vec3ub, device=self.device)
+        self.eyes: WarpArray = wp.zeros(len(views), dtype=_EYE, device=self.device)
+        self._passes: dict[str, WarpArray] = {}
+        self._worlds = 1
+        self.aim(views)
+
+    def aim(self, cameras: Camera | Sequence[Camera]) -> None:
+        """Move the cameras; as many as before."""
+        views = [cameras] if isinstance(cameras, Camera) else list(cameras)
+        if len(views) != self.shape[0]:
+            raise InvalidValue(f"this film has {self.shape[0]} cameras and cannot be aimed with {len(views)}.")
+        self._worlds = 1 + max(camera.world for camera in views)
+        rows: Any = np.zeros(len(views), dtype=_EYE.numpy_dtype())
+        for row, camera in zip(rows, views, strict=True):
+            right, up, forward = camera.axes()
+            row["position"], row["right"], row["up"], row["forward"] = camera.position, right, up, forward
+            row["half_height"] = math.tan(0.5 * camera.fov) if camera.height is None else 0.5 * camera.height
+            row["focus"] = np.linalg.norm(np.subtract(camera.target, camera.position))
+            row["orthographic"], row["world"] = camera.height is not None, camera.world
+        self.eyes.assign(rows)
+
+    def cast_depth(self, stage: Stage) -> WarpArray:
+        """Expose `depth` alone, the cheapest image, and return it."""
+        self._check(stage)
+        self._launch(camera_kernels.cast_depth, [self.eyes, stage.geometry, self.far], [self.depth])
+        return self.depth
+
+    def render(self, stage: Stage) -> WarpArray:
+        """Expose `depth` and `rgb`, and return `rgb`."""
+        self._check(stage)
+        if not self._passes:
+            self._passes = {name: wp.zeros(self.shape, dtype=dtype, device=self.device) for name, dtype in _PASSES}
+        ambient, sun, spot, seen, light, shown, border = (self._passes[name] for name, _ in _PASSES)
+        scene: list[Any] = [self.eyes, stage.geometry, self.sky]
+        self._launch(shade_kernels.shade, [*scene, self.far], [ambient, sun, spot, seen, self.depth])
+        self._launch(shade_kernels.soften, [*scene, ambient, sun, spot, seen], [light, shown, border])
+        self._launch(shade_kernels.resolve, [*scene, self.far, self.samples, light, shown, border], [self.rgb])
+        return self.rgb
+
+    def _launch(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        launch(kernel, math.prod(self.shape), inputs, outputs, self.device, self.threads)
+
+    def _check(self, stage: Stage) -> None:
+        if stage.device != self.device:
+            raise InvalidValue(f"the film is on {self.device} but the stage on {stage.device}; give both one device.")
+        if self._worlds > stage.worlds:
+            raise InvalidValue(f"a camera looks at world {self._worlds - 1}, but the stage has {stage.worlds} worlds.")
+
+
+def _vector(values: np.ndarray) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -1,0 +1,1 @@
+"""Kernels of the camera: rays, shading, and the arrays that rays are cast against."""

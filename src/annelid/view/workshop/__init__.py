@@ -1,0 +1,1 @@
+"""The workshop in the browser: bodies that are built and changed while they run."""
