@@ -11,6 +11,8 @@ import pytest
 import warp as wp
 
 from annelid.core.snapshot import Look, Number, Snapshot
+from annelid.core.state import copy_state, restore_worlds, rows
+from annelid.core.summary import Summary
 
 
 @wp.kernel(module="unique", enable_backward=False)
@@ -32,15 +34,41 @@ def grow(
 class GrowthState:
     """What changes."""
 
-    values: wp.array
-    clock: wp.array
+    values: wp.array = rows("value", wp.float64)
+    clock: wp.array = rows("simulation", wp.int64)
+
+
+class GrowthReadout:
+    """Values as heights."""
+
+    def positions(self, state: GrowthState) -> np.ndarray:
+        values = state.values.numpy()
+        return np.column_stack([np.zeros((len(values), 2)), values])
+
+    def velocities(self, state: GrowthState) -> np.ndarray:
+        return np.zeros((len(state.values), 3))
+
+    def summary(self, state: GrowthState) -> Summary:
+        nothing = np.zeros(3)
+        return Summary(
+            mass=1.0, center_of_mass=self.positions(state).mean(axis=0), momentum=nothing, angular_momentum=nothing,
+            kinetic=0.0,
+        )  # fmt: skip
 
 
 class Growth:
     """A solver whose state after n steps is known in closed form: v = 3 * 1.5^n - 2 for a start at 1."""
 
+    physics: str = "growth"
     fields: tuple[str, ...] = ("size",)
     batch: int = 8
+    readout = GrowthReadout()
+    model: Any = None
+
+    @property
+    def worlds(self) -> int:
+        """Each value is a world."""
+        return self.size
 
     def __init__(self, device: str = "cpu", *, size: int = 3, dt: float = 0.1, fails_at: int = -1) -> None:
         self.device, self.size, self.dt, self.fails_at = wp.get_device(device), size, dt, fails_at
@@ -57,6 +85,13 @@ class Growth:
         self.calls.append(steps)
         inputs = [steps, self.fails_at, state.values, state.clock, self._trouble]
         wp.launch(grow, 1, inputs, device=self.device)
+
+    def reset(self, state: GrowthState, mask: wp.array | None = None) -> None:
+        if mask is None:
+            copy_state(self.initial_state(), state)
+        else:
+            each = wp.array(np.arange(self.size), dtype=wp.int32, device=self.device)
+            restore_worlds(self.initial_state(), state, mask, {"value": each})
 
     def diverged_at(self) -> int | None:
         step = int(self._trouble.numpy()[0])

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import warp as wp
 
 from annelid.core.errors import FileFormatError
-from annelid.core.state import clone_state, copy_state, fill_state, state_arrays, state_hash
+from annelid.core.state import (
+    clone_state,
+    copy_state,
+    declared,
+    fill_state,
+    new_state,
+    restore_worlds,
+    rows,
+    state_arrays,
+    state_hash,
+)
 
 
 @dataclass
@@ -112,10 +121,11 @@ def test_arrays_that_do_not_fit_change_nothing(changes: dict[str, np.ndarray | N
 
 
 @dataclass
-class Growing(Two):
+class Growing:
     """A state whose points may become more."""
 
-    flexible: ClassVar[dict[str, str]] = {"points": "room"}
+    points: wp.array = rows("point", wp.vec3, grows="room")
+    count: wp.array = rows("simulation", wp.int64)
 
 
 def growing(device: str, seed: int, size: int) -> Growing:
@@ -148,10 +158,8 @@ def test_flexible_arrays_keep_their_type(device: str) -> None:
 class Pair:
     """Two arrays that grow together."""
 
-    flexible: ClassVar[dict[str, str]] = {"single": "room", "double": "room"}
-
-    single: wp.array
-    double: wp.array
+    single: wp.array = rows("thing", wp.float32, grows="room")
+    double: wp.array = rows("thing", wp.float32, each=2, grows="room")
 
 
 def test_flexible_arrays_grow_together_or_not_at_all() -> None:
@@ -162,3 +170,60 @@ def test_flexible_arrays_grow_together_or_not_at_all() -> None:
     assert state_hash(state) == before
     fill_state(state, {"single": np.zeros(6, np.float32), "double": np.zeros(12, np.float32)})
     assert len(state.double) == 12
+
+
+@dataclass
+class Herd:
+    """Three animals a world with two legs each, and a ghost."""
+
+    animals: wp.array = rows("animal", wp.vec3, spare=1)
+    legs: wp.array = rows("animal", wp.float32, each=2)
+    clock: wp.array = rows("simulation", wp.int64)
+
+
+@dataclass
+class Farm:
+    """A state in a state."""
+
+    herd: Herd
+    gates: wp.array = rows("gate", wp.int32)
+
+
+def farm(device: str, value: int = 0) -> Farm:
+    here = wp.get_device(device)
+    herd = new_state(Herd, {"animal": 6, "simulation": 1}, here)
+    made = new_state(Farm, {"gate": 2}, here, herd=herd)
+    for array in state_arrays(made).values():
+        array.fill_(value)
+    return made
+
+
+def test_arrays_that_are_not_given_are_zeros_as_declared(device: str) -> None:
+    made = farm(device)
+    assert {name: a.shape for name, a in state_arrays(made).items()} == {
+        "herd.animals": (7,), "herd.legs": (12,), "herd.clock": (1,), "gates": (2,)
+    }  # fmt: skip
+    assert made.herd.animals.dtype == wp.vec3
+    assert declared(Herd)["legs"].each == 2
+
+
+def test_nested_states_are_cloned_copied_hashed_and_filled(device: str) -> None:
+    source, target = farm(device, 3), farm(device)
+    twin = clone_state(source)
+    twin.herd.legs.zero_()
+    assert source.herd.legs.numpy().all()
+    copy_state(source, target)
+    assert state_hash(target) == state_hash(source) != state_hash(twin)
+    fill_state(twin, {name: array.numpy() for name, array in state_arrays(source).items()})
+    assert state_hash(twin) == state_hash(source)
+
+
+def test_some_worlds_are_restored(device: str) -> None:
+    source, target = farm(device, 3), farm(device)
+    mask = wp.array([False, True], dtype=wp.bool, device=device)
+    world_of = wp.array(np.repeat([0, 1], 3), dtype=wp.int32, device=device)
+    restore_worlds(source, target, mask, {"animal": world_of})
+    np.testing.assert_array_equal(target.herd.legs.numpy(), [0.0] * 6 + [3.0] * 6)
+    np.testing.assert_array_equal(target.herd.animals.numpy()[:, 0], [0.0, 0.0, 0.0, 3.0, 3.0, 3.0, 0.0])
+    assert target.herd.clock.numpy()[0] == 0
+    assert not target.gates.numpy().any()

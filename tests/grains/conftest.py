@@ -39,4 +39,4 @@ def settled() -> Simulation[grains.Solver]:
 
 
 def momentum_of(simulation: Simulation[grains.Solver]) -> np.ndarray:
-    return simulation.solver.summary(simulation.state).momentum
+    return simulation.summary().momentum

@@ -70,7 +70,7 @@ def test_contacts_are_mutual_and_carry_the_grains(settled: Settled) -> None:
 
 def test_the_bed_lies_still_without_deep_overlaps(settled: Settled) -> None:
     solver = settled.solver
-    overlap, summary = solver.readout.overlap(settled.state), solver.summary(settled.state)
+    overlap, summary = solver.readout.overlap(settled.state), solver.readout.summary(settled.state)
     assert 0.0 < overlap.mean < overlap.largest < 0.04
     assert overlap.count > 500
     assert summary.kinetic < 1e-3 * weight_of(settled) * RADIUS

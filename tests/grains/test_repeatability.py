@@ -65,4 +65,4 @@ def test_runs_repeat_on_every_device(device: str) -> None:
         simulation.step(200)
         hashes.add(simulation.state_hash())
     assert len(hashes) == 1
-    assert np.isfinite(simulation.solver.summary(simulation.state).total)
+    assert np.isfinite(simulation.summary().total)

@@ -40,7 +40,7 @@ def treated() -> Simulation[grains.Solver]:
     simulation.attachments["peaks"] = peaks
 
     def look(sim: Simulation[grains.Solver]) -> None:
-        summary, x = sim.solver.summary(sim.state), sim.solver.readout.positions(sim.state)
+        summary, x = sim.summary(), sim.solver.readout.positions(sim.state)
         peaks.append((summary.total, float((x[:, 2] - radii).min())))
 
     look(simulation)

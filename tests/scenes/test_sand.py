@@ -99,7 +99,7 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     assert results["grains-inside"] == 0
     _, bed = simulation.solver.parts(simulation.state)
     hub = simulation.solver.grains.readout.body_position(bed, simulation.attachments["hub"])
-    middle = simulation.solver.summary(simulation.state).center_of_mass
+    middle = simulation.summary().center_of_mass
     assert np.linalg.norm(hub - middle) < 0.01
 
 

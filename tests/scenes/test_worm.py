@@ -15,7 +15,7 @@ def crawl(device: str, **options: Any) -> dict[str, float]:
     """Results after ten seconds on the level, from rest."""
     worm = Worm(**options)
     simulation = worm.build(device=device)
-    assert simulation.solver.summary(simulation.state).kinetic == 0.0
+    assert simulation.summary().kinetic == 0.0
     simulation.run(SECONDS)
     return {m.name: m.value for m in worm.measure(simulation)}
 

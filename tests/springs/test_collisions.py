@@ -80,9 +80,9 @@ def test_an_impact_conserves_momentum(integrator: str, friction: float, simulate
     simulation = simulate(
         springs.join([left, right]), collisions=[Collide("left", "right", friction=friction)], integrator=integrator
     )
-    before = simulation.solver.summary(simulation.state)
+    before = simulation.summary()
     simulation.run(0.15)
-    after = simulation.solver.summary(simulation.state)
+    after = simulation.summary()
     np.testing.assert_allclose(after.momentum, before.momentum, atol=1e-13)
     if friction == 0.0:  # friction acts at the centres of two spheres that do not turn, which is not one point
         np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=1e-13)
@@ -140,7 +140,7 @@ def test_a_stiff_part_that_takes_smaller_steps_touches_too(simulate: Make, where
     right.substeps[:] = 4
     simulation = simulate(springs.join([left, right]), collisions=[Collide("left", "right")])
     simulation.run(0.2)
-    momentum = simulation.solver.summary(simulation.state).momentum
+    momentum = simulation.summary().momentum
     np.testing.assert_allclose(momentum, [5.4, 0.0, 0.0], atol=1e-12)
     assert where(simulation)[:27, 0].mean() < where(simulation)[27:, 0].mean() - 0.25
 

@@ -111,7 +111,7 @@ def test_numbers_and_time(simulate: Make) -> None:
     simulation = stretched(simulate, gravity=(0.0, 0.0, -9.81))
     simulation.step(3)
     snapshot = simulation.snapshot()
-    summary = simulation.solver.summary(simulation.state)
+    summary = simulation.summary()
     assert (snapshot.step, snapshot.time) == (3, pytest.approx(3e-7))
     assert {name: n.unit for name, n in snapshot.numbers.items()} == {
         "center-x": "m", "center-y": "m", "center-z": "m",

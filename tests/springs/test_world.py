@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from annelid import springs
-from annelid.core.errors import DeviceUnavailable, InvalidValue
+from annelid.core.errors import DeviceUnavailable, InvalidValue, UnknownName
 
 Make = Callable[..., Any]
 
@@ -50,7 +50,7 @@ def test_bad_machines_are_refused() -> None:
 
 
 def test_an_option_that_does_not_exist_is_named() -> None:
-    with pytest.raises(TypeError, match="gravty"):
+    with pytest.raises(UnknownName, match=r"option of a simulation of springs named 'gravty'. Did you mean 'gravity'"):
         springs.simulation(springs.block((2, 2, 2)), device="cpu", gravty=(0.0, 0.0, 0.0))
 
 

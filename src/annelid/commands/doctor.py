@@ -59,7 +59,7 @@ def self_test(chosen: wp.Device, threads: int | None) -> list[Measurement]:
     begin = time.perf_counter()
     block.run(0.2)
     rate = 2000 * block.solver.model.spring_count / (time.perf_counter() - begin)
-    fallen = 0.55 - float(block.solver.summary(block.state).center_of_mass[2])
+    fallen = 0.55 - float(block.summary().center_of_mass[2])
     return [
         Measurement("oscillator-position", position, "m", 1.0 + 0.1 * math.cos(10.0), 1e-4, "x = 1 + 0.1 cos(10 t)"),
         Measurement("fall-in-300-ms", fallen, "m", 0.5 * 9.81 * 0.3**2, 1e-3, "g t²/2"),

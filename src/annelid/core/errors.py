@@ -35,6 +35,13 @@ class UnknownName(AnnelidError, KeyError):
         return str(self.args[0])
 
 
+class Unsupported(AnnelidError, TypeError):
+    """A physics lacks an ability that another has; the sentence names those that have it."""
+
+    def __init__(self, physics: str, ability: str, having: Iterable[str]) -> None:
+        super().__init__(f"a simulation of {physics} cannot {ability}; one of {' or '.join(having)} can.")
+
+
 class StaleHandle(AnnelidError, ValueError):
     """A handle to a mass or spring that was removed."""
 

@@ -7,12 +7,13 @@ import math
 import threading
 import time as wall
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
@@ -22,50 +23,11 @@ from annelid.core.gate import Gate
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look, Number, Snapshot
+from annelid.core.solver import Eventful, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, state_hash
+from annelid.core.summary import Summary
 
 _SECONDS_BETWEEN_CHECKS = 0.05
-
-
-class Solver(Protocol):
-    """What the run loop asks of a physics package."""
-
-    device: wp.Device
-    dt: float
-    batch: int
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the scalars that snapshots can be coloured by."""
-        ...
-
-    def initial_state(self) -> Any:
-        """A new state at time zero; its `clock` counts steps."""
-        ...
-
-    def advance(self, state: Any, steps: int) -> None:
-        """Take steps, possibly returning before they are done."""
-        ...
-
-    def diverged_at(self) -> int | None:
-        """First step whose result is not finite, None while all are."""
-        ...
-
-    def clear_divergence(self) -> None:
-        """Forget the trouble, after the state was restored."""
-        ...
-
-    def describe_divergence(self, state: Any) -> str:
-        """What to tell about a state on the edge of divergence."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        ...
-
-    def snapshot(self, state: Any, look: Look) -> Snapshot:
-        """A picture of the state."""
-        ...
 
 
 S = TypeVar("S", bound=Solver)
@@ -204,16 +166,14 @@ class Simulation(Generic[S]):
                 point = Breakpoint(step=self._future_step(at), name=name)
             else:
                 point = Breakpoint(condition=when, name=name)
-                self.solver.watch_condition(when)  # type: ignore[attr-defined]
+                conditional(self.solver).watch_condition(when)
             self._breakpoints.append(point)
         return point
 
     def clear_breakpoint(self, point: Breakpoint) -> None:
         """Forget a breakpoint."""
         with self.gate:
-            self._breakpoints.remove(point)
-            if point.condition is not None:
-                self.solver.drop_condition(point.condition)  # type: ignore[attr-defined]
+            self._drop(point)
 
     def wait(self, timeout: float | None = None) -> Event:
         """Wait until the run stops and return why, at once if it has stopped already; its errors are raised here."""
@@ -251,6 +211,21 @@ class Simulation(Generic[S]):
         with self.gate:
             return self.solver.snapshot(self.state, look or Look())
 
+    def positions(self) -> np.ndarray:
+        """Positions [m], shape [n, 3], in the order in which the body was built."""
+        with self.gate:
+            return self.solver.readout.positions(self.state)
+
+    def velocities(self) -> np.ndarray:
+        """Velocities [m/s], shape [n, 3], in the order in which the body was built."""
+        with self.gate:
+            return self.solver.readout.velocities(self.state)
+
+    def summary(self) -> Summary:
+        """Mass, momenta and energies of this moment."""
+        with self.gate:
+            return self.solver.readout.summary(self.state)
+
     def snapshot_numbers(self) -> Mapping[str, Number]:
         """The named numbers of this moment, without geometry."""
         return self.snapshot(Look(surface=False)).numbers
@@ -258,7 +233,7 @@ class Simulation(Generic[S]):
     @contextmanager
     def edit(self) -> Iterator[Any]:
         """Change masses and springs: `with simulation.edit() as e: ...`; applied between two steps, all or nothing."""
-        editor = self.solver.editor(self.state, self._good)  # type: ignore[attr-defined]
+        editor = editable(self.solver).editor(self.state, self._good)
         with editor.collecting():
             yield editor
         editor.apply(self.gate)
@@ -281,13 +256,27 @@ class Simulation(Generic[S]):
             self._steps = load_checkpoint(path, fingerprint, self.dt, lambda a: fill_state(self.state, a))
             self._after_jump()
 
-    def reset(self) -> None:
-        """Go back to the beginning."""
+    def reset(self, worlds: Sequence[int] | None = None) -> None:
+        """Go back to the beginning.
+
+        Args:
+            worlds: Numbers of the worlds that begin again while time goes on for the others; None for all of them, and
+                the clock.
+        """
         self._require_idle()
         with self.gate:
-            copy_state(self.solver.initial_state(), self.state)
-            self._steps = 0
+            self.solver.reset(self.state, None if worlds is None else self._mask(worlds))
+            if worlds is None:
+                self._steps = 0
             self._after_jump()
+
+    def _mask(self, worlds: Sequence[int]) -> wp.array:
+        chosen, count = np.asarray(worlds), self.solver.worlds
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= count)).any():
+            raise InvalidValue(f"worlds must be numbers from 0 to {count - 1}, not {worlds!r}.")
+        mask = np.zeros(count, bool)
+        mask[chosen] = True
+        return wp.array(mask, dtype=wp.bool, device=self.solver.device)
 
     # --- the loop ---
 
@@ -322,10 +311,13 @@ class Simulation(Generic[S]):
 
     def _reach(self, point: Breakpoint) -> Event:
         """Use a breakpoint up."""
+        self._drop(point)
+        return Event("breakpoint", self.time, self._steps, point)
+
+    def _drop(self, point: Breakpoint) -> None:
         self._breakpoints.remove(point)
         if point.condition is not None:
-            self.solver.drop_condition(point.condition)  # type: ignore[attr-defined]
-        return Event("breakpoint", self.time, self._steps, point)
+            conditional(self.solver).drop_condition(point.condition)
 
     def _chunk(self, limit: int | None) -> Breakpoint | None:
         """Advance until something is due; returns the breakpoint that was reached, if any."""
@@ -378,7 +370,7 @@ class Simulation(Generic[S]):
         waiting = [b for b in self._breakpoints if b.condition is not None]
         if not waiting:
             return None
-        hits = self.solver.condition_hits(self.state)  # type: ignore[attr-defined]
+        hits = conditional(self.solver).condition_hits(self.state)
         found = [(hits[b.condition], b) for b in waiting if hits.get(b.condition) is not None]
         return min(found, key=lambda pair: pair[0], default=None)
 
@@ -393,9 +385,8 @@ class Simulation(Generic[S]):
         self._remember()
 
     def _collect_events(self) -> None:
-        collect = getattr(self.solver, "collect_events", None)
-        if collect is not None:
-            self.events.extend(collect(self.state, self._good))
+        if isinstance(self.solver, Eventful):
+            self.events.extend(self.solver.collect_events(self.state, self._good))
 
     def _remember(self) -> None:
         copy_state(self.state, self._good)
@@ -407,8 +398,7 @@ class Simulation(Generic[S]):
         self._return_to(step - 1)
         raise SimulationDiverged(
             f"the simulation diverged at step {step} (t = {step * self.dt:.6g} s): "
-            f"{self.solver.describe_divergence(self.state)}. Use a smaller step, softer springs or more damping; "
-            f"the state is that of the last good step, {step - 1}.",
+            f"{self.solver.describe_divergence(self.state)}. The state is that of the last good step, {step - 1}.",
             time=(step - 1) * self.dt,
             step=step - 1,
         )

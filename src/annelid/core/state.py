@@ -1,29 +1,83 @@
-"""Operations on states: plain dataclasses of Warp arrays, so that copying, hashing and saving them is generic."""
+"""States: dataclasses of Warp arrays whose fields say what their rows belong to.
+
+    @dataclass
+    class State:
+        positions: wp.array = rows("mass", wp.vec4)
+        clock: wp.array = rows("simulation", wp.int64)
+
+Allocating, copying, hashing, saving and restoring some worlds of a state is generic over these declarations: a new
+array is added in one line. A field may be a state of its own; its arrays have dotted names: `springs.positions`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import FileFormatError
+from annelid.core.kernels.worlds import restore_kernel
 
 State = Any
-"""A dataclass whose fields are Warp arrays.
+"""A dataclass whose fields are Warp arrays, or states themselves."""
 
-Arrays whose names are in `flexible`, a mapping of the class, may grow and shrink while it runs; those that it maps to
-one word do so together, in proportion.
-"""
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of a state's array belong to.
+
+    Attributes:
+        of: A kind of thing that the solver knows: "mass", "grain", "world"... or "simulation".
+        dtype: Warp type of a row; None where it depends on the model, and the array is always given.
+        each: Rows of each thing.
+        spare: Rows after the last that belong to none.
+        grows: Arrays that name the same word may change their length while it runs, together and in proportion.
+    """
+
+    of: str
+    dtype: Any = None
+    each: int = 1
+    spare: int = 0
+    grows: str | None = None
+
+
+def rows(of: str, dtype: Any = None, *, each: int = 1, spare: int = 0, grows: str | None = None) -> Any:
+    """Declare an array of a state; see `Rows`."""
+    return field(metadata={"rows": Rows(of, dtype, each, spare, grows)})
+
+
+def declared(kind: type) -> dict[str, Rows]:
+    """The declarations of a state class by name of the array; those of nested states are theirs."""
+    return {f.name: f.metadata["rows"] for f in fields(kind) if "rows" in f.metadata}
+
+
+def new_state(kind: type[S], counts: Mapping[str, int], device: wp.Device, **given: Any) -> S:
+    """A state whose arrays are given, or zeros as declared.
+
+    Args:
+        kind: Class of the state.
+        counts: How many there are of each kind of thing that rows belong to.
+        device: Where arrays are made.
+        given: Arrays and nested states that are not zeros.
+    """
+    made = {
+        name: wp.zeros(counts[one.of] * one.each + one.spare, dtype=one.dtype, device=device)
+        for name, one in declared(kind).items()
+        if name not in given
+    }
+    return kind(**made, **given)
 
 
 def state_arrays(state: State) -> dict[str, wp.array]:
     """The arrays of a state by name."""
-    return {f.name: getattr(state, f.name) for f in fields(state)}
+    return {name: getattr(owner, own) for name, owner, own, _ in _walk(state)}
 
 
 def state_hash(state: State) -> str:
@@ -40,47 +94,82 @@ def arrays_hash(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def clone_state(state: State) -> State:
+def clone_state(state: S) -> S:
     """A copy on the same device."""
-    return type(state)(**{name: wp.clone(array) for name, array in state_arrays(state).items()})
+    parts = {f.name: getattr(state, f.name) for f in fields(state)}  # type: ignore[arg-type]
+    return type(state)(**{name: clone_state(p) if is_dataclass(p) else wp.clone(p) for name, p in parts.items()})
 
 
 def copy_state(source: State, target: State) -> None:
-    """Overwrite a state of the same shapes, in place; flexible arrays of another length are replaced."""
-    flexible = _flexible(source)
-    for name, array in state_arrays(source).items():
-        if name in flexible and len(getattr(target, name)) != len(array):
-            setattr(target, name, wp.clone(array))
+    """Overwrite a state of the same shapes, in place; arrays that may grow are replaced where lengths differ."""
+    arrays = state_arrays(source)
+    for name, owner, own, one in _walk(target):
+        if one is not None and one.grows and len(getattr(owner, own)) != len(arrays[name]):
+            setattr(owner, own, wp.clone(arrays[name]))
         else:
-            wp.copy(getattr(target, name), array)
+            wp.copy(getattr(owner, own), arrays[name])
 
 
 def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
     """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
-    arrays, flexible = state_arrays(state), _flexible(state)
-    for name, array in arrays.items():
-        if name not in values:
-            raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
-        expected = array.numpy()
-        first = 1 if name in flexible else 0
-        shapes = values[name].shape[first:], expected.shape[first:]
-        if shapes[0] != shapes[1] or values[name].ndim != expected.ndim or values[name].dtype != expected.dtype:
-            raise FileFormatError(
-                f"array {name!r} of the checkpoint is {values[name].dtype}{list(values[name].shape)}, "
-                f"this simulation needs {expected.dtype}{list(expected.shape)}."
-            )
-    for word in set(flexible.values()):
-        group = [name for name in arrays if flexible.get(name) == word and len(arrays[name])]
-        factors = {Fraction(len(values[name]), len(arrays[name])) for name in group}
-        if len(factors) > 1:
-            raise FileFormatError(f"arrays {', '.join(group)} of the checkpoint have lengths that do not fit together.")
-    for name, array in arrays.items():
+    found = list(_walk(state))
+    for name, owner, own, one in found:
+        _require_fit(name, values, getattr(owner, own).numpy(), grows=one is not None and one.grows is not None)
+    _require_proportion(found, values)
+    for name, owner, own, _ in found:
+        array = getattr(owner, own)
         if len(values[name]) != len(array):
-            setattr(state, name, wp.array(values[name], dtype=array.dtype, device=array.device))
+            setattr(owner, own, wp.array(values[name], dtype=array.dtype, device=array.device))
         else:
             array.assign(values[name])
 
 
-def _flexible(state: State) -> Mapping[str, str]:
-    """Names of the arrays of a state whose length may change, and with what."""
-    return getattr(type(state), "flexible", {})
+def restore_worlds(source: State, target: State, mask: wp.array, world_of: Mapping[str, wp.array]) -> None:
+    """Copy the rows of some worlds from one state to another of the same shapes.
+
+    Args:
+        source: Where rows come from.
+        target: Where they go to.
+        mask: Which worlds, bool of shape [worlds].
+        world_of: World of each thing of a kind, int32; arrays of other kinds are left alone.
+    """
+    arrays = state_arrays(source)
+    for name, owner, own, one in _walk(target):
+        if one is not None and one.of in world_of and len(arrays[name]) > one.spare:
+            here = getattr(owner, own)
+            worlds = world_of[one.of]
+            kernel = restore_kernel(here.dtype)
+            wp.launch(kernel, len(worlds) * one.each, [mask, worlds, one.each, arrays[name], here], device=here.device)
+
+
+def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows | None]]:
+    """Each array: its dotted name, the dataclass that holds it, its name there, and its declaration."""
+    for f in fields(state):
+        part = getattr(state, f.name)
+        if is_dataclass(part):
+            yield from _walk(part, f"{prefix}{f.name}.")
+        else:
+            yield f"{prefix}{f.name}", state, f.name, f.metadata.get("rows")
+
+
+def _require_fit(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
+    if name not in values:
+        raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
+    given, first = values[name], 1 if grows else 0
+    if given.ndim != expected.ndim or given.shape[first:] != expected.shape[first:] or given.dtype != expected.dtype:
+        raise FileFormatError(
+            f"array {name!r} of the checkpoint is {given.dtype}{list(given.shape)}, "
+            f"this simulation needs {expected.dtype}{list(expected.shape)}."
+        )
+
+
+def _require_proportion(found: list[tuple[str, Any, str, Rows | None]], values: Mapping[str, np.ndarray]) -> None:
+    """Refuse arrays that grow together but have not."""
+    groups: dict[str, dict[str, Fraction]] = {}
+    for name, owner, own, one in found:
+        length = len(getattr(owner, own))
+        if one is not None and one.grows and length:
+            groups.setdefault(one.grows, {})[name] = Fraction(len(values[name]), length)
+    for group in groups.values():
+        if len(set(group.values())) > 1:
+            raise FileFormatError(f"arrays {', '.join(group)} of the checkpoint have lengths that do not fit together.")

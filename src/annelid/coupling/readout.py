@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from annelid import grains, springs
+from annelid import grains
+from annelid.core.summary import Summary as SpringSummary
 from annelid.coupling.guests import Crowd
 from annelid.coupling.model import Model
 from annelid.coupling.surface import closed_surface
@@ -31,7 +32,7 @@ class Summary:
     angular_momentum: np.ndarray
     kinetic: float
     elastic: float
-    body: springs.Summary
+    body: SpringSummary
     bed: grains.Summary
 
     @property
@@ -53,7 +54,7 @@ class Readout:
         weightless.bed = _weightless(model)
         self._grains = grains.Readout(weightless)
 
-    def summary(self, body: springs.Summary, grain_state: grains.State) -> Summary:
+    def summary(self, body: SpringSummary, grain_state: grains.State) -> Summary:
         """Totals, given those of the spring bodies."""
         bed = self._grains.summary(grain_state)
         return Summary(

@@ -177,7 +177,7 @@ class Solver:
 
     def summary(self, state: Any) -> Summary:
         """Totals of bodies and grains."""
-        return self.readout.summary(self.springs.summary(self.parts(state)[0]), self.parts(state)[1])
+        return self.readout.summary(self.springs.readout.summary(self.parts(state)[0]), self.parts(state)[1])
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """A picture of the state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +13,11 @@ from annelid import grains, springs
 _SIDES = {"springs": springs.State, "grains": grains.State}
 _OWN = ("last", "contact_forces")
 
-_FIELDS = [f"{side}_{f.name}" for side, kind in _SIDES.items() for f in fields(cast(Any, kind))]
+_FIELDS = [
+    (f"{side}_{f.name}", wp.array, field(metadata=f.metadata))
+    for side, kind in _SIDES.items()
+    for f in fields(cast(Any, kind))
+]
 
 _MOVING = ("positions", "velocities", "accelerations", "broken")
 _GRAIN_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "facets", "names", "counts")
@@ -28,7 +32,7 @@ ROWS_OF_WORLDS = (
 
 State: Any = make_dataclass(
     "State",
-    [(name, wp.array) for name in (*_FIELDS, *_OWN)],
+    [*_FIELDS, *((name, wp.array) for name in _OWN)],
     namespace={
         "__doc__": """What changes with time.
 
@@ -37,7 +41,6 @@ State: Any = make_dataclass(
         bodies on each surface mass during the last step [N], shape [surface masses, 3].
         """,
         "__module__": __name__,
-        "flexible": {f"grains_{name}": word for name, word in grains.State.flexible.items()},
         "clock": property(lambda self: self.grains_clock, doc="Steps done, shape [1]."),
     },
 )

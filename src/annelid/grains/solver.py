@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -17,7 +17,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state
+from annelid.core.state import clone_state, declared, rows
 from annelid.grains.growth import mend, widened
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
@@ -96,11 +96,6 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    flexible: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("neighbours", "impulses", "rollings"), "places"),
-        **dict.fromkeys(("bodies", "body_impulses", "body_hopes", "body_rollings", "touched"), "body_places"),
-    }
-
     positions: wp.array
     velocities: wp.array
     spins: wp.array
@@ -110,13 +105,13 @@ class State:
     facets: wp.array
     names: wp.array
     counts: wp.array
-    neighbours: wp.array
-    impulses: wp.array
-    rollings: wp.array
-    bodies: wp.array
-    body_impulses: wp.array
-    body_hopes: wp.array
-    body_rollings: wp.array
+    neighbours: wp.array = rows("place", wp.int32, grows="places")
+    impulses: wp.array = rows("place", wp.float32, each=3, grows="places")
+    rollings: wp.array = rows("place", wp.float32, each=3, grows="places")
+    bodies: wp.array = rows("body-place", wp.int32, grows="body_places")
+    body_impulses: wp.array = rows("body-place", wp.vec3, grows="body_places")
+    body_hopes: wp.array = rows("body-place", wp.vec3, grows="body_places")
+    body_rollings: wp.array = rows("body-place", wp.vec3, grows="body_places")
     built: wp.array
     places: wp.array
     turns: wp.array
@@ -131,7 +126,7 @@ class State:
     commands: wp.array
     loads: wp.array
     touched_first: wp.array
-    touched: wp.array
+    touched: wp.array = rows("body-place", wp.int32, grows="body_places")
     point_impulses: wp.array
     point_hopes: wp.array
     reach: wp.array
@@ -479,7 +474,7 @@ class Solver:
         had, body_had = len(state.neighbours) // n, len(state.bodies) // n
         room = max(had, -(-places // GROUP) * GROUP)
         body_room = max(body_had, body_places)
-        old = {name: getattr(state, name).numpy() for name in State.flexible}
+        old = {name: getattr(state, name).numpy() for name, one in declared(State).items() if one.grows}
         new = self._lists_of(room, body_room)
         wide = {
             name: widened(old[name].reshape(n, -1), array.numpy().size // n)

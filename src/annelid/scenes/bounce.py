@@ -44,7 +44,7 @@ class Bounce:
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Where it is, and what is left of its energy."""
-        summary = simulation.solver.summary(simulation.state)
+        summary = simulation.summary()
         model = simulation.solver.model
         fallen = float(model.body.masses.sum()) * 9.81 * self.height
         return [

@@ -57,7 +57,7 @@ class Runner:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """How far it ran."""
         body = simulation.solver.model.body
-        moved = simulation.solver.summary(simulation.state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().center_of_mass - body.center_of_mass
         return [
             Measurement("distance", float(moved[0]), "m"),
             Measurement("distance-in-body-lengths", float(moved[0]) / 0.16),

@@ -50,7 +50,7 @@ class Swarm:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Size of the swarm and its way."""
         model = simulation.solver.model
-        moved = simulation.solver.summary(simulation.state).center_of_mass - model.body.center_of_mass
+        moved = simulation.summary().center_of_mass - model.body.center_of_mass
         full = self.side >= 10
         return [
             Measurement("masses", model.mass_count, "", 100_000 if full else None, bound="at-least", source="Titan"),

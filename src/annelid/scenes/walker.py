@@ -56,7 +56,7 @@ class Walker:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """How far it walked."""
         body = simulation.solver.model.body
-        moved = simulation.solver.summary(simulation.state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().center_of_mass - body.center_of_mass
         length = float(np.ptp(body.positions[:, 0]))
         return [
             Measurement("actuator-groups", len(body.groups)),

@@ -89,7 +89,7 @@ class Workshop:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Size of the body, and how far it came down."""
         model = simulation.solver.model
-        fallen = model.body.center_of_mass - simulation.solver.summary(simulation.state).center_of_mass
+        fallen = model.body.center_of_mass - simulation.summary().center_of_mass
         return [
             Measurement("masses", float(model.body.mass_count)),
             Measurement("springs", float(model.spring_count)),

@@ -67,7 +67,7 @@ class Worm:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """How far it came."""
         body = simulation.solver.model.body
-        moved = simulation.solver.summary(simulation.state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().center_of_mass - body.center_of_mass
         length = float(body.bounds()[1][0] - body.bounds()[0][0])
         return [
             Measurement("distance", float(moved[0]), "m"),

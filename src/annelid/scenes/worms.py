@@ -37,7 +37,7 @@ class Worms:
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Size of the crowd and its mean way."""
         model = simulation.solver.model
-        moved = simulation.solver.summary(simulation.state).center_of_mass - model.body.center_of_mass
+        moved = simulation.summary().center_of_mass - model.body.center_of_mass
         return [
             Measurement("springs", model.spring_count, "", 339_200, bound="at-least", source="Titan, sec. IV-B"),
             Measurement("mean-distance", float(moved[0]), "m"),

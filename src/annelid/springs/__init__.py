@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
 
 import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import StepTooLong
 from annelid.core.handles import Handles
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
+from annelid.core.summary import Summary
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
 from annelid.springs.collisions import Collide, contact_radii
 from annelid.springs.conditions import Energy, faster, higher, lower
 from annelid.springs.equilibrium import equilibrium
-from annelid.springs.model import Model, World
+from annelid.springs.model import Model
 from annelid.springs.modes import Modes, modes
 from annelid.springs.motors import Motor, hinge, swing
-from annelid.springs.obstacles import Ball, Cuboid, HeightField, Plane, Rigid, Surface
+from annelid.springs.obstacles import Ball, Contact, Cuboid, HeightField, Plane, Rigid, Surface
 from annelid.springs.quasi import quasi_lattice
-from annelid.springs.readout import Readout, Summary
+from annelid.springs.readout import Readout
 from annelid.springs.solver import Solver, State
 from annelid.springs.stiffness import (
     bar_stiffness,
@@ -32,6 +34,7 @@ from annelid.springs.stiffness import (
     shear_modulus,
 )
 from annelid.springs.volume import VolumeTerm, split_moduli
+from annelid.springs.world import World
 
 __all__ = [
     "Ball",
@@ -87,23 +90,55 @@ __all__ = [
 ]
 
 
+@spelled_out("a simulation of springs")
 def simulation(
-    body: Body, *, device: str | wp.Device = "auto", threads: int | None = None, **world: Any
+    body: Body,
+    *,
+    dt: float = World.dt,
+    integrator: str = World.integrator,
+    precision: str = World.precision,
+    gravity: tuple[float, float, float] = World.gravity,
+    velocity_damping: float = World.velocity_damping,
+    drag: float = World.drag,
+    obstacles: Sequence[Contact] = (),
+    collisions: Sequence[Collide] = (),
+    motors: Sequence[Motor] = (),
+    prepare: tuple[str, ...] = (),
+    forces: Sequence[wp.Function] = (),
+    constraints: Sequence[wp.Function] = (),
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
 ) -> Simulation[Solver]:
     """A simulation of a body.
 
     Args:
         body: The body; join several to simulate them together.
+        dt: Time step [s].
+        integrator: "euler" (forward), "symplectic", "verlet" or "rk4".
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²].
+        velocity_damping: Rate at which velocities decay [1/s].
+        drag: Force on a mass per squared speed [kg/m].
+        obstacles: What masses can touch.
+        collisions: Groups of masses that touch each other.
+        motors: Motors on the hinges of the body.
+        prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
+        forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
+        constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        world: Attributes of `World`: dt, integrator, precision, gravity, obstacles...
     """
-    model = Model(body, World(**world), choose_device(device))
+    world = World(
+        dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
+        drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
+        constraints=constraints,
+    )  # fmt: skip
+    model = Model(body, world, choose_device(device))
     stable = model.stable_step()
     if model.world.dt > stable:
         warnings.warn(
             f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s: it may diverge.",
             StepTooLong,
-            stacklevel=2,
+            stacklevel=3,
         )
     return Simulation(Solver(model, threads=threads))

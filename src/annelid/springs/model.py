@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,76 +11,19 @@ import warp as wp
 
 from annelid.core.elements import grown, scatter
 from annelid.core.errors import InvalidValue
-from annelid.springs.actuation import require_function
 from annelid.springs.body import FREE, Body
-from annelid.springs.collisions import Collide
 from annelid.springs.contacts import Contacts
 from annelid.springs.kernels.dynamics import Plugins
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
-from annelid.springs.kernels.passes import PASSES
 from annelid.springs.kernels.program import Features
-from annelid.springs.motors import Motor, Motors, drive_functions
+from annelid.springs.motors import Motors, drive_functions
 from annelid.springs.network import Network, Patch
 from annelid.springs.obstacles import Contact, Surface
 from annelid.springs.rows import Rows, compile_rows, entry_keys
+from annelid.springs.world import PRECISIONS, World
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
-PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
-
-
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """What surrounds a body and how it is integrated.
-
-    Attributes:
-        dt: Time step [s].
-        integrator: "euler" (forward), "symplectic", "verlet" or "rk4".
-        precision: "float32" or "float64".
-        gravity: Acceleration of gravity [m/s²].
-        velocity_damping: Rate at which velocities decay [1/s].
-        drag: Force on a mass per squared speed [kg/m].
-        obstacles: What masses can touch: planes, balls, cuboids, height fields, rigid shapes, the user's surfaces.
-        collisions: Groups of masses that touch each other; nobody does unless told.
-        motors: Motors on the hinges of the body.
-        prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
-        forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
-        constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
-    """
-
-    dt: float = 1.0e-4
-    integrator: str = "symplectic"
-    precision: str = "float32"
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    velocity_damping: float = 0.0
-    drag: float = 0.0
-    obstacles: Sequence[Contact] = ()
-    collisions: Sequence[Collide] = ()
-    motors: Sequence[Motor] = ()
-    prepare: tuple[str, ...] = ()
-    forces: Sequence[wp.Function] = ()
-    constraints: Sequence[wp.Function] = ()
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {self.dt}.")
-        if self.integrator not in PASSES:
-            raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
-        if self.precision not in PRECISIONS:
-            raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
-        for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
-            if not (np.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"{name} must not be negative, not {value}.")
-        if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
-            raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
-        for name in ("obstacles", "collisions", "motors", "forces", "constraints"):
-            if not isinstance(getattr(self, name), Sequence):
-                raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")
-        _require_kind("obstacle", self.obstacles, Contact, "Plane, a Ball or a Surface, or another kind of contact")
-        _require_kind("collision", self.collisions, Collide, "Collide")
-        _require_kind("motor", self.motors, Motor, "Motor")
-        for function in (*self.forces, *self.constraints):
-            require_function(function)
 
 
 class Model:
@@ -413,12 +355,6 @@ class Model:
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
         obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
         return obstacle
-
-
-def _require_kind(what: str, given: Sequence[Any], kind: type, accepted: str) -> None:
-    for one in given:
-        if not isinstance(one, kind):
-            raise InvalidValue(f"each {what} must be a {accepted}, not {type(one).__name__}.")
 
 
 def _features(body: Body, world: World) -> Features:

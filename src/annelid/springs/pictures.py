@@ -24,10 +24,11 @@ class Painter:
 
     Args:
         model: The model.
+        readout: What reads its states.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model, self.readout = model, Readout(model)
+    def __init__(self, model: Model, readout: Readout) -> None:
+        self.model, self.readout = model, readout
         self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
         self._skin: wp.array | None = None
         self._triangles: np.ndarray = np.zeros((0, 3), np.int32)

@@ -1,13 +1,13 @@
-"""What a state tells: energies, momenta and fields, computed where the state lives."""
+"""Reading a state: positions, energies, momenta and fields, computed where the state lives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.summary import Summary
 from annelid.springs.kernels.program import signal_kernel
 from annelid.springs.kernels.readout import (
     SLOTS,
@@ -22,38 +22,11 @@ from annelid.springs.kernels.readout import spring_strain_kernel as spring_strai
 from annelid.springs.model import Model
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Totals of a body.
-
-    Attributes:
-        center_of_mass: [m], shape [3].
-        momentum: [kg m/s], shape [3].
-        angular_momentum: About the origin [kg m²/s], shape [3].
-        elastic: Energy of the springs [J].
-        kinetic: Energy of motion [J].
-        gravitational: Potential energy, zero at the origin [J].
-    """
-
-    center_of_mass: np.ndarray
-    momentum: np.ndarray
-    angular_momentum: np.ndarray
-    elastic: float
-    kinetic: float
-    gravitational: float
-
-    @property
-    def total(self) -> float:
-        """Sum of the energies [J]."""
-        return self.elastic + self.kinetic + self.gravitational
-
-
 class Readout:
     """Reads states of one model.
 
     Args:
         model: The model.
-        work: Scratch arrays of the readout's own, for the signals at the moment that is read.
     """
 
     def __init__(self, model: Model) -> None:
@@ -86,6 +59,18 @@ class Readout:
         room[:count] = values[:count]
         return room
 
+    def positions(self, state: Any) -> np.ndarray:
+        """Positions of the live masses [m], shape [n, 3]: those of the body, then those that edits have added."""
+        return np.asarray(state.positions.numpy()[self._live(), :3], float)
+
+    def velocities(self, state: Any) -> np.ndarray:
+        """Their velocities [m/s], shape [n, 3]."""
+        return np.asarray(state.velocities.numpy()[self._live()], float)
+
+    def _live(self) -> np.ndarray:
+        masses = self.model.network.masses
+        return np.flatnonzero(masses.alive[: masses.used])
+
     def summary(self, state: Any) -> Summary:
         """Totals of the whole body."""
         self.refresh()
@@ -93,7 +78,15 @@ class Readout:
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
         sums = self._slots.numpy().sum(axis=0)
-        return Summary(sums[1:4] / sums[0], sums[4:7], sums[7:10], float(sums[10]), float(sums[11]), float(sums[12]))
+        return Summary(
+            mass=float(sums[0]),
+            center_of_mass=sums[1:4] / sums[0],
+            momentum=sums[4:7],
+            angular_momentum=sums[7:10],
+            elastic=float(sums[10]),
+            kinetic=float(sums[11]),
+            gravitational=float(sums[12]),
+        )
 
     def mass_field(self, state: Any, name: str, chosen: wp.array) -> wp.array:
         """A scalar of chosen masses: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""

@@ -16,6 +16,7 @@ from annelid.core.events import Event
 from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import copy_state, rows
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -24,7 +25,7 @@ from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_k
 from annelid.springs.model import Model
 from annelid.springs.network import Patch, broken_springs
 from annelid.springs.pictures import Painter
-from annelid.springs.readout import Summary
+from annelid.springs.readout import Readout
 
 _BLOCK = 128
 _FACTORS = 1 << 20  # entries of the table of signals, which bounds the steps of a batch
@@ -46,13 +47,13 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array
-    velocities: wp.array
-    accelerations: wp.array
-    broken: wp.array
-    partners: wp.array
-    slips: wp.array
-    clock: wp.array
+    positions: wp.array = rows("mass")
+    velocities: wp.array = rows("mass")
+    accelerations: wp.array = rows("mass")
+    broken: wp.array = rows("mass", wp.uint64)
+    partners: wp.array = rows("contact")
+    slips: wp.array = rows("contact")
+    clock: wp.array = rows("simulation", wp.int64)
 
 
 class Solver:
@@ -61,7 +62,13 @@ class Solver:
     Args:
         model: The model.
         threads: CPU threads; None takes all cores.
+
+    Attributes:
+        readout: What reads states.
     """
+
+    physics = "springs"
+    worlds = 1
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
@@ -73,7 +80,8 @@ class Solver:
         self._next = self._state_buffers()
         self._team = None if self.device.is_cuda else Team(self.threads)
         self.graphs: dict[int, Any] = {}
-        self._painter = Painter(model)
+        self.readout = Readout(model)
+        self._painter = Painter(model, self.readout)
         self._bound: State | None = None
         self._energies: list[Energy] = []
         self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
@@ -117,6 +125,11 @@ class Solver:
                 self._advance_cpu(state, count)
             steps -= count
 
+    def reset(self, state: State, mask: wp.array | None = None) -> None:
+        """Bring the one world back to its beginning; see `core.solver.Solver`."""
+        if mask is None or mask.numpy()[0]:
+            copy_state(self.initial_state(), state)
+
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for whoever captures them together with launches of their own."""
         self._bind(state)
@@ -145,7 +158,7 @@ class Solver:
         stable = self.model.stable_step()
         return (
             f"mass {fastest} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
-            f"{stable:.3g} s and dt is {self.dt:.3g} s"
+            f"{stable:.3g} s and dt is {self.dt:.3g} s; a smaller step, softer springs or more damping help"
         )
 
     def stable_step(self) -> float:
@@ -155,10 +168,6 @@ class Solver:
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""
         return f"springs-{self.model.fingerprint()}"
-
-    def summary(self, state: State) -> Summary:
-        """Centre of mass, momenta and energies."""
-        return self._painter.readout.summary(state)
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
@@ -193,7 +202,7 @@ class Solver:
         watched = self.model.features.conditions
         hits: dict[Any, int] = {c: int(step) for c, step in zip(watched, steps, strict=False) if step >= 0}
         if self._energies:
-            summary, now = self.summary(state), int(state.clock.numpy()[0])
+            summary, now = self.readout.summary(state), int(state.clock.numpy()[0])
             hits |= {energy: now for energy in self._energies if energy.holds(summary)}
         return hits
 

@@ -160,7 +160,7 @@ def _watch_energy(simulation: Simulation[springs.Solver], seconds: float, every:
     rows: list[tuple[float, ...]] = []
 
     def read(sim: Simulation[springs.Solver]) -> None:
-        summary = sim.solver.summary(sim.state)
+        summary = sim.summary()
         rows.append((sim.time, summary.elastic, summary.kinetic, summary.gravitational))
 
     read(simulation)

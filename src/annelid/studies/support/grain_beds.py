@@ -140,7 +140,7 @@ def dropped_ball(
     simulation = grains.simulation(bed, [*walls, ball], device=device, threads=threads)
     rows, impulse = [], np.zeros(3)
     mass = float(bed.masses.sum()) + ball.weight[0]
-    start = simulation.solver.summary(simulation.state).momentum
+    start = simulation.summary().momentum
     gravity = mass * np.asarray(simulation.solver.model.world.gravity)
 
     def look(sim: Simulation[grains.Solver]) -> None:

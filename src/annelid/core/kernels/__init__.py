@@ -1,0 +1,1 @@
+"""Kernels that all physics share."""

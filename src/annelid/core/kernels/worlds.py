@@ -1,0 +1,27 @@
+"""Worlds side by side: rows of some of them brought back."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+
+@functools.cache
+def restore_kernel(dtype: Any) -> wp.Kernel:
+    """Copy the rows of masked worlds, `each` rows for each thing that belongs to a world."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def restore(
+        mask: wp.array[wp.bool],
+        world_of: wp.array[wp.int32],
+        each: int,
+        # State in:
+        rows: wp.array(dtype=dtype),
+        # State out:
+        rows_out: wp.array(dtype=dtype),
+    ):
+        i = wp.tid()
+        if mask[world_of[i // each]]:
+            rows_out[i] = rows[i]
+
+    return restore

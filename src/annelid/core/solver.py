@@ -1,0 +1,170 @@
+"""The contract of a solver: what every physics has, and the abilities that only some have.
+
+The run loop, viewers and environments know a physics by these protocols alone. An ability that is missing is reported
+as an `Unsupported` error which names the physics that have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import Unsupported
+from annelid.core.events import Event
+from annelid.core.gate import Gate
+from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import State
+from annelid.core.summary import Summary
+
+
+class Readout(Protocol):
+    """Reads states on the host; rows come in the order in which the user built the body."""
+
+    def positions(self, state: State) -> np.ndarray:
+        """Positions of masses, grains, nodes... [m], shape [n, 3]."""
+        ...
+
+    def velocities(self, state: State) -> np.ndarray:
+        """Their velocities [m/s], shape [n, 3]."""
+        ...
+
+    def summary(self, state: State) -> Summary:
+        """Mass, momenta and energies."""
+        ...
+
+
+class Solver(Protocol):
+    """What the run loop asks of every physics.
+
+    Attributes:
+        physics: Name of the physics: "springs", "grains"...
+        device: Where it computes.
+        dt: Time step [s].
+        batch: Number of steps that it likes to take in one call.
+        worlds: Number of independent worlds side by side.
+        model: The bodies, compiled for the device.
+        readout: What reads states.
+    """
+
+    physics: str
+    device: wp.Device
+    dt: float
+    batch: int
+    model: Any
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        ...
+
+    @property
+    def readout(self) -> Readout:
+        """What reads states."""
+        ...
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the scalars that snapshots can be coloured by."""
+        ...
+
+    def initial_state(self) -> State:
+        """A new state at time zero; its `clock` counts steps."""
+        ...
+
+    def advance(self, state: Any, steps: int) -> None:
+        """Take steps, possibly returning before they are done."""
+        ...
+
+    def reset(self, state: Any, mask: wp.array | None = None) -> None:
+        """Bring worlds back to their beginning.
+
+        Args:
+            state: The state.
+            mask: Which worlds, bool of shape [worlds] on the device; None for all, and the clock with them.
+        """
+        ...
+
+    def diverged_at(self) -> int | None:
+        """First step whose result is not finite, None while all are; waits for the device."""
+        ...
+
+    def clear_divergence(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        ...
+
+    def describe_divergence(self, state: Any) -> str:
+        """What is wrong with a state on the edge of divergence, and what helps in this physics; without a full stop."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        ...
+
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
+        """A picture of the state."""
+        ...
+
+
+class Editor(Protocol):
+    """An edit of a running simulation, collected first and applied between two steps, all or nothing."""
+
+    def collecting(self) -> AbstractContextManager[Any]:
+        """The block in which changes are collected."""
+        ...
+
+    def apply(self, gate: Gate) -> None:
+        """Apply what was collected."""
+        ...
+
+
+@runtime_checkable
+class Editable(Protocol):
+    """A physics whose bodies can be changed while they run."""
+
+    def editor(self, *states: Any) -> Editor:
+        """A new edit of what stands behind these states."""
+        ...
+
+
+@runtime_checkable
+class Conditional(Protocol):
+    """A physics that looks out for conditions on the device."""
+
+    def watch_condition(self, condition: Any) -> None:
+        """Look out for a condition."""
+        ...
+
+    def drop_condition(self, condition: Any) -> None:
+        """Look out for it no more."""
+        ...
+
+    def condition_hits(self, state: Any) -> Mapping[Any, int]:
+        """The first step after which each watched condition held, where it did."""
+        ...
+
+
+@runtime_checkable
+class Eventful(Protocol):
+    """A physics in which things happen that a user wants to know of."""
+
+    def collect_events(self, *states: Any) -> list[Event]:
+        """What happened since the last call."""
+        ...
+
+
+def editable(solver: Solver) -> Editable:
+    """The solver as one whose bodies can be edited."""
+    if isinstance(solver, Editable):
+        return solver
+    raise Unsupported(solver.physics, "be edited while it runs", ("springs", "coupling"))
+
+
+def conditional(solver: Solver) -> Conditional:
+    """The solver as one that looks out for conditions."""
+    if isinstance(solver, Conditional):
+        return solver
+    raise Unsupported(solver.physics, "wait for a condition (when=...)", ("springs", "coupling"))
