@@ -148,12 +148,12 @@ def near_bodies(features: Features) -> wp.Function:
                 if count < lists.body_places:
                     at = i * lists.body_places + count
                     lists.bodies[at] = b
-                    lists.body_hopes[at] = wp.vec3()
+                    lists.body_predicted[at] = wp.vec3()
                     if wp.static(rolls):
                         lists.body_rollings[at] = wp.vec3()
                     for q in range(old.counts[o][1]):
                         if old.bodies[o * old.body_places + q] == b:
-                            lists.body_hopes[at] = old.body_hopes[o * old.body_places + q]
+                            lists.body_predicted[at] = old.body_predicted[o * old.body_places + q]
                             if wp.static(rolls):
                                 lists.body_rollings[at] = old.body_rollings[o * old.body_places + q]
                 count += 1

@@ -174,7 +174,7 @@ class Lists:
     bodies: wp.array(dtype=wp.int32)  # bodies that are close to each grain
     body_impulses: wp.array(dtype=wp.vec3)  # of the last step [N s]
     body_spots: wp.array(dtype=wp.vec3)  # where the last impulse acted [m], where there was one
-    body_hopes: wp.array(dtype=wp.vec3)  # of the next step, as expected [N s]
+    body_predicted: wp.array(dtype=wp.vec3)  # predicted for the next step [N s]
     body_rollings: wp.array(dtype=wp.vec3)  # [N m s]
     built: wp.array(dtype=wp.vec4)  # where each grain was when the lists were made [m]
     starts: wp.array(dtype=wp.int32)  # first grain of each cell
@@ -242,7 +242,7 @@ class Bodies:
     chunk_counts: wp.array(dtype=wp.int32)
     points: wp.array(dtype=wp.vec4)  # in the frames of their bodies [m], body
     point_impulses: wp.array(dtype=wp.vec3)  # on each point by each body of its world, in the last step [N s]
-    point_hopes: wp.array(dtype=wp.vec3)  # in the next step, as expected [N s]
+    point_predicted: wp.array(dtype=wp.vec3)  # predicted for the next step [N s]
     point_places: wp.int32  # bodies that a world has at most
 
 

@@ -186,7 +186,7 @@ def keep_list(i: int, lists: Lists, old: Lists, rolling: int):
     for k in range(count[1]):
         at = i * lists.body_places + k
         old.bodies[at] = lists.bodies[at]
-        old.body_hopes[at] = lists.body_hopes[at]
+        old.body_predicted[at] = lists.body_predicted[at]
         if rolling == 1:
             old.body_rollings[at] = lists.body_rollings[at]
 
