@@ -30,7 +30,7 @@ SPARE = 1.5
 
 
 @wp.struct
-class Guests:
+class GuestArrays:
     # Of each surface mass:
     masses: wp.array(dtype=wp.int32)  # its number in the body
     present: wp.array(dtype=wp.int32)  # 0 once it was removed
@@ -67,17 +67,17 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     vec3, vec4 = types.vec3, types.vec4
 
     @wp.func
-    def place(s: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+    def place(s: int, guests: GuestArrays, x: wp.array(dtype=vec4)) -> wp.vec3:
         here = x[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def speed(s: int, guests: Guests, v: wp.array(dtype=vec3)) -> wp.vec3:
+    def speed(s: int, guests: GuestArrays, v: wp.array(dtype=vec3)) -> wp.vec3:
         here = v[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def spread(g: int, own: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)):
+    def spread(g: int, own: wp.vec3, guests: GuestArrays, x: wp.array(dtype=vec4)):
         """Centre of those around a guest [m], and the inverse of the sum of |d|² - d dᵀ over them [1/m²].
 
         d is seen from their centre. They are seen from `own` first: differences keep their digits far from the origin.
@@ -99,7 +99,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.func
     def spinning(
-        g: int, own: wp.vec3, velocity: wp.vec3, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+        g: int, own: wp.vec3, velocity: wp.vec3, guests: GuestArrays, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
     ) -> wp.vec3:
         """Spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
         middle, turns = spread(g, own, guests, x)
@@ -111,7 +111,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return turns * turning
 
     @wp.func
-    def facet(g: int, radius: float, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec4:
+    def facet(g: int, radius: float, guests: GuestArrays, x: wp.array(dtype=vec4)) -> wp.vec4:
         """Unit vector across the disc of a guest, or along its rod, and the extent of that [m].
 
         It grows with the surface that it is a part of.
@@ -134,7 +134,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.func
     def hanging(
-        g: int, own: wp.vec3, touching: bool, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+        g: int, own: wp.vec3, touching: bool, guests: GuestArrays, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
     ):  # fmt: skip
         """Where its masses have brought a guest [m], how fast it is [m/s], and what inverse mass it shows [1/kg]."""
         here = own
@@ -153,7 +153,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return here, velocity, wp.max(give, guests.heaviest)
 
     @wp.func
-    def contact_change(g: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+    def contact_change(g: int, guests: GuestArrays, x: wp.array(dtype=vec4)) -> wp.vec3:
         """What contacts will do to the masses of a guest in the next step, less what they did in the last [m/s]."""
         change = wp.vec3()
         weights = guests.weights[g]
@@ -165,7 +165,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(
-        dt: float, drift: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4),
+        dt: float, drift: float, first_guest: int, guests: GuestArrays, x: wp.array(dtype=vec4),
         last: wp.array(dtype=wp.vec3), grains: Grains,
     ):  # fmt: skip
         """Find what couples do to the masses around guests.
@@ -189,7 +189,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     @wp.kernel(module="unique", enable_backward=False)
     def press(
         dt: float,
-        guests: Guests,
+        guests: GuestArrays,
         x: wp.array(dtype=vec4),
         forces_out: wp.array(dtype=vec3),
         contact_out: wp.array(dtype=wp.vec3),
@@ -225,7 +225,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         fresh: int,
         parameters: Parameters,
         lists: Lists,
-        guests: Guests,
+        guests: GuestArrays,
         x: wp.array(dtype=vec4),
         v: wp.array(dtype=vec3),
         last: wp.array(dtype=wp.vec3),
