@@ -25,7 +25,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, materials: int, guests: int):
+def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, materials: int, guests: int):
     """Bring grain i to its new place."""
     o = order[i]
     grains.positions[i] = old.positions[o]
@@ -120,7 +120,7 @@ def inherit(rolling: bool) -> wp.Function:
 """
 
     @wp.func_native(text)
-    def take_over(i: int, length: int, order: wp.array(dtype=wp.int32), old: Lists, lists: Lists) -> int: ...
+    def take_over(i: int, length: int, order: wp.array[wp.int32], old: Lists, lists: Lists) -> int: ...
 
     return take_over
 
