@@ -145,8 +145,8 @@ def test_host_controller_sees_all_robots_at_once(device: str) -> None:
 
 @wp.func
 def halved(
-    time: wp.float64, channel: int, inputs: wp.array(dtype=wp.float64), first_input: int, count: int,
-    parameters: wp.array(dtype=wp.float64), first_parameter: int,
+    time: wp.float64, channel: int, inputs: wp.array[wp.float64], first_input: int, count: int,
+    parameters: wp.array[wp.float64], first_parameter: int,
 ) -> wp.float64:  # fmt: skip
     return parameters[first_parameter] * inputs[first_input + channel] + wp.float64(0.01) * wp.float64(channel)
 

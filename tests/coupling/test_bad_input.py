@@ -24,9 +24,9 @@ def test_grains_make_room_for_a_body(how: str) -> None:
         simulation = dropped(body, sand, inside=how)
     model = simulation.solver.model
     assert (len(model.bed) == len(sand.bed())) is (how == "push")
-    guests = model.party.points.division.mixed(body.positions)
+    guests = model.guests.points.division.mixed(body.positions)
     gaps = np.linalg.norm(model.bed.positions[:, None] - guests[None], axis=2)
-    assert (gaps > 0.95 * model.bed.radii[:, None] + model.party.radii[None]).all()
+    assert (gaps > 0.95 * model.bed.radii[:, None] + model.guests.radii[None]).all()
     simulation.run(0.05)
     assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0
     assert np.abs(simulation.solver.readout.velocities(simulation.state)).max() < 2.0

@@ -35,10 +35,10 @@ def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
     simulation.run(0.5)
     _, bed = simulation.solver.parts(simulation.state)
     body = simulation.solver.model.springs.body
-    party, masses = simulation.solver.model.party, simulation.solver.readout.masses(simulation.state)
-    guests = party.points.division.mixed(masses)[party.points.division.mixed(body.positions)[:, 2] < 0.131]
+    guests, masses = simulation.solver.model.guests, simulation.solver.readout.masses(simulation.state)
+    points = guests.points.division.mixed(masses)[guests.points.division.mixed(body.positions)[:, 2] < 0.131]
     top = simulation.solver.grains.readout.body_position(bed, lid)[2] + 0.01
-    assert guests[:, 2].mean() - top == pytest.approx(party.radii.max(), abs=1e-4)  # the lid may lie at a slant
+    assert points[:, 2].mean() - top == pytest.approx(guests.radii.max(), abs=1e-4)  # the lid may lie at a slant
     force = simulation.solver.readout.contact_force(simulation.state)[2]
     assert force == pytest.approx(body.masses.sum() * 9.81, rel=0.03)
     assert height(simulation) > top

@@ -72,18 +72,18 @@ def test_removed_masses_touch_nothing() -> None:
 
 def test_one_removed_mass_takes_along_what_hangs_on_it(resting: Simulation[coupling.Solver]) -> None:
     solver, removed = resting.solver, 12  # in the middle of a face
-    party = solver.model.party
+    guests = solver.model.guests
     with resting.edit() as edit:
         edit.remove_masses([removed], with_springs=True)
     resting.run(0.1)
     forces = solver.readout.contact_forces(resting.state)
-    assert forces.shape == (len(party.members), 3)
+    assert forces.shape == (len(guests.members), 3)
     assert np.linalg.norm(forces, axis=1).max() > 0.0
-    assert not forces[party.members == removed].any()
+    assert not forces[guests.members == removed].any()
     radii = np.empty(solver.model.grains.count)
     radii[resting.state.grains_names.numpy()[:, 0]] = resting.state.grains_velocities.numpy()[: len(radii), 3]
     gone = np.flatnonzero(radii[len(solver.model.bed) :] < 0.0)
-    assert np.array_equal(gone, party.hanging_on(np.array([removed])))
+    assert np.array_equal(gone, guests.hanging_on(np.array([removed])))
     assert 0 < len(gone) < 20
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from annelid import coupling, grains, springs
 from annelid.coupling.facets import axes_of, nearest
-from annelid.coupling.guests import Party
+from annelid.coupling.guests import Guests
 from annelid.coupling.holes import hole_reach
 from annelid.coupling.surface import Points, meeting_points
 from annelid.shapes import Capsule, Sphere
@@ -101,11 +101,11 @@ def test_points_turn_with_the_corners_of_the_triangles_they_lie_on() -> None:
 
 
 def test_guests_share_the_mass_of_the_surface() -> None:
-    party = Party(block(masses=4, pitch=0.016), 0.01, 1.15)
-    assert party.loads.sum() == pytest.approx(len(party))
-    on_face = party.masses[party.points.division.weights[:, 0] == 1.0].min()
-    assert on_face == pytest.approx(party.body.masses[0] / party.loads.max())
-    assert 0.9 <= party.masses.sum() / party.body.masses[party.members].sum() <= 1.0 + 1e-9
+    guests = Guests(block(masses=4, pitch=0.016), 0.01, 1.15)
+    assert guests.loads.sum() == pytest.approx(len(guests))
+    on_face = guests.masses[guests.points.division.weights[:, 0] == 1.0].min()
+    assert on_face == pytest.approx(guests.body.masses[0] / guests.loads.max())
+    assert 0.9 <= guests.masses.sum() / guests.body.masses[guests.members].sum() <= 1.0 + 1e-9
 
 
 def test_faces_are_discs_edges_rods_and_corners_spheres() -> None:

@@ -1,13 +1,13 @@
 """Reading and writing a few elements of device arrays at a cost that does not depend on the arrays' size."""
-# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-wp.set_module_options({"enable_backward": False})
+from annelid.core.kernels.elements import gather_kernel, scatter_kernel
 
 
 def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
@@ -20,7 +20,7 @@ def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
         return
     where = wp.array(np.asarray(index, np.int32), dtype=wp.int32, device=target.device)
     what = wp.array(np.ascontiguousarray(values), dtype=target.dtype, device=target.device)
-    wp.launch(_scatter_kernel(target.dtype), len(index), [where, what], [target], device=target.device)
+    wp.launch(scatter_kernel(target.dtype), len(index), [where, what], [target], device=target.device)
 
 
 def gather_elements(source: wp.array, index: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def gather_elements(source: wp.array, index: np.ndarray) -> np.ndarray:
         return source.numpy()[index] if len(index) else source.numpy()[:0].copy()
     where = wp.array(np.asarray(index, np.int32), dtype=wp.int32, device=source.device)
     out = wp.empty(len(index), dtype=source.dtype, device=source.device)
-    wp.launch(_gather_kernel(source.dtype), len(index), [where, source], [out], device=source.device)
+    wp.launch(gather_kernel(source.dtype), len(index), [where, source], [out], device=source.device)
     return np.asarray(out.numpy())
 
 
@@ -39,23 +39,3 @@ def grown(array: wp.array, size: int, fill: Any = 0) -> wp.array:
     longer = wp.full(size, array.dtype(fill), dtype=array.dtype, device=array.device)
     wp.copy(longer, array, count=len(array))
     return longer
-
-
-@functools.cache
-def _scatter_kernel(dtype: Any) -> wp.Kernel:
-    @wp.kernel(module="unique", enable_backward=False)
-    def scatter_elements(index: wp.array(dtype=wp.int32), values: wp.array(dtype=dtype), out: wp.array(dtype=dtype)):  # type: ignore[no-untyped-def, valid-type]
-        i = wp.tid()
-        out[index[i]] = values[i]
-
-    return scatter_elements
-
-
-@functools.cache
-def _gather_kernel(dtype: Any) -> wp.Kernel:
-    @wp.kernel(module="unique", enable_backward=False)
-    def gather_some(index: wp.array(dtype=wp.int32), values: wp.array(dtype=dtype), out: wp.array(dtype=dtype)):  # type: ignore[no-untyped-def, valid-type]
-        i = wp.tid()
-        out[i] = values[index[i]]
-
-    return gather_some

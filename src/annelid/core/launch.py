@@ -38,7 +38,7 @@ wp.set_module_options({"enable_backward": False})
 #endif
 """
 )
-def team_barrier(counter: wp.array(dtype=wp.int32), size: int, ticket: int) -> None:  # type: ignore[valid-type]
+def team_barrier(counter: wp.array[wp.int32], size: int, ticket: int) -> None:
     """Wait until all `size` members of the team have arrived for the `ticket`-th time (counted from 1)."""
 
 

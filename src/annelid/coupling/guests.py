@@ -9,23 +9,23 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.coupling.division import Division
-from annelid.coupling.kernels.exchange import Guests
+from annelid.coupling.kernels.exchange import GuestArrays
 from annelid.coupling.surface import meeting_points
 
 _HELD = 1.0e-3  # inverse mass of a held guest, in inverse masses of the lightest grain
 
 
-class Crowd(grains.Bed):
+class BedWithGuests(grains.Bed):
     """Grains and, after them, guests, whose masses are their own.
 
     Args:
         bed: The grains.
-        visitors: The guests as grains; of these, the masses do not count.
+        guests: The guests as grains; of these, the masses do not count.
         masses: Masses of the guests [kg], shape [g].
     """
 
-    def __init__(self, bed: grains.Bed, visitors: grains.Bed, masses: np.ndarray) -> None:
-        both = bed + visitors
+    def __init__(self, bed: grains.Bed, guests: grains.Bed, masses: np.ndarray) -> None:
+        both = bed + guests
         names = ("positions", "radii", "kinds", "velocities", "spins")
         super().__init__(**{name: getattr(both, name) for name in names}, materials=both.materials)
         self._masses = np.concatenate([bed.masses, masses])
@@ -36,7 +36,7 @@ class Crowd(grains.Bed):
         return self._masses
 
 
-class Party:
+class Guests:
     """The guests of a spring body.
 
     Args:
@@ -85,7 +85,7 @@ class Party:
         """Numbers of the guests whose disc or rod lies as any of some masses say."""
         return np.flatnonzero(np.isin(self.points.spans, masses).any(axis=1))
 
-    def among(self, bed: grains.Bed, skin: grains.Surface) -> Crowd:
+    def among(self, bed: grains.Bed, skin: grains.Surface) -> BedWithGuests:
         """Grains and guests together.
 
         Args:
@@ -94,10 +94,10 @@ class Party:
         """
         body, points = self.body, self.division
         answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), skin.numbers, strict=True))
-        visitors = grains.Bed(
+        guests = grains.Bed(
             points.mixed(body.positions), self.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
         )
-        return Crowd(bed, visitors, self.masses)
+        return BedWithGuests(bed, guests, self.masses)
 
     def arrays(self, bed: grains.Bed, pushes: wp.array, device: wp.Device) -> Any:
         """The structure that the kernels read.
@@ -115,29 +115,29 @@ class Party:
             kind = np.int32 if dtype in (wp.int32, wp.vec3i, wp.vec4i) else np.float32
             return wp.array(values.astype(kind), dtype=dtype, device=device)
 
-        guests: Any = Guests()
-        guests.masses, guests.present = numbers(self.members), wp.full(surface, 1, dtype=wp.int32, device=device)
-        guests.outside = numbers(self.body.forces[self.members], wp.vec3)
-        guests.loads = numbers(self.loads, wp.float32)
-        guests.strains = wp.zeros(surface, dtype=wp.float32, device=device)
+        arrays: Any = GuestArrays()
+        arrays.masses, arrays.present = numbers(self.members), wp.full(surface, 1, dtype=wp.int32, device=device)
+        arrays.outside = numbers(self.body.forces[self.members], wp.vec3)
+        arrays.loads = numbers(self.loads, wp.float32)
+        arrays.strains = wp.zeros(surface, dtype=wp.float32, device=device)
         hung = np.flatnonzero(points.weights.ravel() > 0.0)
-        order, guests.first_hung = self._by_member(corners.ravel()[hung], numbers)
-        guests.hung = numbers(hung[order] // 3)
-        guests.hung_weights = numbers(points.weights.ravel()[hung[order]], wp.float32)
-        order, guests.first_turned = self._by_member(around, numbers)
-        guests.turned = numbers(owner[order])
-        guests.corners, guests.weights = numbers(corners, wp.vec3i), numbers(points.weights, wp.vec3)
-        guests.extents = numbers(self.points.extents / self._scales(), wp.float32)
-        guests.widest = float(bed.radii.min())
-        guests.spans = numbers(self._places(self.points.spans), wp.vec4i)
-        guests.alive = wp.full(count, 1, dtype=wp.int32, device=device)
-        guests.touching = wp.zeros(count, dtype=wp.int32, device=device)
-        guests.first, guests.around = numbers(points.first), numbers(around)
-        guests.heaviest = _HELD / float(bed.masses.min())
-        guests.pushes = pushes
+        order, arrays.first_hung = self._by_member(corners.ravel()[hung], numbers)
+        arrays.hung = numbers(hung[order] // 3)
+        arrays.hung_weights = numbers(points.weights.ravel()[hung[order]], wp.float32)
+        order, arrays.first_turned = self._by_member(around, numbers)
+        arrays.turned = numbers(owner[order])
+        arrays.corners, arrays.weights = numbers(corners, wp.vec3i), numbers(points.weights, wp.vec3)
+        arrays.extents = numbers(self.points.extents / self._scales(), wp.float32)
+        arrays.widest = float(bed.radii.min())
+        arrays.spans = numbers(self._places(self.points.spans), wp.vec4i)
+        arrays.alive = wp.full(count, 1, dtype=wp.int32, device=device)
+        arrays.touching = wp.zeros(count, dtype=wp.int32, device=device)
+        arrays.first, arrays.around = numbers(points.first), numbers(around)
+        arrays.heaviest = _HELD / float(bed.masses.min())
+        arrays.pushes = pushes
         for name, size in (("twists", count), ("centers", count), ("pushed", surface), ("expected", surface)):
-            setattr(guests, name, wp.zeros(size, dtype=wp.vec3, device=device))
-        return guests
+            setattr(arrays, name, wp.zeros(size, dtype=wp.vec3, device=device))
+        return arrays
 
     def _scales(self) -> np.ndarray:
         """Lengths that the extents of discs and rods grow and shrink with [m], shape [g]."""

@@ -11,7 +11,7 @@ import warp as wp
 from annelid import grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
-from annelid.coupling.guests import Party
+from annelid.coupling.guests import Guests
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on
 from annelid.coupling.surface import STRETCH
@@ -40,7 +40,7 @@ class Model:
     Attributes:
         bed: The grains, as they start.
         loads: What falls into them: the spring body, and free rigid bodies.
-        party: The points of the surface of the body that grains meet.
+        guests: The points of the surface of the body that grains meet.
         springs: The model of the spring body.
         grains: The model of the grains, the guests and the rigid bodies.
         substeps: Steps of the springs in a step of the grains.
@@ -71,26 +71,26 @@ class Model:
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
         self.skin = skin or grains.Surface()
-        self.party = Party(body, float(bed.radii.min()), stretch)
-        thickness = float(np.median(self.party.radii))
+        self.guests = Guests(body, float(bed.radii.min()), stretch)
+        thickness = float(np.median(self.guests.radii))
         own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
         self.bed = grains.start.begin(bed, bodies, own, overlapping)
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        require_outside(self.party.division.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
+        require_outside(self.guests.division.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
             self.springs = self._springs(body, lanes)
         self.substeps = self.world.substeps(one, self.loads, self.springs.stable_step())
         self.grains = grains.Model(
-            self.party.among(self.bed, self.skin),
+            self.guests.among(self.bed, self.skin),
             bodies,
             world=self.world.grains_world(self.dt),
             worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
             overlapping="allow",
-            guests=len(self.party),
+            guests=len(self.guests),
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),
             device=self.device,
         )
@@ -102,7 +102,7 @@ class Model:
 
     def _worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
-        return (self.party.division.corners[:, 0] // (self.party.body.mass_count // self.worlds)).astype(np.int32)
+        return (self.guests.division.corners[:, 0] // (self.guests.body.mass_count // self.worlds)).astype(np.int32)
 
     def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: grains.Surface | None) -> None:
         """Refuse what is no body, no bed or no surface, and masses that are nowhere."""

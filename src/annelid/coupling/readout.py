@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid import grains
 from annelid.core.summary import Summary as SpringSummary
-from annelid.coupling.guests import Crowd
+from annelid.coupling.guests import BedWithGuests
 from annelid.coupling.model import Model
 from annelid.coupling.surface import closed_surface
 
@@ -109,8 +109,8 @@ class Readout:
         return out[: len(self.model.bed)]
 
 
-def _weightless(model: Model) -> Crowd:
+def _weightless(model: Model) -> BedWithGuests:
     """Grains and guests, of which the guests weigh nothing: the springs' side accounts for them."""
-    party, count = model.party, len(model.bed)
-    crowd = model.grains.bed
-    return Crowd(model.bed, crowd.where(np.arange(count, len(crowd))), np.zeros(len(party)))
+    both, count = model.grains.bed, len(model.bed)
+    guests = both.where(np.arange(count, len(both)))
+    return BedWithGuests(model.bed, guests, np.zeros(len(guests)))

@@ -48,7 +48,7 @@ class Solver:
         self.springs = _Springs(model.springs, self, threads=threads)
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
-        self._guests = model.party.arrays(model.bed, self.grains.pushes, self.device)
+        self._guests = model.guests.arrays(model.bed, self.grains.pushes, self.device)
         self._kernels, self._launcher = exchange_kernels(model.springs.types.real), Launcher(self.device)
         self._state: Any = None
         self._parts: tuple[Any, Any] = (None, None)
@@ -61,8 +61,8 @@ class Solver:
 
     def initial_state(self) -> Any:
         """Bodies and grains as they were built."""
-        party = self.model.party
-        sizes = {"last": len(party), "contact_forces": len(party.members)}
+        guests = self.model.guests
+        sizes = {"last": len(guests), "contact_forces": len(guests.members)}
         own = {name: wp.zeros(size, dtype=wp.vec3, device=self.device) for name, size in sizes.items()}
         bed = self.grains.initial_state()
         if self.model.worlds > 1:
@@ -108,7 +108,7 @@ class Solver:
 
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
-        spring_state, arrays, party = self._parts[0], self.model.springs.arrays, self.model.party
+        spring_state, arrays, guests = self._parts[0], self.model.springs.arrays, self.model.guests
         x, dt = spring_state.positions, self.dt
         twist, press, _ = self._kernels
         felt = arrays.forces, self._state.contact_forces
@@ -116,7 +116,7 @@ class Solver:
         drift, last = 0.5 - 0.5 / self.model.substeps, self._state.last
         arguments = [dt, drift, first, self._guests, x, last, grains]
         self._launcher.launch(twist, self.model.grains.count, arguments, [x, last, *rows])
-        self._launcher.launch(press, len(party.members), [dt, self._guests, x, *felt], [x, *felt])
+        self._launcher.launch(press, len(guests.members), [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
             self.springs.enqueue(spring_state, self.model.substeps)
         else:
@@ -211,18 +211,18 @@ class Solver:
 
     def follow_edit(self, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
         """Let guests follow an edit of the springs, between two steps."""
-        party, guests = self.model.party, self._guests
-        members = party.members
+        guests, arrays = self.model.guests, self._guests
+        members = guests.members
         for here, left in (
-            (guests.present, np.flatnonzero(np.isin(members, gone))),
-            (guests.alive, party.hanging_on(gone)),
-            (guests.extents, party.lying_on(gone)),
+            (arrays.present, np.flatnonzero(np.isin(members, gone))),
+            (arrays.alive, guests.hanging_on(gone)),
+            (arrays.extents, guests.lying_on(gone)),
         ):
             scatter(here, left, np.zeros(len(left), wp.dtype_to_numpy(here.dtype)))
         for change in changes:
             if change.forces is not None:
                 here, which = np.nonzero(members[:, None] == change.index[None, :])
-                scatter(guests.outside, here, change.forces[which].astype(np.float32))
+                scatter(arrays.outside, here, change.forces[which].astype(np.float32))
         for state in states:
             self._settle(state)
         self._forget()

@@ -204,7 +204,7 @@ class SandWorm(Worlds):
 
     def _find_anatomy(self) -> Any:
         """Springs along and across each segment, its surface masses and its signal in each world."""
-        body, party, segments = self.worm.body(), self.solver.model.party, self.options.segments
+        body, guests, segments = self.worm.body(), self.solver.model.guests, self.options.segments
         across = np.diff(body.positions[body.springs], axis=1)[:, 0]
         cosines = np.abs(across[:, 0]) / np.linalg.norm(across, axis=1)
         ways = [np.flatnonzero(cosines > _ALONG), np.flatnonzero(cosines < _ACROSS)]
@@ -212,7 +212,7 @@ class SandWorm(Worlds):
         chosen, begins = np.concatenate(ways), (0, len(ways[0]))
         edges = np.arange(segments + 1)
         first = [at + np.searchsorted(self.segment_of[way], edges) for at, way in zip(begins, ways, strict=True)]
-        own = party.members[: len(party.members) // self.count]
+        own = guests.members[: len(guests.members) // self.count]
         own_segments = _parts(body.positions[own, 0], body, segments)
         members = np.argsort(own_segments, kind="stable")
         anatomy: Any = kernels.Anatomy()

@@ -122,7 +122,7 @@ class Tetrahedra(ElementSet):
         self.points.lame.assign(np.asarray(lame, float)[self.point_elements])
 
     def _points(self, nodes: np.ndarray, gradients: np.ndarray, shear: np.ndarray, lame: np.ndarray) -> Any:
-        points, count = Points(), len(nodes)
+        count, points = len(nodes), Points()  # type: int, Any
         points.nodes = self._array(nodes, wp.int32)
         points.gradients = self._array(gradients, wp.vec3d)
         points.volumes = self._array(self.point_volumes, wp.float64)

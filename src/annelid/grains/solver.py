@@ -72,7 +72,7 @@ class State:
         rollings: Angular impulses by rolling resistance [N m s].
         bodies: Lists of bodies.
         body_impulses: Impulses by bodies [N s].
-        body_hopes: Those expected of the next step [N s].
+        body_predicted: Those predicted for the next step [N s].
         body_rollings: Angular impulses by rolling resistance [N m s].
         built: Where grains were when the lists were made [m].
         places: Centres of mass of the bodies [m].
@@ -90,7 +90,7 @@ class State:
         touched_first: Where the contacts of each body begin in `touched`.
         touched: Places in `bodies`.
         point_impulses: Impulses on points of bodies by other bodies [N s].
-        point_hopes: Those expected of the next step [N s].
+        point_predicted: Those predicted for the next step [N s].
         reach: Margins and speeds of the lists.
         flags: Flags of the lists.
         clock: Steps done, shape [1].
@@ -110,7 +110,7 @@ class State:
     rollings: wp.array = rows("place", wp.float32, each=3, grows="places")
     bodies: wp.array = rows("body-place", wp.int32, grows="body_places")
     body_impulses: wp.array = rows("body-place", wp.vec3, grows="body_places")
-    body_hopes: wp.array = rows("body-place", wp.vec3, grows="body_places")
+    body_predicted: wp.array = rows("body-place", wp.vec3, grows="body_places")
     body_rollings: wp.array = rows("body-place", wp.vec3, grows="body_places")
     built: wp.array
     places: wp.array
@@ -128,7 +128,7 @@ class State:
     touched_first: wp.array
     touched: wp.array = rows("body-place", wp.int32, grows="body_places")
     point_impulses: wp.array
-    point_hopes: wp.array
+    point_predicted: wp.array
     reach: wp.array
     flags: wp.array
     clock: wp.array
@@ -136,15 +136,15 @@ class State:
 
 _GRAIN_ARRAYS = ("positions", "velocities", "spins", "forecast", "turning", "surfaces", "facets", "names")
 _LIST_ARRAYS = (
-    "counts", "neighbours", "impulses", "rollings", "bodies", "body_impulses", "body_hopes", "body_rollings", "built",
-    "reach", "flags", "clock",
+    "counts", "neighbours", "impulses", "rollings", "bodies", "body_impulses", "body_predicted", "body_rollings",
+    "built", "reach", "flags", "clock",
 )  # fmt: skip
 _BODY_ARRAYS = {
     "places": "places", "turns": "turns", "velocities": "body_velocities", "spins": "body_spins",
     "forecast": "body_forecast", "turning": "body_turning", "contacts": "contacts", "travel": "travel",
     "forces": "forces", "torques": "torques", "commands": "commands", "loads": "loads",
     "touched_first": "touched_first", "touched": "touched", "point_impulses": "point_impulses",
-    "point_hopes": "point_hopes",
+    "point_predicted": "point_predicted",
 }  # fmt: skip
 
 
@@ -230,7 +230,7 @@ class Solver:
             "rollings": (3 * n * places if rolling else 0, wp.float32),
             "bodies": (n * body_places, wp.int32),
             "body_impulses": (n * body_places, wp.vec3),
-            "body_hopes": (n * body_places, wp.vec3),
+            "body_predicted": (n * body_places, wp.vec3),
             "body_rollings": (n * body_places if rolling else 0, wp.vec3),
             "touched": (n * body_places, wp.int32),
         }
@@ -276,7 +276,7 @@ class Solver:
             "loads": self._zeros(2 * count, wp.vec3),
             "touched_first": self._zeros(count + 1, wp.int32),
             "point_impulses": self._zeros(points, wp.vec3),
-            "point_hopes": self._zeros(points, wp.vec3),
+            "point_predicted": self._zeros(points, wp.vec3),
         }
 
     # --- steps ---

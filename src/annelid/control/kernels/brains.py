@@ -47,12 +47,12 @@ def brain_layout(real: Any) -> BrainLayout:
     )
     brains = _struct(
         f"Brains{bits}",
-        brains=wp.array(dtype=brain),
-        parameters=wp.array(dtype=real),
-        layers=wp.array(dtype=wp.int32),
-        neighbours=wp.array(dtype=wp.vec4i),
-        table=wp.array2d(dtype=real),  # of time functions: a row a call from `first_call` on
-        first_call=wp.array(dtype=wp.int64),
+        brains=wp.array[brain],
+        parameters=wp.array[real],
+        layers=wp.array[wp.int32],
+        neighbours=wp.array[wp.vec4i],
+        table=wp.array2d[real],  # of time functions: a row a call from `first_call` on
+        first_call=wp.array[wp.int64],
     )
     return BrainLayout(real, brain, brains)
 
@@ -68,8 +68,8 @@ def user_value(functions: tuple[wp.Function, ...], real: Any) -> wp.Function:
 
         @wp.func
         def nothing(
-            number: int, time: wp.float64, channel: int, inputs: wp.array(dtype=real), first_input: int, count: int,
-            parameters: wp.array(dtype=real), first_parameter: int,
+            number: int, time: wp.float64, channel: int, inputs: wp.array[real], first_input: int, count: int,
+            parameters: wp.array[real], first_parameter: int,
         ) -> real:  # fmt: skip
             return real(0.0)
 
@@ -78,8 +78,8 @@ def user_value(functions: tuple[wp.Function, ...], real: Any) -> wp.Function:
 
     @wp.func
     def value(
-        number: int, time: wp.float64, channel: int, inputs: wp.array(dtype=real), first_input: int, count: int,
-        parameters: wp.array(dtype=real), first_parameter: int,
+        number: int, time: wp.float64, channel: int, inputs: wp.array[real], first_input: int, count: int,
+        parameters: wp.array[real], first_parameter: int,
     ) -> real:  # fmt: skip
         result = others(number, time, channel, inputs, first_input, count, parameters, first_parameter)
         if number == wp.static(this):
@@ -122,7 +122,7 @@ def brain_act(
         return value
 
     @wp.func
-    def neuron(weights: wp.array(dtype=real), w: int, x: wp.array(dtype=real), begin: int, count: int) -> real:
+    def neuron(weights: wp.array[real], w: int, x: wp.array[real], begin: int, count: int) -> real:
         total = real(0.0)
         for i in range(count):
             total += weights[w + i] * x[begin + i]
@@ -131,7 +131,7 @@ def brain_act(
     @wp.func
     def network(
         lane: int, width: int, brain: Brain, brains: Brains, driving: real,
-        inputs: wp.array(dtype=real), neurons: wp.array(dtype=real), outputs: wp.array(dtype=real),
+        inputs: wp.array[real], neurons: wp.array[real], outputs: wp.array[real],
     ):  # fmt: skip
         w = brain.parameter
         before = brain.inputs
@@ -168,8 +168,8 @@ def brain_act(
     @wp.func
     def small_network(
         channel: int, brain: Brain, brains: Brains, driving: real, call: wp.int64,
-        inputs: wp.array(dtype=real), neurons: wp.array(dtype=real), memory: wp.array(dtype=real),
-        outputs: wp.array(dtype=real),
+        inputs: wp.array[real], neurons: wp.array[real], memory: wp.array[real],
+        outputs: wp.array[real],
     ):  # fmt: skip
         half = brain.channels * 4 * brain.signals
         heard = brain.memory + int(call & wp.int64(1)) * half
@@ -225,10 +225,10 @@ def brain_act(
         time: wp.float64,
         call: wp.int64,
         brains: Brains,
-        inputs: wp.array(dtype=real),
-        neurons: wp.array(dtype=real),
-        memory: wp.array(dtype=real),
-        outputs: wp.array(dtype=real),
+        inputs: wp.array[real],
+        neurons: wp.array[real],
+        memory: wp.array[real],
+        outputs: wp.array[real],
     ):
         brain = brains.brains[number]
         if wp.static(waves):

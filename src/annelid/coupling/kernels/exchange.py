@@ -30,34 +30,34 @@ SPARE = 1.5
 
 
 @wp.struct
-class Guests:
+class GuestArrays:
     # Of each surface mass:
-    masses: wp.array(dtype=wp.int32)  # its number in the body
-    present: wp.array(dtype=wp.int32)  # 0 once it was removed
-    outside: wp.array(dtype=wp.vec3)  # external force on it [N]
-    loads: wp.array(dtype=wp.float32)  # sum of the weights that hang on it
-    strains: wp.array(dtype=wp.float32)  # and of those alone that touch something
-    first_hung: wp.array(dtype=wp.int32)  # where the guests that hang on it begin in `hung`
-    hung: wp.array(dtype=wp.int32)
-    hung_weights: wp.array(dtype=wp.float32)
-    first_turned: wp.array(dtype=wp.int32)  # where the guests begin in `turned` that it is around
-    turned: wp.array(dtype=wp.int32)
-    pushed: wp.array(dtype=wp.vec3)  # impulse of its guests on it, and the next one expected [N s]
-    expected: wp.array(dtype=wp.vec3)
+    masses: wp.array[wp.int32]  # its number in the body
+    present: wp.array[wp.int32]  # 0 once it was removed
+    outside: wp.array[wp.vec3]  # external force on it [N]
+    loads: wp.array[wp.float32]  # sum of the weights that hang on it
+    strains: wp.array[wp.float32]  # and of those alone that touch something
+    first_hung: wp.array[wp.int32]  # where the guests that hang on it begin in `hung`
+    hung: wp.array[wp.int32]
+    hung_weights: wp.array[wp.float32]
+    first_turned: wp.array[wp.int32]  # where the guests begin in `turned` that it is around
+    turned: wp.array[wp.int32]
+    pushed: wp.array[wp.vec3]  # impulse of its guests on it, and the next one expected [N s]
+    expected: wp.array[wp.vec3]
     # Of each guest:
-    corners: wp.array(dtype=wp.vec3i)  # surface masses that it hangs on
-    weights: wp.array(dtype=wp.vec3)  # and with which weights
-    spans: wp.array(dtype=wp.vec4i)  # surface masses along which its disc or rod lies
-    extents: wp.array(dtype=wp.float32)  # radius of its disc, minus half the length of its rod, in ways along these
+    corners: wp.array[wp.vec3i]  # surface masses that it hangs on
+    weights: wp.array[wp.vec3]  # and with which weights
+    spans: wp.array[wp.vec4i]  # surface masses along which its disc or rod lies
+    extents: wp.array[wp.float32]  # radius of its disc, minus half the length of its rod, in ways along these
     widest: wp.float32  # no disc or rod with the radius of its guest is larger [m]
-    alive: wp.array(dtype=wp.int32)  # 0 once one of them was removed
-    touching: wp.array(dtype=wp.int32)  # 1 if it touches something, or is about to
-    first: wp.array(dtype=wp.int32)  # where the surface masses begin in `around` that it turns with
-    around: wp.array(dtype=wp.int32)
+    alive: wp.array[wp.int32]  # 0 once one of them was removed
+    touching: wp.array[wp.int32]  # 1 if it touches something, or is about to
+    first: wp.array[wp.int32]  # where the surface masses begin in `around` that it turns with
+    around: wp.array[wp.int32]
     heaviest: wp.float32  # smallest inverse mass that contacts reckon with [1/kg]
-    pushes: wp.array(dtype=wp.vec3)  # impulse, angular impulse, and the next impulse expected, three each
-    twists: wp.array(dtype=wp.vec3)  # force per distance from the centre of those around [N/m]
-    centers: wp.array(dtype=wp.vec3)  # centre of those around [m]
+    pushes: wp.array[wp.vec3]  # impulse, angular impulse, and the next impulse expected, three each
+    twists: wp.array[wp.vec3]  # force per distance from the centre of those around [N/m]
+    centers: wp.array[wp.vec3]  # centre of those around [m]
 
 
 @functools.cache
@@ -67,17 +67,17 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     vec3, vec4 = types.vec3, types.vec4
 
     @wp.func
-    def place(s: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+    def place(s: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
         here = x[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def speed(s: int, guests: Guests, v: wp.array(dtype=vec3)) -> wp.vec3:
+    def speed(s: int, guests: GuestArrays, v: wp.array[vec3]) -> wp.vec3:
         here = v[guests.masses[s]]
         return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
 
     @wp.func
-    def spread(g: int, own: wp.vec3, guests: Guests, x: wp.array(dtype=vec4)):
+    def spread(g: int, own: wp.vec3, guests: GuestArrays, x: wp.array[vec4]):
         """Centre of those around a guest [m], and the inverse of the sum of |d|² - d dᵀ over them [1/m²].
 
         d is seen from their centre. They are seen from `own` first: differences keep their digits far from the origin.
@@ -99,7 +99,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.func
     def spinning(
-        g: int, own: wp.vec3, velocity: wp.vec3, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+        g: int, own: wp.vec3, velocity: wp.vec3, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
     ) -> wp.vec3:
         """Spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
         middle, turns = spread(g, own, guests, x)
@@ -111,7 +111,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return turns * turning
 
     @wp.func
-    def facet(g: int, radius: float, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec4:
+    def facet(g: int, radius: float, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec4:
         """Unit vector across the disc of a guest, or along its rod, and the extent of that [m].
 
         It grows with the surface that it is a part of.
@@ -134,7 +134,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.func
     def hanging(
-        g: int, own: wp.vec3, touching: bool, guests: Guests, x: wp.array(dtype=vec4), v: wp.array(dtype=vec3)
+        g: int, own: wp.vec3, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
     ):  # fmt: skip
         """Where its masses have brought a guest [m], how fast it is [m/s], and what inverse mass it shows [1/kg]."""
         here = own
@@ -153,7 +153,7 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         return here, velocity, wp.max(give, guests.heaviest)
 
     @wp.func
-    def contact_change(g: int, guests: Guests, x: wp.array(dtype=vec4)) -> wp.vec3:
+    def contact_change(g: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
         """What contacts will do to the masses of a guest in the next step, less what they did in the last [m/s]."""
         change = wp.vec3()
         weights = guests.weights[g]
@@ -165,8 +165,8 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(
-        dt: float, drift: float, first_guest: int, guests: Guests, x: wp.array(dtype=vec4),
-        last: wp.array(dtype=wp.vec3), grains: Grains,
+        dt: float, drift: float, first_guest: int, guests: GuestArrays, x: wp.array[vec4],
+        last: wp.array[wp.vec3], grains: Grains,
     ):  # fmt: skip
         """Find what couples do to the masses around guests.
 
@@ -189,10 +189,10 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     @wp.kernel(module="unique", enable_backward=False)
     def press(
         dt: float,
-        guests: Guests,
-        x: wp.array(dtype=vec4),
-        forces_out: wp.array(dtype=vec3),
-        contact_out: wp.array(dtype=wp.vec3),
+        guests: GuestArrays,
+        x: wp.array[vec4],
+        forces_out: wp.array[vec3],
+        contact_out: wp.array[wp.vec3],
     ):
         s = wp.tid()
         if guests.present[s] == 0:
@@ -225,10 +225,10 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         fresh: int,
         parameters: Parameters,
         lists: Lists,
-        guests: Guests,
-        x: wp.array(dtype=vec4),
-        v: wp.array(dtype=vec3),
-        last: wp.array(dtype=wp.vec3),
+        guests: GuestArrays,
+        x: wp.array[vec4],
+        v: wp.array[vec3],
+        last: wp.array[wp.vec3],
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""

@@ -23,7 +23,7 @@ def about_z(angle: float, v: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def pose_of(b: int, middle: wp.vec3, places: wp.array(dtype=wp.vec3), turns: wp.array(dtype=wp.quat)) -> wp.vec3:
+def pose_of(b: int, middle: wp.vec3, places: wp.array[wp.vec3], turns: wp.array[wp.quat]) -> wp.vec3:
     """Where the middle of the tracks is, x and y [m], and the heading [rad]."""
     yaw = yaw_of(turns[b])
     foot = places[b] - about_z(yaw, middle)
@@ -32,17 +32,17 @@ def pose_of(b: int, middle: wp.vec3, places: wp.array(dtype=wp.vec3), turns: wp.
 
 @wp.kernel
 def stand(
-    mask: wp.array(dtype=wp.bool),
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
+    mask: wp.array[wp.bool],
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
     each: int,  # bodies of a world
     number: int,  # the machine among them
     middle: wp.vec3,
     low: wp.vec3,  # x, y [m] and heading [rad] that episodes begin with, at least
     high: wp.vec3,
     # State out:
-    place_out: wp.array(dtype=wp.vec3),
-    turn_out: wp.array(dtype=wp.quat),
+    place_out: wp.array[wp.vec3],
+    turn_out: wp.array[wp.quat],
 ):
     """Put the machine where the seed says."""
     w = wp.tid()
@@ -59,19 +59,19 @@ def stand(
 
 @wp.kernel
 def steer(
-    actions: wp.array2d(dtype=wp.float32),
+    actions: wp.array2d[wp.float32],
     each: int,
     number: int,
     middle: wp.vec3,
     speed: float,  # largest [m/s]
     spin: float,  # largest [rad/s]
     dt: float,
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Commands for the next step, and what contacts reckon with:
-    command_out: wp.array(dtype=wp.vec3),
-    forecast_out: wp.array(dtype=wp.vec3),
-    turning_out: wp.array(dtype=wp.vec3),
+    command_out: wp.array[wp.vec3],
+    forecast_out: wp.array[wp.vec3],
+    turning_out: wp.array[wp.vec3],
 ):
     """One step along the arc that the tracks draw."""
     w = wp.tid()
@@ -93,10 +93,10 @@ def look_ahead(
     number: int,
     seat: wp.vec3,  # the eye about the centre of the body [m]
     target: wp.vec3,  # what it looks at
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Out:
-    eye_out: wp.array(dtype=Eye),
+    eye_out: wp.array[Eye],
 ):
     """The camera moves with the machine."""
     w = wp.tid()
@@ -113,12 +113,12 @@ def look_ahead(
 
 @wp.kernel
 def share_reward(
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     grains: int,  # of a world
     low: wp.vec3,
     high: wp.vec3,
     # Out:
-    share_out: wp.array2d(dtype=wp.vec2d),
+    share_out: wp.array2d[wp.vec2d],
 ):
     """Reward of a share of the grains: 100 for each in the goal, less its distance outside [m]; and how many are in."""
     w, s = wp.tid()
@@ -141,18 +141,18 @@ def share_reward(
 
 @wp.kernel
 def judge(
-    shares: wp.array2d(dtype=wp.vec2d),
+    shares: wp.array2d[wp.vec2d],
     grains: int,
     each: int,
     number: int,
     middle: wp.vec3,
     half: wp.vec2,  # of the field [m]
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
-    truncated_out: wp.array(dtype=wp.bool),
-    delivered_out: wp.array(dtype=wp.float32),
+    reward_out: wp.array[wp.float32],
+    truncated_out: wp.array[wp.bool],
+    delivered_out: wp.array[wp.float32],
 ):
     """Reward of a world; a machine that has left the field ends its episode."""
     w = wp.tid()
@@ -168,17 +168,17 @@ def judge(
 
 @wp.kernel
 def know_self(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     each: int,
     number: int,
     middle: wp.vec3,
     seconds: float,  # of an action
-    steps: wp.array(dtype=wp.int32),
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    steps: wp.array[wp.int32],
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Out:
-    pose_out: wp.array2d(dtype=wp.float32),
-    time_out: wp.array2d(dtype=wp.float32),
+    pose_out: wp.array2d[wp.float32],
+    time_out: wp.array2d[wp.float32],
 ):
     w = wp.tid()
     if not mask[w]:

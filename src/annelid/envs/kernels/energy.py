@@ -31,11 +31,11 @@ def loss_kernel(features: Features) -> wp.Kernel:
         lists: Lists,
         bodies: Bodies,  # as they were before the step
         # Before the step, by name of the grain:
-        places: wp.array(dtype=wp.vec3),
-        velocities: wp.array(dtype=wp.vec3),
-        spins: wp.array(dtype=wp.vec3),
+        places: wp.array[wp.vec3],
+        velocities: wp.array[wp.vec3],
+        spins: wp.array[wp.vec3],
         # Sums:
-        losses: wp.array(dtype=wp.float64),
+        losses: wp.array[wp.float64],
     ):
         i = wp.tid()
         name = grains.names[i][0]
@@ -82,9 +82,9 @@ def loss_kernel(features: Features) -> wp.Kernel:
 def remember(
     grains: Grains,
     # Out:
-    place_out: wp.array(dtype=wp.vec3),
-    velocity_out: wp.array(dtype=wp.vec3),
-    spin_out: wp.array(dtype=wp.vec3),
+    place_out: wp.array[wp.vec3],
+    velocity_out: wp.array[wp.vec3],
+    spin_out: wp.array[wp.vec3],
 ):
     """Grains as they are, by name."""
     i = wp.tid()

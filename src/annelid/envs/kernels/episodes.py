@@ -13,10 +13,10 @@ NOT_A_NUMBER, OUT_OF_RANGE = 1, 2
 
 @wp.kernel
 def take_actions(
-    given: wp.array2d(dtype=wp.float32),
+    given: wp.array2d[wp.float32],
     # Out:
-    action_out: wp.array2d(dtype=wp.float32),
-    fault_out: wp.array(dtype=wp.int32),
+    action_out: wp.array2d[wp.float32],
+    fault_out: wp.array[wp.int32],
 ):
     """Actions clipped to [-1, 1]; what was wrong with those of each world."""
     w = wp.tid()
@@ -34,13 +34,13 @@ def take_actions(
 
 @wp.kernel
 def open_episodes(
-    mask: wp.array(dtype=wp.bool),
-    given: wp.array(dtype=wp.int32),  # new seeds; -1 for the next episode of the old one
+    mask: wp.array[wp.bool],
+    given: wp.array[wp.int32],  # new seeds; -1 for the next episode of the old one
     # State:
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    steps: wp.array(dtype=wp.int32),
-    actions: wp.array2d(dtype=wp.float32),
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
+    steps: wp.array[wp.int32],
+    actions: wp.array2d[wp.float32],
 ):
     w = wp.tid()
     if not mask[w]:
@@ -57,12 +57,12 @@ def open_episodes(
 
 @wp.kernel
 def clear_results(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
-    terminated_out: wp.array(dtype=wp.bool),
-    truncated_out: wp.array(dtype=wp.bool),
-    done_out: wp.array(dtype=wp.bool),
+    reward_out: wp.array[wp.float32],
+    terminated_out: wp.array[wp.bool],
+    truncated_out: wp.array[wp.bool],
+    done_out: wp.array[wp.bool],
 ):
     w = wp.tid()
     if mask[w]:
@@ -76,12 +76,12 @@ def clear_results(
 def close_steps(
     most: int,  # actions in an episode
     # State:
-    steps: wp.array(dtype=wp.int32),
-    rewards: wp.array(dtype=wp.float32),
-    terminated: wp.array(dtype=wp.bool),
-    truncated: wp.array(dtype=wp.bool),
+    steps: wp.array[wp.int32],
+    rewards: wp.array[wp.float32],
+    terminated: wp.array[wp.bool],
+    truncated: wp.array[wp.bool],
     # Out:
-    done_out: wp.array(dtype=wp.bool),
+    done_out: wp.array[wp.bool],
 ):
     """Count an action; the last one of an episode truncates it, and a world that is no longer finite ends."""
     w = wp.tid()
@@ -99,9 +99,7 @@ def restore_kernel(dtype: Any) -> wp.Kernel:
     """Bring the rows of masked worlds back to what they were at the beginning."""
 
     @wp.kernel(module="unique", enable_backward=False)
-    def restore(
-        mask: wp.array(dtype=wp.bool), each: int, source: wp.array(dtype=dtype), rows_out: wp.array(dtype=dtype)
-    ):
+    def restore(mask: wp.array[wp.bool], each: int, source: wp.array[dtype], rows_out: wp.array[dtype]):
         i = wp.tid()
         if mask[i // each]:
             rows_out[i] = source[i]

@@ -12,10 +12,10 @@ wp.set_module_options({"enable_backward": False})
 class Limits:
     """What joints can do, and how quickly they follow."""
 
-    lower: wp.array(dtype=wp.float32)  # [rad]
-    upper: wp.array(dtype=wp.float32)
-    speed: wp.array(dtype=wp.float32)  # [rad/s]
-    effort: wp.array(dtype=wp.float32)  # [N m]
+    lower: wp.array[wp.float32]  # [rad]
+    upper: wp.array[wp.float32]
+    speed: wp.array[wp.float32]  # [rad/s]
+    effort: wp.array[wp.float32]  # [N m]
     acceleration: wp.float32  # [rad/s²]
     memory: wp.float32  # time over which forces are smoothed [s]
 
@@ -24,15 +24,15 @@ class Limits:
 class Joints:
     """Joints of all worlds."""
 
-    angles: wp.array2d(dtype=wp.float32)  # [worlds, joints]
-    speeds: wp.array2d(dtype=wp.float32)
-    goals: wp.array2d(dtype=wp.float32)  # angles at the end of the step to come
-    rates: wp.array2d(dtype=wp.float32)  # speeds during it
-    frames: wp.array2d(dtype=wp.transform)  # of the links and, last, the tool, at the goals
-    torques: wp.array2d(dtype=wp.float32)  # smoothed load of each joint by the soil [N m]
-    wrenches: wp.array(dtype=wp.spatial_vector)  # smoothed force [N] and torque [N m] on the bucket about the tool
-    work: wp.array(dtype=wp.float64)  # of the arm on the soil since the beginning [J]
-    peaks: wp.array(dtype=wp.float32)  # largest smoothed force on the bucket in this action [N]
+    angles: wp.array2d[wp.float32]  # [worlds, joints]
+    speeds: wp.array2d[wp.float32]
+    goals: wp.array2d[wp.float32]  # angles at the end of the step to come
+    rates: wp.array2d[wp.float32]  # speeds during it
+    frames: wp.array2d[wp.transform]  # of the links and, last, the tool, at the goals
+    torques: wp.array2d[wp.float32]  # smoothed load of each joint by the soil [N m]
+    wrenches: wp.array[wp.spatial_vector]  # smoothed force [N] and torque [N m] on the bucket about the tool
+    work: wp.array[wp.float64]  # of the arm on the soil since the beginning [J]
+    peaks: wp.array[wp.float32]  # largest smoothed force on the bucket in this action [N]
 
 
 @wp.struct
@@ -42,8 +42,8 @@ class Links:
     first: wp.int32  # number of the first among the bodies of a world
     count: wp.int32
     each: wp.int32  # bodies of a world
-    frame_of: wp.array(dtype=wp.int32)  # frame that each moves with
-    middles: wp.array(dtype=wp.vec3)  # centre of each in its frame [m]
+    frame_of: wp.array[wp.int32]  # frame that each moves with
+    middles: wp.array[wp.vec3]  # centre of each in its frame [m]
 
 
 @wp.func
@@ -63,17 +63,17 @@ def put_body(b: int, k: int, w: int, links: Links, joints: Joints) -> wp.transfo
 
 @wp.kernel
 def pose(
-    mask: wp.array(dtype=wp.bool),
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
-    home: wp.array(dtype=wp.float32),
+    mask: wp.array[wp.bool],
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
+    home: wp.array[wp.float32],
     spread: float,  # [rad]
     arm: Arm,
     links: Links,
     # State:
     joints: Joints,
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
 ):
     """Put the arm where the seed says, at rest."""
     w = wp.tid()
@@ -100,19 +100,19 @@ def pose(
 
 @wp.kernel
 def drive(
-    actions: wp.array2d(dtype=wp.float32),
+    actions: wp.array2d[wp.float32],
     dt: float,
     arm: Arm,
     limits: Limits,
     links: Links,
     # State:
     joints: Joints,
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Commands for the next step, and what contacts reckon with:
-    command_out: wp.array(dtype=wp.vec3),
-    forecast_out: wp.array(dtype=wp.vec3),
-    turning_out: wp.array(dtype=wp.vec3),
+    command_out: wp.array[wp.vec3],
+    forecast_out: wp.array[wp.vec3],
+    turning_out: wp.array[wp.vec3],
 ):
     """Choose where the joints will be after the next step, and send the links there."""
     w = wp.tid()
@@ -139,11 +139,11 @@ def account(
     arm: Arm,
     limits: Limits,
     links: Links,
-    places: wp.array(dtype=wp.vec3),
-    velocities: wp.array(dtype=wp.vec3),
-    spins: wp.array(dtype=wp.vec3),
-    forces: wp.array(dtype=wp.vec3),
-    torques: wp.array(dtype=wp.vec3),
+    places: wp.array[wp.vec3],
+    velocities: wp.array[wp.vec3],
+    spins: wp.array[wp.vec3],
+    forces: wp.array[wp.vec3],
+    torques: wp.array[wp.vec3],
     # State:
     joints: Joints,
 ):
@@ -177,7 +177,7 @@ def account(
 
 
 @wp.func
-def in_hold(x: wp.vec3, sides: wp.array(dtype=wp.vec3), half: float) -> bool:
+def in_hold(x: wp.vec3, sides: wp.array[wp.vec3], half: float) -> bool:
     """Whether a point in the frame of the tool is in the space that the bucket encloses."""
     inside = wp.abs(x[1]) < half
     for s in range(sides.shape[0]):
@@ -189,16 +189,16 @@ def in_hold(x: wp.vec3, sides: wp.array(dtype=wp.vec3), half: float) -> bool:
 
 @wp.kernel
 def share_counts(
-    points: wp.array(dtype=wp.vec3),
+    points: wp.array[wp.vec3],
     grains: int,
     tool: int,  # number of its frame
-    frames: wp.array2d(dtype=wp.transform),
-    sides: wp.array(dtype=wp.vec3),
+    frames: wp.array2d[wp.transform],
+    sides: wp.array[wp.vec3],
     half: float,
     low: wp.vec3,  # of the bin [m]
     high: wp.vec3,
     # Out:
-    share_out: wp.array2d(dtype=wp.vec3i),
+    share_out: wp.array2d[wp.vec3i],
 ):
     """Grains of a share that lie in the bucket, in the bin, and that are finite."""
     w, s = wp.tid()
@@ -218,10 +218,10 @@ def share_counts(
 
 @wp.kernel
 def count_shares(
-    shares: wp.array2d(dtype=wp.vec3i),
+    shares: wp.array2d[wp.vec3i],
     mass: float,  # of a grain [kg]
     # Out:
-    mass_out: wp.array(dtype=wp.vec3),
+    mass_out: wp.array[wp.vec3],
 ):
     w = wp.tid()
     found = wp.vec3i()
@@ -231,7 +231,7 @@ def count_shares(
 
 
 @wp.kernel
-def note_start(mask: wp.array(dtype=wp.bool), masses: wp.array(dtype=wp.vec3), before_out: wp.array(dtype=wp.float32)):
+def note_start(mask: wp.array[wp.bool], masses: wp.array[wp.vec3], before_out: wp.array[wp.float32]):
     w = wp.tid()
     if mask[w]:
         before_out[w] = masses[w][1]
@@ -239,17 +239,17 @@ def note_start(mask: wp.array(dtype=wp.bool), masses: wp.array(dtype=wp.vec3), b
 
 @wp.kernel
 def judge(
-    masses: wp.array(dtype=wp.vec3),
+    masses: wp.array[wp.vec3],
     total: float,  # of all grains [kg]
     limits: Limits,
     force_limit: float,  # [N]
     penalty: float,
     # State:
     joints: Joints,
-    before: wp.array(dtype=wp.float32),
+    before: wp.array[wp.float32],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
-    terminated_out: wp.array(dtype=wp.bool),
+    reward_out: wp.array[wp.float32],
+    terminated_out: wp.array[wp.bool],
 ):
     """Mass brought into the bin [kg], less what the bucket was pushed beyond its limit; joints that give in end it."""
     w = wp.tid()
@@ -267,15 +267,15 @@ def judge(
 
 @wp.kernel
 def show(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     joints: Joints,
-    masses: wp.array(dtype=wp.vec3),
+    masses: wp.array[wp.vec3],
     # Out:
-    angle_out: wp.array2d(dtype=wp.float32),
-    speed_out: wp.array2d(dtype=wp.float32),
-    bucket_out: wp.array2d(dtype=wp.float32),
-    wrench_out: wp.array2d(dtype=wp.float32),
-    carried_out: wp.array2d(dtype=wp.float32),
+    angle_out: wp.array2d[wp.float32],
+    speed_out: wp.array2d[wp.float32],
+    bucket_out: wp.array2d[wp.float32],
+    wrench_out: wp.array2d[wp.float32],
+    carried_out: wp.array2d[wp.float32],
 ):
     """What the arm knows of itself and feels; the wrench in the frame of the tool."""
     w = wp.tid()

@@ -18,22 +18,22 @@ class Anatomy:
     masses: wp.int32  # of a world
     surface: wp.int32  # surface masses of a world
     segments: wp.int32
-    first_spring: wp.array2d(dtype=wp.int32)  # of those along and across each segment, shape [2, segments + 1]
-    ends: wp.array(dtype=wp.vec2i)  # masses of each spring
-    rest_lengths: wp.array(dtype=wp.float32)  # [m]
-    first_member: wp.array(dtype=wp.int32)  # of each segment, shape [segments + 1]
-    members: wp.array(dtype=wp.int32)  # surface masses, segment by segment
-    signal_of: wp.array(dtype=wp.int32)  # signal of each segment, world by world
+    first_spring: wp.array2d[wp.int32]  # of those along and across each segment, shape [2, segments + 1]
+    ends: wp.array[wp.vec2i]  # masses of each spring
+    rest_lengths: wp.array[wp.float32]  # [m]
+    first_member: wp.array[wp.int32]  # of each segment, shape [segments + 1]
+    members: wp.array[wp.int32]  # surface masses, segment by segment
+    signal_of: wp.array[wp.int32]  # signal of each segment, world by world
 
 
 @wp.kernel
 def swell(
-    actions: wp.array2d(dtype=wp.float32),
+    actions: wp.array2d[wp.float32],
     most: float,  # largest swelling
     seconds: float,  # that it takes
     anatomy: Anatomy,
     # State:
-    parameters: wp.array(dtype=wp.vec4d),
+    parameters: wp.array[wp.vec4d],
 ):
     """From the swelling that was asked for before to the one that is asked for now."""
     w, k = wp.tid()
@@ -44,13 +44,13 @@ def swell(
 
 @wp.kernel
 def begin(
-    mask: wp.array(dtype=wp.bool),
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
+    mask: wp.array[wp.bool],
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
     noise: float,  # largest swelling that an episode begins with
     anatomy: Anatomy,
     # State:
-    parameters: wp.array(dtype=wp.vec4d),
+    parameters: wp.array[wp.vec4d],
 ):
     """Let the seed say how far each segment has swollen."""
     w = wp.tid()
@@ -66,11 +66,11 @@ def begin(
 @wp.kernel
 def survey(
     anatomy: Anatomy,
-    positions: wp.array(dtype=wp.vec4),
-    velocities: wp.array(dtype=wp.vec3),
+    positions: wp.array[wp.vec4],
+    velocities: wp.array[wp.vec3],
     # Out:
-    place_out: wp.array(dtype=wp.vec3d),
-    velocity_out: wp.array(dtype=wp.vec3d),
+    place_out: wp.array[wp.vec3d],
+    velocity_out: wp.array[wp.vec3d],
 ):
     """Mean place [m] and velocity [m/s] of each worm."""
     w = wp.tid()
@@ -88,11 +88,11 @@ def survey(
 @wp.kernel
 def judge(
     length: float,  # of the worm [m]
-    places: wp.array(dtype=wp.vec3d),
+    places: wp.array[wp.vec3d],
     # State:
-    before: wp.array(dtype=wp.float64),
+    before: wp.array[wp.float64],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
+    reward_out: wp.array[wp.float32],
 ):
     """The way of the middle along x, in lengths of the worm."""
     w = wp.tid()
@@ -102,7 +102,7 @@ def judge(
 
 
 @wp.kernel
-def note_start(mask: wp.array(dtype=wp.bool), places: wp.array(dtype=wp.vec3d), before_out: wp.array(dtype=wp.float64)):
+def note_start(mask: wp.array[wp.bool], places: wp.array[wp.vec3d], before_out: wp.array[wp.float64]):
     w = wp.tid()
     if mask[w]:
         before_out[w] = places[w][0]
@@ -110,14 +110,14 @@ def note_start(mask: wp.array(dtype=wp.bool), places: wp.array(dtype=wp.vec3d), 
 
 @wp.kernel
 def feel(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     weight: float,  # of the worm [N]
     anatomy: Anatomy,
-    positions: wp.array(dtype=wp.vec4),
-    contact_forces: wp.array(dtype=wp.vec3),
-    parameters: wp.array(dtype=wp.vec4d),
+    positions: wp.array[wp.vec4],
+    contact_forces: wp.array[wp.vec3],
+    parameters: wp.array[wp.vec4d],
     # Out:
-    observation_out: wp.array2d(dtype=wp.float32),
+    observation_out: wp.array2d[wp.float32],
 ):
     """Strain, contact force over the weight of the worm, and swelling of each segment."""
     w, k = wp.tid()
@@ -142,12 +142,12 @@ def feel(
 
 @wp.kernel
 def show_motion(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     length: float,
     anatomy: Anatomy,
-    velocities: wp.array(dtype=wp.vec3d),
+    velocities: wp.array[wp.vec3d],
     # Out:
-    observation_out: wp.array2d(dtype=wp.float32),
+    observation_out: wp.array2d[wp.float32],
 ):
     """The velocity of the whole, in lengths of the worm a second."""
     w = wp.tid()

@@ -13,7 +13,7 @@ SHARES = 64
 @wp.func
 def send_body(
     b: int, velocity: wp.vec3, spin: wp.vec3,
-    command_out: wp.array(dtype=wp.vec3), forecast_out: wp.array(dtype=wp.vec3), turning_out: wp.array(dtype=wp.vec3),
+    command_out: wp.array[wp.vec3], forecast_out: wp.array[wp.vec3], turning_out: wp.array[wp.vec3],
 ):  # fmt: skip
     """Tell a driven body how to move in the next step, and contacts what to reckon with."""
     command_out[2 * b] = velocity
@@ -23,7 +23,7 @@ def send_body(
 
 
 @wp.kernel
-def make_stale(mask: wp.array(dtype=wp.bool), flag_out: wp.array(dtype=wp.int32)):
+def make_stale(mask: wp.array[wp.bool], flag_out: wp.array[wp.int32]):
     """The lists of a world that begins anew must be made."""
     w = wp.tid()
     if mask[w]:
@@ -33,12 +33,12 @@ def make_stale(mask: wp.array(dtype=wp.bool), flag_out: wp.array(dtype=wp.int32)
 
 @wp.kernel
 def place_vertices(
-    owners: wp.array(dtype=wp.int32),
-    local: wp.array(dtype=wp.vec3),
-    places: wp.array(dtype=wp.vec3),
-    turns: wp.array(dtype=wp.quat),
+    owners: wp.array[wp.int32],
+    local: wp.array[wp.vec3],
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     # Out:
-    vertex_out: wp.array(dtype=wp.vec3),
+    vertex_out: wp.array[wp.vec3],
 ):
     i = wp.tid()
     b = owners[i]
@@ -46,7 +46,7 @@ def place_vertices(
 
 
 @wp.kernel
-def clip_depth(near: float, far: float, depth: wp.array3d(dtype=wp.float32)):
+def clip_depth(near: float, far: float, depth: wp.array3d[wp.float32]):
     """Depth within the range of a camera [m]."""
     w, row, column = wp.tid()
     depth[w, row, column] = wp.clamp(depth[w, row, column], near, far)

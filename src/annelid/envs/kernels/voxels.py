@@ -8,7 +8,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.kernel
-def hand_over(actions: wp.array2d(dtype=wp.float32), control_out: wp.array(dtype=wp.float32)):
+def hand_over(actions: wp.array2d[wp.float32], control_out: wp.array[wp.float32]):
     """The action of a world is the control value of each of its voxels."""
     w, k = wp.tid()
     control_out[w * actions.shape[1] + k] = actions[w, k]
@@ -16,16 +16,16 @@ def hand_over(actions: wp.array2d(dtype=wp.float32), control_out: wp.array(dtype
 
 @wp.kernel
 def nudge(
-    mask: wp.array(dtype=wp.bool),
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
+    mask: wp.array[wp.bool],
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
     bodies: int,  # of a world
     sigma: float,  # [m/s]
     # State out:
-    velocities: wp.array(dtype=wp.vec4),
-    origin_out: wp.array(dtype=wp.int64),
-    clock: wp.array(dtype=wp.int64),
-    trouble_out: wp.array(dtype=wp.int64),
+    velocities: wp.array[wp.vec4],
+    origin_out: wp.array[wp.int64],
+    clock: wp.array[wp.int64],
+    trouble_out: wp.array[wp.int64],
 ):
     """Throw a robot a little, as the seed says, and let its clock begin now."""
     w = wp.tid()
@@ -43,12 +43,12 @@ def nudge(
 
 @wp.kernel
 def judge_way(
-    totals: wp.array2d(dtype=wp.float64),
-    before: wp.array(dtype=wp.float64),
-    trouble: wp.array(dtype=wp.int64),
+    totals: wp.array2d[wp.float64],
+    before: wp.array[wp.float64],
+    trouble: wp.array[wp.int64],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
-    terminated_out: wp.array(dtype=wp.bool),
+    reward_out: wp.array[wp.float32],
+    terminated_out: wp.array[wp.bool],
 ):
     """The way of the centre along x [m]; a robot that diverged gets nothing more."""
     w = wp.tid()
@@ -61,9 +61,7 @@ def judge_way(
 
 
 @wp.kernel
-def note_start(
-    mask: wp.array(dtype=wp.bool), totals: wp.array2d(dtype=wp.float64), before_out: wp.array(dtype=wp.float64)
-):
+def note_start(mask: wp.array[wp.bool], totals: wp.array2d[wp.float64], before_out: wp.array[wp.float64]):
     w = wp.tid()
     if mask[w]:
         before_out[w] = totals[w, wp.static(CENTER_X)]
@@ -71,11 +69,11 @@ def note_start(
 
 @wp.kernel
 def show_inputs(
-    mask: wp.array(dtype=wp.bool),
-    inputs: wp.array(dtype=wp.float32),
-    actions: wp.array2d(dtype=wp.float32),
+    mask: wp.array[wp.bool],
+    inputs: wp.array[wp.float32],
+    actions: wp.array2d[wp.float32],
     # Out:
-    observation_out: wp.array2d(dtype=wp.float32),
+    observation_out: wp.array2d[wp.float32],
 ):
     """Readings of the sensors, then the last action."""
     w, k = wp.tid()

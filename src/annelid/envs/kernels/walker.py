@@ -15,12 +15,12 @@ OBSERVED = 3 * LIMBS + 3 * LIMBS + 3 + 3 + 1 + LIMBS
 
 @wp.kernel
 def press(
-    actions: wp.array2d(dtype=wp.float32),
+    actions: wp.array2d[wp.float32],
     most: float,  # largest inflation
     seconds: float,  # that pressures take to follow
-    signal_of: wp.array(dtype=wp.int32),
+    signal_of: wp.array[wp.int32],
     # State:
-    parameters: wp.array(dtype=wp.vec4d),
+    parameters: wp.array[wp.vec4d],
 ):
     """From the pressure that was asked for before to the one that is asked for now."""
     w, k = wp.tid()
@@ -32,15 +32,15 @@ def press(
 
 @wp.kernel
 def begin(
-    mask: wp.array(dtype=wp.bool),
-    seeds: wp.array(dtype=wp.int32),
-    episodes: wp.array(dtype=wp.int32),
+    mask: wp.array[wp.bool],
+    seeds: wp.array[wp.int32],
+    episodes: wp.array[wp.int32],
     each: int,  # masses of a world
     sigma: float,  # [m/s]
-    signal_of: wp.array(dtype=wp.int32),
+    signal_of: wp.array[wp.int32],
     # State:
-    velocities: wp.array(dtype=wp.vec3),
-    parameters: wp.array(dtype=wp.vec4d),
+    velocities: wp.array[wp.vec3],
+    parameters: wp.array[wp.vec4d],
 ):
     """Let the air out, and throw the body a little, as the seed says."""
     w = wp.tid()
@@ -58,13 +58,13 @@ def begin(
 @wp.kernel
 def survey(
     each: int,
-    first: wp.array(dtype=wp.int32),  # of the members of each part
-    members: wp.array(dtype=wp.int32),  # masses of a world
-    positions: wp.array(dtype=wp.vec4),
-    velocities: wp.array(dtype=wp.vec3),
+    first: wp.array[wp.int32],  # of the members of each part
+    members: wp.array[wp.int32],  # masses of a world
+    positions: wp.array[wp.vec4],
+    velocities: wp.array[wp.vec3],
     # Out:
-    place_out: wp.array2d(dtype=wp.vec3d),
-    velocity_out: wp.array2d(dtype=wp.vec3d),
+    place_out: wp.array2d[wp.vec3d],
+    velocity_out: wp.array2d[wp.vec3d],
 ):
     """Mean place [m] and velocity [m/s] of each part."""
     w, part = wp.tid()
@@ -81,7 +81,7 @@ def survey(
 
 
 @wp.func
-def axes_of(places: wp.array2d(dtype=wp.vec3d), w: int) -> wp.mat33d:
+def axes_of(places: wp.array2d[wp.vec3d], w: int) -> wp.mat33d:
     """Unit vectors ahead, to the left and up, in the rows."""
     front = places[w, 2] + places[w, 3]
     hind = places[w, 4] + places[w, 5]
@@ -93,9 +93,7 @@ def axes_of(places: wp.array2d(dtype=wp.vec3d), w: int) -> wp.mat33d:
 
 
 @wp.kernel
-def note_start(
-    mask: wp.array(dtype=wp.bool), places: wp.array2d(dtype=wp.vec3d), before_out: wp.array(dtype=wp.float64)
-):
+def note_start(mask: wp.array[wp.bool], places: wp.array2d[wp.vec3d], before_out: wp.array[wp.float64]):
     w = wp.tid()
     if mask[w]:
         before_out[w] = places[w, 0][0]
@@ -104,12 +102,12 @@ def note_start(
 @wp.kernel
 def judge(
     length: float,  # of the body [m]
-    places: wp.array2d(dtype=wp.vec3d),
+    places: wp.array2d[wp.vec3d],
     # State:
-    before: wp.array(dtype=wp.float64),
+    before: wp.array[wp.float64],
     # Out:
-    reward_out: wp.array(dtype=wp.float32),
-    terminated_out: wp.array(dtype=wp.bool),
+    reward_out: wp.array[wp.float32],
+    terminated_out: wp.array[wp.bool],
 ):
     """The way of the centre along x, in lengths of the body; one that lies on its back has ended."""
     w = wp.tid()
@@ -122,14 +120,14 @@ def judge(
 
 @wp.kernel
 def show(
-    mask: wp.array(dtype=wp.bool),
+    mask: wp.array[wp.bool],
     length: float,
-    places: wp.array2d(dtype=wp.vec3d),
-    velocities: wp.array2d(dtype=wp.vec3d),
-    signal_of: wp.array(dtype=wp.int32),
-    parameters: wp.array(dtype=wp.vec4d),
+    places: wp.array2d[wp.vec3d],
+    velocities: wp.array2d[wp.vec3d],
+    signal_of: wp.array[wp.int32],
+    parameters: wp.array[wp.vec4d],
     # Out:
-    observation_out: wp.array2d(dtype=wp.float32),
+    observation_out: wp.array2d[wp.float32],
 ):
     """Limbs as the body sees them, in its lengths and lengths a second; its own motion, posture and pressures."""
     w = wp.tid()

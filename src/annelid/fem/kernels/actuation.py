@@ -12,9 +12,9 @@ f64 = wp.float64
 def end_of(
     segment: int,
     end: int,
-    nodes: wp.array2d(dtype=wp.int32),
-    anchors: wp.array2d(dtype=wp.vec3d),
-    positions: wp.array(dtype=wp.vec3d),
+    nodes: wp.array2d[wp.int32],
+    anchors: wp.array2d[wp.vec3d],
+    positions: wp.array[wp.vec3d],
 ) -> wp.vec3d:
     """Where an end of a segment is: at a node, or fixed in space."""
     node = nodes[segment, end]
@@ -26,12 +26,12 @@ def end_of(
 @wp.kernel
 def pull_cable(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32), anchors: wp.array2d(dtype=wp.vec3d), wanted: int,
+    nodes: wp.array2d[wp.int32], anchors: wp.array2d[wp.vec3d], wanted: int,
     # State in:
-    tension: wp.array(dtype=f64), positions: wp.array(dtype=wp.vec3d),
+    tension: wp.array[f64], positions: wp.array[wp.vec3d],
     # State out:
-    energy_out: wp.array(dtype=f64), forces_out: wp.array2d(dtype=wp.vec3d),
-    tangent_out: wp.array3d(dtype=wp.mat33d),
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d],
+    tangent_out: wp.array3d[wp.mat33d],
 ):  # fmt: skip
     """A segment of length l under tension T has the energy T l."""
     s = wp.tid()
@@ -53,11 +53,11 @@ def pull_cable(
 @wp.kernel
 def aim_cable(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32), anchors: wp.array2d(dtype=wp.vec3d), rest_length: f64, column: int,
+    nodes: wp.array2d[wp.int32], anchors: wp.array2d[wp.vec3d], rest_length: f64, column: int,
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    strokes_out: wp.array(dtype=f64), directions_out: wp.array2d(dtype=wp.vec3d),
+    strokes_out: wp.array[f64], directions_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """How far a cable is pulled in, and the slope of that. One thread: a node may be passed twice."""
     for s in range(nodes.shape[0]):
@@ -79,11 +79,11 @@ def aim_cable(
 @wp.kernel
 def push_point(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32), weights: wp.array(dtype=f64), direction: wp.vec3d, start: wp.vec3d,
+    nodes: wp.array2d[wp.int32], weights: wp.array[f64], direction: wp.vec3d, start: wp.vec3d,
     # State in:
-    force: wp.array(dtype=f64), positions: wp.array(dtype=wp.vec3d),
+    force: wp.array[f64], positions: wp.array[wp.vec3d],
     # State out:
-    energy_out: wp.array(dtype=f64), forces_out: wp.array2d(dtype=wp.vec3d),
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """A force that keeps its direction, at a point between nodes."""
     place = wp.vec3d()
@@ -96,11 +96,11 @@ def push_point(
 @wp.kernel
 def aim_point(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32), weights: wp.array(dtype=f64), direction: wp.vec3d, start: wp.vec3d, column: int,
+    nodes: wp.array2d[wp.int32], weights: wp.array[f64], direction: wp.vec3d, start: wp.vec3d, column: int,
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    strokes_out: wp.array(dtype=f64), directions_out: wp.array2d(dtype=wp.vec3d),
+    strokes_out: wp.array[f64], directions_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """How far a point has gone along the direction of its force, and the slope of that."""
     place = wp.vec3d()
@@ -113,11 +113,11 @@ def aim_point(
 @wp.kernel
 def aim_cavity(
     # Parameters:
-    nodes: wp.array(dtype=wp.int32), rest_volume: f64, column: int,
+    nodes: wp.array[wp.int32], rest_volume: f64, column: int,
     # State in:
-    volume: wp.array(dtype=f64), slope: wp.array(dtype=wp.vec3d),
+    volume: wp.array[f64], slope: wp.array[wp.vec3d],
     # State out:
-    strokes_out: wp.array(dtype=f64), directions_out: wp.array2d(dtype=wp.vec3d),
+    strokes_out: wp.array[f64], directions_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """How far a cavity has grown, and the slope of that."""
     i = wp.tid()
@@ -129,11 +129,11 @@ def aim_cavity(
 @wp.kernel
 def aim_weight(
     # Parameters:
-    nodes: wp.array(dtype=wp.int32), column: int,
+    nodes: wp.array[wp.int32], column: int,
     # State in:
-    volume: wp.array(dtype=f64), forces: wp.array(dtype=wp.vec3d),
+    volume: wp.array[f64], forces: wp.array[wp.vec3d],
     # State out:
-    directions_out: wp.array2d(dtype=wp.vec3d),
+    directions_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """J_w: how the weight on each node grows with the volume, w / v."""
     i = wp.tid()
@@ -143,11 +143,11 @@ def aim_weight(
 @wp.kernel
 def carry(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32),
+    nodes: wp.array2d[wp.int32],
     # State in:
-    loads: wp.array(dtype=wp.vec3d), positions: wp.array(dtype=wp.vec3d),
+    loads: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
     # State out:
-    energy_out: wp.array(dtype=f64), forces_out: wp.array2d(dtype=wp.vec3d),
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """Forces on nodes that stay as they are, however the nodes move."""
     i = wp.tid()

@@ -11,10 +11,10 @@ f64 = wp.float64
 @wp.kernel
 def gather_forces(
     offset: int,
-    first: wp.array(dtype=wp.int32),
-    entries: wp.array(dtype=wp.int32),
-    forces: wp.array(dtype=wp.vec3d),
-    total_out: wp.array(dtype=wp.vec3d),
+    first: wp.array[wp.int32],
+    entries: wp.array[wp.int32],
+    forces: wp.array[wp.vec3d],
+    total_out: wp.array[wp.vec3d],
 ):
     """Add the forces of one set of elements on each node."""
     i = offset + wp.tid()
@@ -27,11 +27,11 @@ def gather_forces(
 @wp.kernel
 def gather_blocks(
     offset: int,
-    blocks: wp.array(dtype=wp.int32),
-    first: wp.array(dtype=wp.int32),
-    entries: wp.array(dtype=wp.int32),
-    tangent: wp.array(dtype=wp.mat33d),
-    values_out: wp.array(dtype=wp.mat33d),
+    blocks: wp.array[wp.int32],
+    first: wp.array[wp.int32],
+    entries: wp.array[wp.int32],
+    tangent: wp.array[wp.mat33d],
+    values_out: wp.array[wp.mat33d],
 ):
     """Add the tangents of one set of elements into the blocks that it touches; negative entries are transposed."""
     i = offset + wp.tid()
@@ -78,23 +78,23 @@ COLUMNS = 8
 def multiply_row(
     row: int,
     group: int,
-    first: wp.array(dtype=wp.int32),
-    columns: wp.array(dtype=wp.int32),
-    blocks: wp.array(dtype=wp.int32),
-    values: wp.array(dtype=wp.mat33d),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    products: wp.array2d(dtype=wp.vec3d),
+    first: wp.array[wp.int32],
+    columns: wp.array[wp.int32],
+    blocks: wp.array[wp.int32],
+    values: wp.array[wp.mat33d],
+    vectors: wp.array2d[wp.vec3d],
+    products: wp.array2d[wp.vec3d],
 ) -> None: ...
 
 
 @wp.kernel
 def multiply_rows(
-    first: wp.array(dtype=wp.int32),
-    columns: wp.array(dtype=wp.int32),
-    blocks: wp.array(dtype=wp.int32),
-    values: wp.array(dtype=wp.mat33d),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    products_out: wp.array2d(dtype=wp.vec3d),
+    first: wp.array[wp.int32],
+    columns: wp.array[wp.int32],
+    blocks: wp.array[wp.int32],
+    values: wp.array[wp.mat33d],
+    vectors: wp.array2d[wp.vec3d],
+    products_out: wp.array2d[wp.vec3d],
 ):
     """Product of the symmetric matrix with contiguous vectors; negative blocks are read transposed."""
     row, group = wp.tid()
@@ -102,7 +102,7 @@ def multiply_rows(
 
 
 @wp.kernel
-def sum_parts(count: int, values: wp.array(dtype=f64), parts_out: wp.array(dtype=f64)):
+def sum_parts(count: int, values: wp.array[f64], parts_out: wp.array[f64]):
     """Partial sums, one a thread, of every so-many-th value."""
     part = wp.tid()
     total = f64(0.0)
@@ -114,9 +114,9 @@ def sum_parts(count: int, values: wp.array(dtype=f64), parts_out: wp.array(dtype
 @wp.kernel
 def sum_dots(
     count: int,
-    first: wp.array(dtype=wp.vec3d),
-    second: wp.array(dtype=wp.vec3d),
-    parts_out: wp.array(dtype=f64),
+    first: wp.array[wp.vec3d],
+    second: wp.array[wp.vec3d],
+    parts_out: wp.array[f64],
 ):
     """Partial sums of a scalar product."""
     part = wp.tid()
@@ -127,7 +127,7 @@ def sum_dots(
 
 
 @wp.kernel
-def collect(place: int, add: int, parts: wp.array(dtype=f64), out: wp.array(dtype=f64)):
+def collect(place: int, add: int, parts: wp.array[f64], out: wp.array[f64]):
     """Sum of the partial sums, stored in or added to one place."""
     total = f64(0.0)
     for i in range(parts.shape[0]):

@@ -72,12 +72,12 @@ class Box:
 @wp.kernel
 def fit_grid(
     # Parameters:
-    nodes: wp.array(dtype=wp.int32), turn: wp.mat33d, columns: int, rows: int, full: int,
-    level: wp.array(dtype=wp.float64),
+    nodes: wp.array[wp.int32], turn: wp.mat33d, columns: int, rows: int, full: int,
+    level: wp.array[wp.float64],
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    points_out: wp.array(dtype=wp.vec3d), grid_out: wp.array(dtype=Grid), problems_out: wp.array(dtype=wp.int32),
+    points_out: wp.array[wp.vec3d], grid_out: wp.array[Grid], problems_out: wp.array[wp.int32],
 ):  # fmt: skip
     """Turn the nodes so that gravity points along -z, and fit the columns to them. One block."""
     _, lane = wp.tid()
@@ -138,11 +138,11 @@ def _slope(x: wp.float64, y: wp.float64) -> wp.float64:
 @wp.kernel
 def lay_faces(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), columns: int, rows: int, clip: int,
+    triangles: wp.array2d[wp.int32], columns: int, rows: int, clip: int,
     # State in:
-    grid_in: wp.array(dtype=Grid), points: wp.array(dtype=wp.vec3d),
+    grid_in: wp.array[Grid], points: wp.array[wp.vec3d],
     # State out:
-    faces_out: wp.array(dtype=Face), boxes_out: wp.array(dtype=Box), exact_out: wp.array(dtype=wp.vec4d),
+    faces_out: wp.array[Face], boxes_out: wp.array[Box], exact_out: wp.array[wp.vec4d],
 ):  # fmt: skip
     """Lay each triangle into the grid, and integrate volume and moments over the fluid below or above it, exactly."""
     t = wp.tid()
@@ -214,7 +214,7 @@ def lay_faces(
     return across < bent ? wp::vec_t<3, int>(across, bent, face.parity) : wp::vec_t<3, int>(bent, across, -face.parity);
 """
 )
-def row_span(faces: wp.array(dtype=Face), t: int, row: int, columns: int) -> wp.vec3i:
+def row_span(faces: wp.array[Face], t: int, row: int, columns: int) -> wp.vec3i:
     """The columns of a triangle in a row that it reaches, from and up to but not including, and its side.
 
     The side is 1 seen from above (a top) and -1 from below (a bottom). It follows from the order of the crossings and
@@ -240,11 +240,11 @@ def section(bottom: wp.float64, top: wp.float64, column: int, row: int) -> wp.ve
 @wp.kernel
 def share_corners(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), lanes: int,
+    triangles: wp.array2d[wp.int32], lanes: int,
     # State in:
-    grid_in: wp.array(dtype=Grid), points: wp.array(dtype=wp.vec3d), sums: wp.array(dtype=wp.vec4d),
+    grid_in: wp.array[Grid], points: wp.array[wp.vec3d], sums: wp.array[wp.vec4d],
     # State out:
-    totals_out: wp.array(dtype=wp.vec4d), corners_out: wp.array(dtype=wp.vec3d),
+    totals_out: wp.array[wp.vec4d], corners_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Add up what lanes found on a triangle, and share its volume among its corners by barycentric coordinates."""
     t = wp.tid()
@@ -275,11 +275,11 @@ def share_corners(
 @wp.kernel
 def gather_nodes(
     # Parameters:
-    first: wp.array(dtype=wp.int32), corner: wp.array(dtype=wp.int32),
+    first: wp.array[wp.int32], corner: wp.array[wp.int32],
     # State in:
-    corners: wp.array(dtype=wp.float64),
+    corners: wp.array[wp.float64],
     # State out:
-    volumes_out: wp.array(dtype=wp.float64),
+    volumes_out: wp.array[wp.float64],
 ):  # fmt: skip
     """Volume of fluid that each node carries [m³]."""
     i = wp.tid()
@@ -294,10 +294,10 @@ def settle(
     # Parameters:
     correction: int,
     # State in:
-    grid_in: wp.array(dtype=Grid), points: wp.array(dtype=wp.vec3d), exact: wp.array(dtype=wp.vec4d),
-    found: wp.array(dtype=wp.vec4d), volumes: wp.array(dtype=wp.float64),
+    grid_in: wp.array[Grid], points: wp.array[wp.vec3d], exact: wp.array[wp.vec4d],
+    found: wp.array[wp.vec4d], volumes: wp.array[wp.float64],
     # State out:
-    sums_out: wp.array(dtype=wp.vec4d), law_out: wp.array(dtype=wp.vec3d),
+    sums_out: wp.array[wp.vec4d], law_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Exact and found totals, and the law w (1 + β·(ξ - ξ₀)) v/v₀ that makes them equal. One block.
 
@@ -368,10 +368,10 @@ def weigh(
     # Parameters:
     specific_weight: wp.float64, down: wp.vec3d,
     # State in:
-    grid_in: wp.array(dtype=Grid), points: wp.array(dtype=wp.vec3d), law_in: wp.array(dtype=wp.vec3d),
-    volumes: wp.array(dtype=wp.float64),
+    grid_in: wp.array[Grid], points: wp.array[wp.vec3d], law_in: wp.array[wp.vec3d],
+    volumes: wp.array[wp.float64],
     # State out:
-    weights_out: wp.array(dtype=wp.float64), forces_out: wp.array(dtype=wp.vec3d),
+    weights_out: wp.array[wp.float64], forces_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Weight on each node [N], and the force it is [N]."""
     i = wp.tid()

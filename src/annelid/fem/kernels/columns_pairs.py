@@ -14,8 +14,8 @@ wp.set_module_options({"enable_backward": False, "fuse_fp": False})
 
 @wp.func
 def _put(
-    side: int, cell: int, layers: int, z: wp.float64, t: int, counts: wp.array2d(dtype=wp.int32),
-    tops: wp.array2d(dtype=wp.float64), bottoms: wp.array2d(dtype=wp.float64), owners: wp.array2d(dtype=wp.int32),
+    side: int, cell: int, layers: int, z: wp.float64, t: int, counts: wp.array2d[wp.int32],
+    tops: wp.array2d[wp.float64], bottoms: wp.array2d[wp.float64], owners: wp.array2d[wp.int32],
 ):  # fmt: skip
     """Keep a hit of a column, in no order; one too many is counted all the same."""
     which = wp.where(side > 0, 0, 1)
@@ -33,10 +33,10 @@ def hit_by_triangle(
     # Parameters:
     columns: int, layers: int, threads: int,
     # State in:
-    faces: wp.array(dtype=Face), boxes: wp.array(dtype=Box),
+    faces: wp.array[Face], boxes: wp.array[Box],
     # State out:
-    counts_out: wp.array2d(dtype=wp.int32), tops_out: wp.array2d(dtype=wp.float64),
-    bottoms_out: wp.array2d(dtype=wp.float64), owners_out: wp.array2d(dtype=wp.int32),
+    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
+    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
 ):  # fmt: skip
     """Algorithm 1: so many threads a triangle walk the columns of its box in turns."""
     t = wp.tid() // threads
@@ -58,10 +58,10 @@ def hit_by_column(
     # Parameters:
     columns: int, layers: int,
     # State in:
-    faces: wp.array(dtype=Face), boxes: wp.array(dtype=Box),
+    faces: wp.array[Face], boxes: wp.array[Box],
     # State out:
-    counts_out: wp.array2d(dtype=wp.int32), tops_out: wp.array2d(dtype=wp.float64),
-    bottoms_out: wp.array2d(dtype=wp.float64), owners_out: wp.array2d(dtype=wp.int32),
+    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
+    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
 ):  # fmt: skip
     """One thread a column looks at the boxes of all triangles."""
     cell = wp.tid()
@@ -83,11 +83,11 @@ def match_sections(
     # Parameters:
     layers: int, clip: int,
     # State in:
-    grid_in: wp.array(dtype=Grid),
+    grid_in: wp.array[Grid],
     # State out:
-    counts_out: wp.array2d(dtype=wp.int32), tops_out: wp.array2d(dtype=wp.float64),
-    bottoms_out: wp.array2d(dtype=wp.float64), owners_out: wp.array2d(dtype=wp.int32),
-    problems_out: wp.array(dtype=wp.int32),
+    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
+    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
+    problems_out: wp.array[wp.int32],
 ):  # fmt: skip
     """Sort tops and bottoms of each column, so that the k-th bottom is below the k-th top; cut them at the level."""
     cell = wp.tid()
@@ -142,10 +142,10 @@ def gather_sections(
     # Parameters:
     columns: int, layers: int, lanes: int,
     # State in:
-    faces: wp.array(dtype=Face), boxes: wp.array(dtype=Box), tops: wp.array2d(dtype=wp.float64),
-    bottoms: wp.array2d(dtype=wp.float64), owners: wp.array2d(dtype=wp.int32),
+    faces: wp.array[Face], boxes: wp.array[Box], tops: wp.array2d[wp.float64],
+    bottoms: wp.array2d[wp.float64], owners: wp.array2d[wp.int32],
     # State out:
-    sums_out: wp.array(dtype=wp.vec4d),
+    sums_out: wp.array[wp.vec4d],
 ):  # fmt: skip
     """Add up the sections that stand on each triangle, as many lanes a triangle as share its box."""
     t = wp.tid() // lanes

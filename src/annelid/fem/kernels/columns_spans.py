@@ -30,7 +30,7 @@ _FAR = wp.constant(wp.float64(1.0e300))
 )
 def _put_tops(
     cells: int, layers: int, begin: int, end: int, column: wp.float64, base: wp.float64, rise: wp.float64,
-    lowest: wp.float64, highest: wp.float64, counts: wp.array(dtype=wp.int32), tops: wp.array(dtype=wp.float64),
+    lowest: wp.float64, highest: wp.float64, counts: wp.array[wp.int32], tops: wp.array[wp.float64],
 ) -> int:  # fmt: skip
     """Heights of a top triangle in ascending order; the layers of a column that has no room for it, or 0."""
 
@@ -59,8 +59,8 @@ def _put_tops(
 )
 def _put_bottoms(
     cells: int, layers: int, begin: int, end: int, column: wp.float64, base: wp.float64, rise: wp.float64,
-    lowest: wp.float64, highest: wp.float64, t: int, counts: wp.array(dtype=wp.int32),
-    bottoms: wp.array(dtype=wp.float64), owners: wp.array(dtype=wp.int32),
+    lowest: wp.float64, highest: wp.float64, t: int, counts: wp.array[wp.int32],
+    bottoms: wp.array[wp.float64], owners: wp.array[wp.int32],
 ) -> int:  # fmt: skip
     """Heights of a bottom triangle in ascending order, equal ones by triangle; as for tops."""
 
@@ -86,7 +86,7 @@ def _put_bottoms(
 )
 def _add_sections(
     cells: int, layers: int, begin: int, end: int, column: wp.float64, t: int, level: wp.float64,
-    tops: wp.array(dtype=wp.float64), bottoms: wp.array(dtype=wp.float64), owners: wp.array(dtype=wp.int32),
+    tops: wp.array[wp.float64], bottoms: wp.array[wp.float64], owners: wp.array[wp.int32],
 ) -> wp.vec3d:  # fmt: skip
     """Length of the sections on a bottom triangle below the level, and its moments about the column and the height."""
 
@@ -102,7 +102,7 @@ def _add_sections(
     return different;
 """
 )
-def _close(cells: int, top_counts: wp.array(dtype=wp.int32), bottom_counts: wp.array(dtype=wp.int32)) -> int:
+def _close(cells: int, top_counts: wp.array[wp.int32], bottom_counts: wp.array[wp.int32]) -> int:
     """Reset the counters of hits; 0 if every column had as many tops as bottoms."""
 
 
@@ -111,11 +111,11 @@ def hit_by_span(
     # Parameters:
     columns: int, rows: int, layers: int,
     # State in:
-    faces: wp.array(dtype=Face), boxes: wp.array(dtype=Box),
+    faces: wp.array[Face], boxes: wp.array[Box],
     # State out:
-    top_counts_out: wp.array(dtype=wp.int32), bottom_counts_out: wp.array(dtype=wp.int32),
-    tops_out: wp.array(dtype=wp.float64), bottoms_out: wp.array(dtype=wp.float64),
-    owners_out: wp.array(dtype=wp.int32), problems_out: wp.array(dtype=wp.int32),
+    top_counts_out: wp.array[wp.int32], bottom_counts_out: wp.array[wp.int32],
+    tops_out: wp.array[wp.float64], bottoms_out: wp.array[wp.float64],
+    owners_out: wp.array[wp.int32], problems_out: wp.array[wp.int32],
 ):  # fmt: skip
     """Tops and bottoms of all columns, in ascending order. One thread."""
     cells = columns * rows
@@ -151,11 +151,11 @@ def add_by_span(
     # Parameters:
     columns: int, rows: int, layers: int, clip: int,
     # State in:
-    grid_in: wp.array(dtype=Grid), faces: wp.array(dtype=Face), boxes: wp.array(dtype=Box),
-    tops: wp.array(dtype=wp.float64), bottoms: wp.array(dtype=wp.float64), owners: wp.array(dtype=wp.int32),
+    grid_in: wp.array[Grid], faces: wp.array[Face], boxes: wp.array[Box],
+    tops: wp.array[wp.float64], bottoms: wp.array[wp.float64], owners: wp.array[wp.int32],
     # State out:
-    top_counts_out: wp.array(dtype=wp.int32), bottom_counts_out: wp.array(dtype=wp.int32),
-    sums_out: wp.array(dtype=wp.vec4d), problems_out: wp.array(dtype=wp.int32),
+    top_counts_out: wp.array[wp.int32], bottom_counts_out: wp.array[wp.int32],
+    sums_out: wp.array[wp.vec4d], problems_out: wp.array[wp.int32],
 ):  # fmt: skip
     """Sections of columns, added up by bottom triangle; the counters are ready again after it. One thread."""
     cells = columns * rows

@@ -14,11 +14,11 @@ f64 = wp.float64
 def lay_columns(
     offset: int,
     # Parameters:
-    held: wp.array(dtype=wp.int32),
+    held: wp.array[wp.int32],
     # State in:
-    directions: wp.array2d(dtype=wp.vec3d), loads: wp.array(dtype=wp.vec3d), forces: wp.array(dtype=wp.vec3d),
+    directions: wp.array2d[wp.vec3d], loads: wp.array[wp.vec3d], forces: wp.array[wp.vec3d],
     # State out:
-    right_out: wp.array2d(dtype=wp.vec3d),
+    right_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """Right-hand sides: what is left of the forces, then the directions, then room for contacts."""
     i = offset + wp.tid()
@@ -32,9 +32,9 @@ def lay_columns(
 @wp.kernel
 def lay_contacts(
     # Parameters:
-    first: int, held: wp.array(dtype=wp.int32), nodes: wp.array(dtype=wp.int32), normals: wp.array(dtype=wp.vec3d),
+    first: int, held: wp.array[wp.int32], nodes: wp.array[wp.int32], normals: wp.array[wp.vec3d],
     # State out:
-    right_out: wp.array2d(dtype=wp.vec3d),
+    right_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     c = wp.tid()
     right_out[nodes[c], first + c] = freed(normals[c], held[nodes[c]])
@@ -43,9 +43,9 @@ def lay_contacts(
 @wp.kernel
 def lay_points(
     # Parameters:
-    first: int, held: wp.array(dtype=wp.int32), nodes: wp.array2d(dtype=wp.int32), weights: wp.array2d(dtype=f64),
+    first: int, held: wp.array[wp.int32], nodes: wp.array2d[wp.int32], weights: wp.array2d[f64],
     # State out:
-    right_out: wp.array2d(dtype=wp.vec3d),
+    right_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """Three columns for each sum, one a coordinate. A node may be in a sum twice, but not two threads in a column."""
     p = wp.tid()
@@ -60,9 +60,9 @@ def lay_points(
 @wp.kernel
 def multiply_columns(
     # State in:
-    right: wp.array2d(dtype=wp.vec3d), solved: wp.array2d(dtype=wp.vec3d),
+    right: wp.array2d[wp.vec3d], solved: wp.array2d[wp.vec3d],
     # State out:
-    parts_out: wp.array3d(dtype=f64),
+    parts_out: wp.array3d[f64],
 ):  # fmt: skip
     """Products of every right-hand side with every solution, over a stretch of the nodes; four solutions a thread."""
     i, four, part = wp.tid()
@@ -84,7 +84,7 @@ def multiply_columns(
 
 
 @wp.kernel
-def add_parts(parts: wp.array3d(dtype=f64), products_out: wp.array2d(dtype=f64)):
+def add_parts(parts: wp.array3d[f64], products_out: wp.array2d[f64]):
     i, j = wp.tid()
     total = f64(0.0)
     for part in range(parts.shape[2]):
@@ -95,11 +95,11 @@ def add_parts(parts: wp.array3d(dtype=f64), products_out: wp.array2d(dtype=f64))
 @wp.kernel
 def sum_points(
     # Parameters:
-    nodes: wp.array2d(dtype=wp.int32), weights: wp.array2d(dtype=f64),
+    nodes: wp.array2d[wp.int32], weights: wp.array2d[f64],
     # State in:
-    vectors: wp.array2d(dtype=wp.vec3d),
+    vectors: wp.array2d[wp.vec3d],
     # State out:
-    sums_out: wp.array2d(dtype=wp.vec3d),
+    sums_out: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """Weighted sums of nodal vectors: what an effector sees of each."""
     p, k = wp.tid()
@@ -113,9 +113,9 @@ def sum_points(
 def move_by(
     offset: int,
     # State in:
-    shares: wp.array(dtype=f64), columns: wp.array2d(dtype=wp.vec3d), before: wp.array(dtype=wp.vec3d),
+    shares: wp.array[f64], columns: wp.array2d[wp.vec3d], before: wp.array[wp.vec3d],
     # State out:
-    positions_out: wp.array(dtype=wp.vec3d), moves_out: wp.array(dtype=wp.vec3d),
+    positions_out: wp.array[wp.vec3d], moves_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Positions moved by a combination of columns."""
     i = offset + wp.tid()

@@ -21,25 +21,25 @@ MANY = 8
 class Tree:
     """Index lists of `Fronts`, and where their panels and updates begin."""
 
-    first: wp.array(dtype=wp.int32)
-    edge_first: wp.array(dtype=wp.int32)
-    edges: wp.array(dtype=wp.int32)
-    places: wp.array(dtype=wp.int32)
-    child_first: wp.array(dtype=wp.int32)
-    children: wp.array(dtype=wp.int32)
-    panels: wp.array(dtype=wp.int64)
-    updates: wp.array(dtype=wp.int64)
+    first: wp.array[wp.int32]
+    edge_first: wp.array[wp.int32]
+    edges: wp.array[wp.int32]
+    places: wp.array[wp.int32]
+    child_first: wp.array[wp.int32]
+    children: wp.array[wp.int32]
+    panels: wp.array[wp.int64]
+    updates: wp.array[wp.int64]
 
 
 @wp.struct
 class Entries:
     """Which numbers of a matrix go where in the panel of each front; unknowns that are held have a 1 instead."""
 
-    first: wp.array(dtype=wp.int32)
-    sources: wp.array(dtype=wp.int32)
-    targets: wp.array(dtype=wp.int32)
-    held_first: wp.array(dtype=wp.int32)
-    held: wp.array(dtype=wp.int32)
+    first: wp.array[wp.int32]
+    sources: wp.array[wp.int32]
+    targets: wp.array[wp.int32]
+    held_first: wp.array[wp.int32]
+    held: wp.array[wp.int32]
 
 
 _FACTOR = """
@@ -255,17 +255,17 @@ def factor_kernel(single: bool) -> Any:
     @wp.func_native(_typed(_FACTOR, single))
     def eliminate(
         begin: int, end: int, potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
-        entries: Entries, shift: wp.float64, values: wp.array(dtype=wp.mat33d), panels: wp.array(dtype=real),
-        updates: wp.array(dtype=real), bad: wp.array(dtype=wp.int32),
+        entries: Entries, shift: wp.float64, values: wp.array[wp.mat33d], panels: wp.array[real],
+        updates: wp.array[real], bad: wp.array[wp.int32],
     ) -> None: ...  # fmt: skip
 
     @wp.kernel(module="unique", enable_backward=False)
     def factor_fronts(
         # Parameters:
         begin: int, end: int, potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
-        entries: Entries, shift: wp.float64, values: wp.array(dtype=wp.mat33d),
+        entries: Entries, shift: wp.float64, values: wp.array[wp.mat33d],
         # State out:
-        panels: wp.array(dtype=real), updates: wp.array(dtype=real), bad: wp.array(dtype=wp.int32),
+        panels: wp.array[real], updates: wp.array[real], bad: wp.array[wp.int32],
     ):  # fmt: skip
         eliminate(begin, end, potrf_at, trsm_at, syrk_at, tree, entries, shift, values, panels, updates, bad)
 
@@ -279,14 +279,12 @@ def solve_kernel(single: bool, many: bool) -> Any:
 
     @wp.func_native(_typed((_SOLVE_GROUP if many else _SOLVE_ONE).replace("@FRONT@", _FRONT), single))
     def substitute(
-        group: int, tree: Tree, panels: wp.array(dtype=real), right: wp.array3d(dtype=real),
-        work: wp.array3d(dtype=real),
+        group: int, tree: Tree, panels: wp.array[real], right: wp.array3d[real],
+        work: wp.array3d[real],
     ) -> None: ...  # fmt: skip
 
     @wp.kernel(module="unique", enable_backward=False)
-    def solve_fronts(
-        tree: Tree, panels: wp.array(dtype=real), right: wp.array3d(dtype=real), work: wp.array3d(dtype=real)
-    ):
+    def solve_fronts(tree: Tree, panels: wp.array[real], right: wp.array3d[real], work: wp.array3d[real]):
         substitute(wp.tid(), tree, panels, right, work)
 
     return solve_fronts

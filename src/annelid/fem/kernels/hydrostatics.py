@@ -25,13 +25,13 @@ _SIXTH = wp.constant(wp.float64(1.0 / 6.0))
 def press(
     offset: int,
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), origin: wp.vec3d, up: wp.vec3d, weight: wp.float64, held: wp.float64,
+    triangles: wp.array2d[wp.int32], origin: wp.vec3d, up: wp.vec3d, weight: wp.float64, held: wp.float64,
     share: wp.float64, clip: int, wanted: int,
     # State in:
-    pressure: wp.array(dtype=wp.float64), level: wp.array(dtype=wp.float64), positions: wp.array(dtype=wp.vec3d),
+    pressure: wp.array[wp.float64], level: wp.array[wp.float64], positions: wp.array[wp.vec3d],
     # State out:
-    energy_out: wp.array(dtype=wp.float64), forces_out: wp.array2d(dtype=wp.vec3d),
-    tangent_out: wp.array3d(dtype=wp.mat33d),
+    energy_out: wp.array[wp.float64], forces_out: wp.array2d[wp.vec3d],
+    tangent_out: wp.array3d[wp.mat33d],
 ):  # fmt: skip
     """Energy, forces and, where wanted, tangent of every triangle, under a share of pressure and weight."""
     t = offset + wp.tid()
@@ -78,11 +78,11 @@ def press(
 @wp.kernel
 def measure_volume(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), origin: wp.vec3d,
+    triangles: wp.array2d[wp.int32], origin: wp.vec3d,
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    volume_out: wp.array(dtype=wp.float64),
+    volume_out: wp.array[wp.float64],
 ):  # fmt: skip
     """Volume of a cavity. One block."""
     _, lane = wp.tid()
@@ -100,11 +100,11 @@ def measure_volume(
 @wp.kernel
 def volume_slope(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), first: wp.array(dtype=wp.int32), corner: wp.array(dtype=wp.int32),
+    triangles: wp.array2d[wp.int32], first: wp.array[wp.int32], corner: wp.array[wp.int32],
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    slope_out: wp.array(dtype=wp.vec3d),
+    slope_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """∂V/∂x of each node of the cavity: a third of the area vectors of the triangles around it."""
     i = wp.tid()
@@ -145,12 +145,12 @@ def _wet_share(d: wp.vec3d) -> wp.float64:
 @wp.kernel
 def level_slope(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), first: wp.array(dtype=wp.int32), corner: wp.array(dtype=wp.int32),
+    triangles: wp.array2d[wp.int32], first: wp.array[wp.int32], corner: wp.array[wp.int32],
     up: wp.vec3d,
     # State in:
-    level: wp.array(dtype=wp.float64), positions: wp.array(dtype=wp.vec3d),
+    level: wp.array[wp.float64], positions: wp.array[wp.vec3d],
     # State out:
-    slope_out: wp.array(dtype=wp.vec3d),
+    slope_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Slope of the wet volume by each node of the cavity, at a fixed level: shares of wet area vectors."""
     i = wp.tid()

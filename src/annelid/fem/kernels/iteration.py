@@ -13,11 +13,11 @@ f64 = wp.float64
 
 @wp.kernel
 def node_rotations(
-    first: wp.array(dtype=wp.int32),
-    entries: wp.array(dtype=wp.int32),
-    volumes: wp.array(dtype=f64),
-    rotations: wp.array(dtype=wp.mat33d),
-    means_out: wp.array(dtype=wp.mat33d),
+    first: wp.array[wp.int32],
+    entries: wp.array[wp.int32],
+    volumes: wp.array[f64],
+    rotations: wp.array[wp.mat33d],
+    means_out: wp.array[wp.mat33d],
 ):
     """Mean rotation of the integration points around each node."""
     i = wp.tid()
@@ -30,10 +30,10 @@ def node_rotations(
 
 @wp.kernel
 def turn_back(
-    then: wp.array(dtype=wp.mat33d),
-    now: wp.array(dtype=wp.mat33d),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    turned_out: wp.array2d(dtype=wp.vec3d),
+    then: wp.array[wp.mat33d],
+    now: wp.array[wp.mat33d],
+    vectors: wp.array2d[wp.vec3d],
+    turned_out: wp.array2d[wp.vec3d],
 ):
     """Vectors in the frame that each node had then."""
     i, k = wp.tid()
@@ -42,11 +42,11 @@ def turn_back(
 
 @wp.kernel
 def turn_forth(
-    held: wp.array(dtype=wp.int32),
-    then: wp.array(dtype=wp.mat33d),
-    now: wp.array(dtype=wp.mat33d),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    turned_out: wp.array2d(dtype=wp.vec3d),
+    held: wp.array[wp.int32],
+    then: wp.array[wp.mat33d],
+    now: wp.array[wp.mat33d],
+    vectors: wp.array2d[wp.vec3d],
+    turned_out: wp.array2d[wp.vec3d],
 ):
     """The inverse, without held components."""
     i, k = wp.tid()
@@ -56,9 +56,9 @@ def turn_forth(
 @wp.kernel
 def shifted(
     shift: f64,
-    held: wp.array(dtype=wp.int32),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    products: wp.array2d(dtype=wp.vec3d),
+    held: wp.array[wp.int32],
+    vectors: wp.array2d[wp.vec3d],
+    products: wp.array2d[wp.vec3d],
 ):
     """Add the shift of the diagonal to a product, without held components."""
     i, k = wp.tid()
@@ -67,10 +67,10 @@ def shifted(
 
 @wp.kernel
 def start(
-    held: wp.array(dtype=wp.int32),
-    right: wp.array2d(dtype=wp.vec3d),
-    products: wp.array2d(dtype=wp.vec3d),
-    rest_out: wp.array2d(dtype=wp.vec3d),
+    held: wp.array[wp.int32],
+    right: wp.array2d[wp.vec3d],
+    products: wp.array2d[wp.vec3d],
+    rest_out: wp.array2d[wp.vec3d],
 ):
     """What is left of the right-hand sides."""
     i, k = wp.tid()
@@ -78,9 +78,7 @@ def start(
 
 
 @wp.kernel
-def dot_columns(
-    first: wp.array2d(dtype=wp.vec3d), second: wp.array2d(dtype=wp.vec3d), parts_out: wp.array2d(dtype=f64)
-):
+def dot_columns(first: wp.array2d[wp.vec3d], second: wp.array2d[wp.vec3d], parts_out: wp.array2d[f64]):
     """Partial sums of the scalar product of each column."""
     part, k = wp.tid()
     total = f64(0.0)
@@ -90,7 +88,7 @@ def dot_columns(
 
 
 @wp.kernel
-def collect_columns(place: int, parts: wp.array2d(dtype=f64), out: wp.array2d(dtype=f64)):
+def collect_columns(place: int, parts: wp.array2d[f64], out: wp.array2d[f64]):
     k = wp.tid()
     total = f64(0.0)
     for part in range(parts.shape[0]):
@@ -107,11 +105,11 @@ def ratio(above: f64, below: f64) -> f64:
 
 @wp.kernel
 def descend(
-    scalars: wp.array2d(dtype=f64),
-    directions: wp.array2d(dtype=wp.vec3d),
-    products: wp.array2d(dtype=wp.vec3d),
-    solution: wp.array2d(dtype=wp.vec3d),
-    rest: wp.array2d(dtype=wp.vec3d),
+    scalars: wp.array2d[f64],
+    directions: wp.array2d[wp.vec3d],
+    products: wp.array2d[wp.vec3d],
+    solution: wp.array2d[wp.vec3d],
+    rest: wp.array2d[wp.vec3d],
 ):
     """Go to the minimum along each direction: scalars are 0 r·z, 1 p·Ap."""
     i, k = wp.tid()
@@ -122,9 +120,9 @@ def descend(
 
 @wp.kernel
 def conjugate(
-    scalars: wp.array2d(dtype=f64),
-    better: wp.array2d(dtype=wp.vec3d),
-    directions: wp.array2d(dtype=wp.vec3d),
+    scalars: wp.array2d[f64],
+    better: wp.array2d[wp.vec3d],
+    directions: wp.array2d[wp.vec3d],
 ):
     """Next directions: scalars are 2 the new r·z, 0 the old one."""
     i, k = wp.tid()

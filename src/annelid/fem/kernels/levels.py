@@ -15,7 +15,7 @@ _MOST_STEPS = wp.constant(100)
 
 @wp.func
 def _held(
-    triangles: wp.array2d(dtype=wp.int32), up: wp.vec3d, positions: wp.array(dtype=wp.vec3d), level: wp.float64,
+    triangles: wp.array2d[wp.int32], up: wp.vec3d, positions: wp.array[wp.vec3d], level: wp.float64,
     lane: int, width: int,
 ):  # fmt: skip
     """A lane's share of the volume below a level and of the area of the surface."""
@@ -34,11 +34,11 @@ def _held(
 @wp.kernel
 def find_level(
     # Parameters:
-    triangles: wp.array2d(dtype=wp.int32), up: wp.vec3d, volume: wp.float64,
+    triangles: wp.array2d[wp.int32], up: wp.vec3d, volume: wp.float64,
     # State in:
-    positions: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
     # State out:
-    level_out: wp.array(dtype=wp.float64), area_out: wp.array(dtype=wp.float64),
+    level_out: wp.array[wp.float64], area_out: wp.array[wp.float64],
 ):  # fmt: skip
     """One block. A cavity that holds less than the volume is full to its highest point."""
     _, lane = wp.tid()

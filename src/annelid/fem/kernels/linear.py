@@ -12,18 +12,18 @@ f64 = wp.float64
 class Order:
     """Place of each node among those that are free, -1 where it is held, and bits of its held components."""
 
-    places: wp.array(dtype=wp.int32)
-    held: wp.array(dtype=wp.int32)
-    nodes: wp.array(dtype=wp.int32)
+    places: wp.array[wp.int32]
+    held: wp.array[wp.int32]
+    nodes: wp.array[wp.int32]
 
 
 @wp.kernel
 def pack(
     offset: int,
     order: Order,
-    rows: wp.array(dtype=wp.int32),
-    vectors: wp.array2d(dtype=wp.vec3d),
-    packed_out: wp.array2d(dtype=f64),
+    rows: wp.array[wp.int32],
+    vectors: wp.array2d[wp.vec3d],
+    packed_out: wp.array2d[f64],
 ):
     """Free components of nodal vectors [n, k] into places of rows [k, ...]; held ones become 0."""
     i, k = wp.tid()
@@ -41,9 +41,9 @@ def pack(
 def unpack(
     offset: int,
     order: Order,
-    rows: wp.array(dtype=wp.int32),
-    packed: wp.array2d(dtype=f64),
-    vectors_out: wp.array2d(dtype=wp.vec3d),
+    rows: wp.array[wp.int32],
+    packed: wp.array2d[f64],
+    vectors_out: wp.array2d[wp.vec3d],
 ):
     """Nodal vectors [n, k] of rows [k, ...]; held components become 0."""
     node, k = wp.tid()

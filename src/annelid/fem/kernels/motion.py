@@ -23,10 +23,10 @@ def freed(vector: wp.vec3d, held: int) -> wp.vec3d:
 @wp.kernel
 def residual(
     fraction: f64,
-    held: wp.array(dtype=wp.int32),
-    loads: wp.array(dtype=wp.vec3d),
-    forces: wp.array(dtype=wp.vec3d),
-    residual_out: wp.array(dtype=wp.vec3d),
+    held: wp.array[wp.int32],
+    loads: wp.array[wp.vec3d],
+    forces: wp.array[wp.vec3d],
+    residual_out: wp.array[wp.vec3d],
 ):
     """What is left of the forces on the free components."""
     i = wp.tid()
@@ -36,16 +36,16 @@ def residual(
 @wp.kernel
 def add_scaled(
     scale: f64,
-    here: wp.array(dtype=wp.vec3d),
-    step: wp.array(dtype=wp.vec3d),
-    there_out: wp.array(dtype=wp.vec3d),
+    here: wp.array[wp.vec3d],
+    step: wp.array[wp.vec3d],
+    there_out: wp.array[wp.vec3d],
 ):
     i = wp.tid()
     there_out[i] = here[i] + scale * step[i]
 
 
 @wp.kernel
-def add_columns(more: wp.array2d(dtype=wp.vec3d), sums: wp.array2d(dtype=wp.vec3d)):
+def add_columns(more: wp.array2d[wp.vec3d], sums: wp.array2d[wp.vec3d]):
     i, k = wp.tid()
     sums[i, k] = sums[i, k] + more[i, k]
 
@@ -53,11 +53,11 @@ def add_columns(more: wp.array2d(dtype=wp.vec3d), sums: wp.array2d(dtype=wp.vec3
 @wp.kernel
 def hold(
     fraction: f64,
-    held: wp.array(dtype=wp.int32),
-    rest: wp.array(dtype=wp.vec3d),
-    offsets: wp.array(dtype=wp.vec3d),
-    positions: wp.array(dtype=wp.vec3d),
-    jumps_out: wp.array(dtype=wp.vec3d),
+    held: wp.array[wp.int32],
+    rest: wp.array[wp.vec3d],
+    offsets: wp.array[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+    jumps_out: wp.array[wp.vec3d],
 ):
     """How far held components are from where they belong."""
     i = wp.tid()
@@ -67,7 +67,7 @@ def hold(
 
 
 @wp.kernel
-def largest(count: int, vectors: wp.array(dtype=wp.vec3d), parts_out: wp.array(dtype=f64)):
+def largest(count: int, vectors: wp.array[wp.vec3d], parts_out: wp.array[f64]):
     """Largest component among every so-many-th vector, infinite where one is no number."""
     part = wp.tid()
     most = f64(0.0)
@@ -81,7 +81,7 @@ def largest(count: int, vectors: wp.array(dtype=wp.vec3d), parts_out: wp.array(d
 
 
 @wp.kernel
-def largest_of(place: int, parts: wp.array(dtype=f64), out: wp.array(dtype=f64)):
+def largest_of(place: int, parts: wp.array[f64], out: wp.array[f64]):
     most = f64(0.0)
     for i in range(parts.shape[0]):
         most = wp.max(most, parts[i])
@@ -92,13 +92,13 @@ def largest_of(place: int, parts: wp.array(dtype=f64), out: wp.array(dtype=f64))
 def pull_back(
     rate: f64,
     drag: f64,
-    nodes: wp.array2d(dtype=wp.int32),
-    masses: wp.array3d(dtype=f64),
-    goals: wp.array(dtype=wp.vec3d),
-    starts: wp.array(dtype=wp.vec3d),
-    positions: wp.array(dtype=wp.vec3d),
-    energy_out: wp.array(dtype=f64),
-    forces_out: wp.array2d(dtype=wp.vec3d),
+    nodes: wp.array2d[wp.int32],
+    masses: wp.array3d[f64],
+    goals: wp.array[wp.vec3d],
+    starts: wp.array[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+    energy_out: wp.array[f64],
+    forces_out: wp.array2d[wp.vec3d],
 ):
     """Inertia over a step: springs to where each node would fly; and drag: springs to where it was."""
     e = wp.tid()
@@ -119,10 +119,10 @@ def pull_back(
 @wp.kernel
 def fly(
     dt: f64,
-    positions: wp.array(dtype=wp.vec3d),
-    velocities: wp.array(dtype=wp.vec3d),
-    goals_out: wp.array(dtype=wp.vec3d),
-    starts_out: wp.array(dtype=wp.vec3d),
+    positions: wp.array[wp.vec3d],
+    velocities: wp.array[wp.vec3d],
+    goals_out: wp.array[wp.vec3d],
+    starts_out: wp.array[wp.vec3d],
 ):
     """Where nodes would be after a step without forces."""
     i = wp.tid()
@@ -133,14 +133,14 @@ def fly(
 @wp.kernel
 def land(
     dt: f64,
-    starts: wp.array(dtype=wp.vec3d),
-    positions: wp.array(dtype=wp.vec3d),
-    velocities_out: wp.array(dtype=wp.vec3d),
+    starts: wp.array[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+    velocities_out: wp.array[wp.vec3d],
 ):
     i = wp.tid()
     velocities_out[i] = (positions[i] - starts[i]) / dt
 
 
 @wp.kernel
-def tick(steps: int, clock: wp.array(dtype=wp.int64)):
+def tick(steps: int, clock: wp.array[wp.int64]):
     clock[0] = clock[0] + wp.int64(steps)

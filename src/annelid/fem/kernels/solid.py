@@ -26,26 +26,26 @@ LEAST_SPIN = 1.0e-2
 class Points:
     """Integration points of a set of cells; those of one cell follow each other."""
 
-    nodes: wp.array2d(dtype=wp.int32)
-    gradients: wp.array2d(dtype=wp.vec3d)
-    places: wp.array2d(dtype=wp.int32)
-    volumes: wp.array(dtype=f64)
-    shear: wp.array(dtype=f64)
-    lame: wp.array(dtype=f64)
-    rotations: wp.array(dtype=wp.mat33d)
-    strains: wp.array(dtype=wp.mat33d)
-    spins: wp.array(dtype=wp.mat33d)
-    turned: wp.array2d(dtype=wp.vec3d)
-    dilations: wp.array(dtype=f64)
+    nodes: wp.array2d[wp.int32]
+    gradients: wp.array2d[wp.vec3d]
+    places: wp.array2d[wp.int32]
+    volumes: wp.array[f64]
+    shear: wp.array[f64]
+    lame: wp.array[f64]
+    rotations: wp.array[wp.mat33d]
+    strains: wp.array[wp.mat33d]
+    spins: wp.array[wp.mat33d]
+    turned: wp.array2d[wp.vec3d]
+    dilations: wp.array[f64]
 
 
 @wp.struct
 class Cells:
     """Cells: their points, their nodes and how many of those they use."""
 
-    first: wp.array(dtype=wp.int32)
-    used: wp.array(dtype=wp.int32)
-    volumes: wp.array(dtype=f64)
+    first: wp.array[wp.int32]
+    used: wp.array[wp.int32]
+    volumes: wp.array[f64]
 
 
 @wp.func
@@ -112,9 +112,9 @@ def point_kernel(shape_nodes: int) -> Any:
     @wp.kernel(module="unique", enable_backward=False)
     def strain_points(
         offset: int,
-        positions: wp.array(dtype=wp.vec3d),
+        positions: wp.array[wp.vec3d],
         points: Points,
-        energies_out: wp.array(dtype=f64),
+        energies_out: wp.array[f64],
     ):
         p = offset + wp.tid()
         f = wp.mat33d()
@@ -146,8 +146,8 @@ def cell_kernel(mean: bool) -> Any:
         offset: int,
         points: Points,
         cells: Cells,
-        energies: wp.array(dtype=f64),
-        energy_out: wp.array(dtype=f64),
+        energies: wp.array[f64],
+        energy_out: wp.array[f64],
     ):
         c = offset + wp.tid()
         first = cells.first[c]
@@ -250,7 +250,7 @@ def row_kernel(shape_nodes: int, most: int, mean: bool, whole: bool, tangent: bo
         growth: wp.vec3d,
         points: Points,
         cells: Cells,
-        tangent: wp.array3d(dtype=wp.mat33d),
+        tangent: wp.array3d[wp.mat33d],
     ) -> None: ...
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -259,8 +259,8 @@ def row_kernel(shape_nodes: int, most: int, mean: bool, whole: bool, tangent: bo
         width: int,
         points: Points,
         cells: Cells,
-        forces_out: wp.array2d(dtype=wp.vec3d),
-        tangent_out: wp.array3d(dtype=wp.mat33d),
+        forces_out: wp.array2d[wp.vec3d],
+        tangent_out: wp.array3d[wp.mat33d],
     ):
         row = offset + wp.tid()
         c = row // width

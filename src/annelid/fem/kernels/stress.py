@@ -11,7 +11,7 @@ f64 = wp.float64
 
 
 @wp.kernel
-def von_mises(points: Points, stress_out: wp.array(dtype=f64)):
+def von_mises(points: Points, stress_out: wp.array[f64]):
     """Von Mises stress √(3/2 s:s) of each point [Pa]; s is the deviator of the co-rotated Biot stress."""
     p = wp.tid()
     stress = wp.transpose(points.rotations[p]) * points.strains[p]
@@ -22,12 +22,12 @@ def von_mises(points: Points, stress_out: wp.array(dtype=f64)):
 
 @wp.kernel
 def node_means(
-    nodes: wp.array(dtype=wp.int32),
-    first: wp.array(dtype=wp.int32),
-    entries: wp.array(dtype=wp.int32),
-    volumes: wp.array(dtype=f64),
-    values: wp.array(dtype=f64),
-    means_out: wp.array(dtype=wp.float32),
+    nodes: wp.array[wp.int32],
+    first: wp.array[wp.int32],
+    entries: wp.array[wp.int32],
+    volumes: wp.array[f64],
+    values: wp.array[f64],
+    means_out: wp.array[wp.float32],
 ):
     """Mean over the points around each node, by volume."""
     i = wp.tid()
@@ -42,9 +42,7 @@ def node_means(
 
 
 @wp.kernel
-def gather_points(
-    nodes: wp.array(dtype=wp.int32), positions: wp.array(dtype=wp.vec3d), points_out: wp.array(dtype=wp.vec3)
-):
+def gather_points(nodes: wp.array[wp.int32], positions: wp.array[wp.vec3d], points_out: wp.array[wp.vec3]):
     i = wp.tid()
     p = positions[nodes[i]]
     points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
@@ -52,10 +50,10 @@ def gather_points(
 
 @wp.kernel
 def distances(
-    nodes: wp.array(dtype=wp.int32),
-    here: wp.array(dtype=wp.vec3d),
-    there: wp.array(dtype=wp.vec3d),
-    lengths_out: wp.array(dtype=wp.float32),
+    nodes: wp.array[wp.int32],
+    here: wp.array[wp.vec3d],
+    there: wp.array[wp.vec3d],
+    lengths_out: wp.array[wp.float32],
 ):
     i = wp.tid()
     lengths_out[i] = wp.float32(wp.length(here[nodes[i]] - there[nodes[i]]))

@@ -24,10 +24,10 @@ def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def factor_diagonal(
         first: int,
-        items: wp.array2d(dtype=wp.int32),
-        unit: wp.array2d(dtype=f64),
-        tiles: wp.array2d(dtype=f64),
-        inverse_out: wp.array2d(dtype=f64),
+        items: wp.array2d[wp.int32],
+        unit: wp.array2d[f64],
+        tiles: wp.array2d[f64],
+        inverse_out: wp.array2d[f64],
     ):
         """Items are a tile and the place of its inverse."""
         item = first + wp.tid()
@@ -41,9 +41,9 @@ def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def factor_below(
         first: int,
-        items: wp.array2d(dtype=wp.int32),
-        inverse: wp.array2d(dtype=f64),
-        tiles: wp.array2d(dtype=f64),
+        items: wp.array2d[wp.int32],
+        inverse: wp.array2d[f64],
+        tiles: wp.array2d[f64],
     ):
         """Items are a tile and the place of the inverse above it."""
         item = first + wp.tid()
@@ -52,7 +52,7 @@ def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
         wp.tile_store(tiles, wp.tile_matmul(here, right), offset=(items[item, 0] * tile, 0))
 
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def factor_rest(first: int, items: wp.array2d(dtype=wp.int32), tiles: wp.array2d(dtype=f64)):
+    def factor_rest(first: int, items: wp.array2d[wp.int32], tiles: wp.array2d[f64]):
         """Items are a tile and the two whose product is taken out of it."""
         item = first + wp.tid()
         left = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 1] * tile, 0))
@@ -71,11 +71,11 @@ def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def forward(
         first: int,
-        items: wp.array2d(dtype=wp.int32),
-        inverse: wp.array2d(dtype=f64),
-        tiles: wp.array2d(dtype=f64),
-        right: wp.array2d(dtype=f64),
-        halfway_out: wp.array2d(dtype=f64),
+        items: wp.array2d[wp.int32],
+        inverse: wp.array2d[f64],
+        tiles: wp.array2d[f64],
+        right: wp.array2d[f64],
+        halfway_out: wp.array2d[f64],
     ):
         """Items are an inverse, its rows, a tile below it or -1, and the rows of that."""
         item, group = wp.tid()
@@ -94,11 +94,11 @@ def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def take_edges(
         first: int,
-        items: wp.array2d(dtype=wp.int32),
-        parts: wp.array2d(dtype=wp.int32),
-        tiles: wp.array2d(dtype=f64),
-        solution: wp.array2d(dtype=f64),
-        halfway: wp.array2d(dtype=f64),
+        items: wp.array2d[wp.int32],
+        parts: wp.array2d[wp.int32],
+        tiles: wp.array2d[f64],
+        solution: wp.array2d[f64],
+        halfway: wp.array2d[f64],
     ):
         """Items are own rows and a stretch of parts, which are a tile and the rows on the edge that it is for."""
         item, group = wp.tid()
@@ -113,11 +113,11 @@ def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def backward(
         first: int,
-        items: wp.array2d(dtype=wp.int32),
-        inverse: wp.array2d(dtype=f64),
-        tiles: wp.array2d(dtype=f64),
-        halfway: wp.array2d(dtype=f64),
-        solution_out: wp.array2d(dtype=f64),
+        items: wp.array2d[wp.int32],
+        inverse: wp.array2d[f64],
+        tiles: wp.array2d[f64],
+        halfway: wp.array2d[f64],
+        solution_out: wp.array2d[f64],
     ):
         """Items are an inverse, its rows, a tile left of it or -1, and the rows of that."""
         item, group = wp.tid()
@@ -138,10 +138,10 @@ def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
 
 @wp.kernel
 def fill_entries(
-    sources: wp.array(dtype=wp.int32),
-    targets: wp.array(dtype=wp.int32),
-    values: wp.array(dtype=wp.mat33d),
-    numbers_out: wp.array(dtype=f64),
+    sources: wp.array[wp.int32],
+    targets: wp.array[wp.int32],
+    values: wp.array[wp.mat33d],
+    numbers_out: wp.array[f64],
 ):
     """Numbers of the stored blocks to where they belong."""
     k = wp.tid()
@@ -152,7 +152,7 @@ def fill_entries(
 
 
 @wp.kernel
-def add_at(targets: wp.array(dtype=wp.int32), amount: f64, numbers: wp.array(dtype=f64)):
+def add_at(targets: wp.array[wp.int32], amount: f64, numbers: wp.array[f64]):
     """Add a number to entries of which each is named once."""
     k = wp.tid()
     numbers[targets[k]] = numbers[targets[k]] + amount
@@ -169,10 +169,10 @@ def tile_entry(tile: int, base: int, row: int, column: int) -> int:
 @wp.kernel
 def add_update(
     # Parameters:
-    tile: int, first: int, items: wp.array2d(dtype=wp.int32), rows: wp.array(dtype=wp.int32),
-    parent_rows: wp.array(dtype=wp.int32),
+    tile: int, first: int, items: wp.array2d[wp.int32], rows: wp.array[wp.int32],
+    parent_rows: wp.array[wp.int32],
     # State:
-    numbers: wp.array(dtype=f64),
+    numbers: wp.array[f64],
 ):  # fmt: skip
     """What fronts leave of their edges, added to their parents; threads share the rows of a column.
 
@@ -188,9 +188,7 @@ def add_update(
 
 
 @wp.kernel
-def add_rows(
-    first: int, rows: wp.array(dtype=wp.int32), parent_rows: wp.array(dtype=wp.int32), vectors: wp.array2d(dtype=f64)
-):
+def add_rows(first: int, rows: wp.array[wp.int32], parent_rows: wp.array[wp.int32], vectors: wp.array2d[f64]):
     """Rows on edges, added to those of parents."""
     k, column = wp.tid()
     to = parent_rows[first + k]
@@ -198,18 +196,14 @@ def add_rows(
 
 
 @wp.kernel
-def fetch_rows(
-    first: int, rows: wp.array(dtype=wp.int32), parent_rows: wp.array(dtype=wp.int32), vectors: wp.array2d(dtype=f64)
-):
+def fetch_rows(first: int, rows: wp.array[wp.int32], parent_rows: wp.array[wp.int32], vectors: wp.array2d[f64]):
     """Rows on edges, as parents have them."""
     k, column = wp.tid()
     vectors[rows[first + k], column] = vectors[parent_rows[first + k], column]
 
 
 @wp.kernel
-def check_pivots(
-    tile: int, diagonals: wp.array2d(dtype=wp.int32), tiles: wp.array2d(dtype=f64), bad_out: wp.array(dtype=wp.int32)
-):
+def check_pivots(tile: int, diagonals: wp.array2d[wp.int32], tiles: wp.array2d[f64], bad_out: wp.array[wp.int32]):
     """Tell whether a pivot is not a positive number; every thread that finds one writes the same."""
     item, i = wp.tid()
     pivot = tiles[diagonals[item, 0] * tile + i, i]

@@ -25,7 +25,16 @@ from annelid.grains.kernels.layout import (
     vec14,
 )
 from annelid.grains.kernels.surfaces import surface_gap
-from annelid.grains.kernels.touch import NEAR, body_give, body_share, body_softness, clipped, hopeful, rebound, start_of
+from annelid.grains.kernels.touch import (
+    NEAR,
+    body_give,
+    body_share,
+    body_softness,
+    clipped,
+    predicted_share,
+    rebound,
+    start_of,
+)
 
 wp.set_module_options({"enable_backward": False})
 
@@ -113,10 +122,10 @@ def point_contacts(features: Features) -> wp.Function:
             gap < parameters.near * parameters.radius or gap + wp.static(ahead(True)) * dt * normal < 0.0
         ):
             new = wp.static(NEAR) * n
-        hope = float(1.0)
+        share = float(1.0)
         if final == 1:
-            hope = hopeful(push, before, bodies.forms[a].inverse_mass, parameters)
-        return mat23(new[0], new[1], new[2], hope * new[0], hope * new[1], hope * new[2])
+            share = predicted_share(push, before, bodies.forms[a].inverse_mass, parameters)
+        return mat23(new[0], new[1], new[2], share * new[0], share * new[1], share * new[2])
 
     @wp.func
     def press(p: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -136,9 +145,9 @@ def point_contacts(features: Features) -> wp.Function:
                 found = gap_of(b, x, bodies)
                 gap = found[3] - point_radius(p, bodies)
                 if gap < margin:
-                    new = pressed(p, a, b, final, bodies.point_hopes[at], found, gap, x, parameters, bodies)
+                    new = pressed(p, a, b, final, bodies.point_predicted[at], found, gap, x, parameters, bodies)
             bodies.point_impulses[at] = new[0]
-            bodies.point_hopes[at] = new[1]
+            bodies.point_predicted[at] = new[1]
 
     return press
 
@@ -159,15 +168,15 @@ def body_total(features: Features) -> wp.Function:
             impulse = lists.body_impulses[at]
             if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
                 arm = lists.body_spots[at] - center
-                hope = lists.body_hopes[at]
+                predicted = lists.body_predicted[at]
                 turn = wp.cross(arm, impulse)
-                later = wp.cross(arm, hope)
+                later = wp.cross(arm, predicted)
                 if wp.static(rolls):
                     turn += lists.body_rollings[at]
                     later += lists.body_rollings[at]
                 sums -= vec14(
                     impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
-                    hope[0], hope[1], hope[2], later[0], later[1], later[2], -1.0, 0.0,
+                    predicted[0], predicted[1], predicted[2], later[0], later[1], later[2], -1.0, 0.0,
                 )  # fmt: skip
         if wp.static(points):
             world = bodies.forms[b].world
@@ -180,19 +189,19 @@ def body_total(features: Features) -> wp.Function:
                     for k in range(others):
                         if a == b or first + k == b:
                             impulse = bodies.point_impulses[p * bodies.point_places + k]
-                            hope = bodies.point_hopes[p * bodies.point_places + k]
+                            predicted = bodies.point_predicted[p * bodies.point_places + k]
                             if a != b:
                                 impulse = -impulse
-                                hope = -hope
+                                predicted = -predicted
                             if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
                                 found = gap_of(first + k, x, bodies)
                                 n = wp.vec3(found[0], found[1], found[2])
                                 contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
                                 turn = wp.cross(contact - center, impulse)
-                                later = wp.cross(contact - center, hope)
+                                later = wp.cross(contact - center, predicted)
                                 sums += vec14(
                                     impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
-                                    hope[0], hope[1], hope[2], later[0], later[1], later[2], 1.0, 0.0,
+                                    predicted[0], predicted[1], predicted[2], later[0], later[1], later[2], 1.0, 0.0,
                                 )  # fmt: skip
         return sums
 

@@ -25,7 +25,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array(dtype=wp.int32), old: Grains, grains: Grains, materials: int, guests: int):
+def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, materials: int, guests: int):
     """Bring grain i to its new place."""
     o = order[i]
     grains.positions[i] = old.positions[o]
@@ -120,7 +120,7 @@ def inherit(rolling: bool) -> wp.Function:
 """
 
     @wp.func_native(text)
-    def take_over(i: int, length: int, order: wp.array(dtype=wp.int32), old: Lists, lists: Lists) -> int: ...
+    def take_over(i: int, length: int, order: wp.array[wp.int32], old: Lists, lists: Lists) -> int: ...
 
     return take_over
 
@@ -148,12 +148,12 @@ def near_bodies(features: Features) -> wp.Function:
                 if count < lists.body_places:
                     at = i * lists.body_places + count
                     lists.bodies[at] = b
-                    lists.body_hopes[at] = wp.vec3()
+                    lists.body_predicted[at] = wp.vec3()
                     if wp.static(rolls):
                         lists.body_rollings[at] = wp.vec3()
                     for q in range(old.counts[o][1]):
                         if old.bodies[o * old.body_places + q] == b:
-                            lists.body_hopes[at] = old.body_hopes[o * old.body_places + q]
+                            lists.body_predicted[at] = old.body_predicted[o * old.body_places + q]
                             if wp.static(rolls):
                                 lists.body_rollings[at] = old.body_rollings[o * old.body_places + q]
                 count += 1

@@ -152,41 +152,41 @@ class Parameters:
 class Grains:
     """What changes, in the order of cells; one more than there are grains: a ghost far away fills up lists."""
 
-    positions: wp.array(dtype=wp.vec4)  # centre [m], contacts
-    velocities: wp.array(dtype=wp.vec4)  # [m/s], radius [m]
-    spins: wp.array(dtype=wp.vec4)  # [rad/s], inverse mass [1/kg]
-    forecast: wp.array(dtype=wp.vec4)  # velocity that the next step would bring, radius
-    turning: wp.array(dtype=wp.vec4)  # spin that the next step would bring, inverse mass
-    starts: wp.array(dtype=wp.vec4)  # velocity at the start of the step, radius, where something bounces
-    surfaces: wp.array(dtype=wp.vec4)  # friction, restitution, rolling resistance, cohesion [N], where they differ
-    names: wp.array(dtype=wp.vec2i)  # which grain this is, and its world
-    facets: wp.array(dtype=wp.vec4)  # axis and extent of guests [m], 0 for the rest, where there are guests
+    positions: wp.array[wp.vec4]  # centre [m], contacts
+    velocities: wp.array[wp.vec4]  # [m/s], radius [m]
+    spins: wp.array[wp.vec4]  # [rad/s], inverse mass [1/kg]
+    forecast: wp.array[wp.vec4]  # velocity that the next step would bring, radius
+    turning: wp.array[wp.vec4]  # spin that the next step would bring, inverse mass
+    starts: wp.array[wp.vec4]  # velocity at the start of the step, radius, where something bounces
+    surfaces: wp.array[wp.vec4]  # friction, restitution, rolling resistance, cohesion [N], where they differ
+    names: wp.array[wp.vec2i]  # which grain this is, and its world
+    facets: wp.array[wp.vec4]  # axis and extent of guests [m], 0 for the rest, where there are guests
 
 
 @wp.struct
 class Lists:
     places: wp.int32  # room of a list, a multiple of GROUP
     body_places: wp.int32
-    counts: wp.array(dtype=wp.vec2i)  # neighbours and bodies in the lists of each grain
-    neighbours: wp.array(dtype=wp.int32)
-    impulses: wp.array(dtype=wp.float32)  # that each neighbour is expected to bring [N s], groups of x, y, z
-    rollings: wp.array(dtype=wp.float32)  # angular, by rolling resistance [N m s]
-    bodies: wp.array(dtype=wp.int32)  # bodies that are close to each grain
-    body_impulses: wp.array(dtype=wp.vec3)  # of the last step [N s]
-    body_spots: wp.array(dtype=wp.vec3)  # where the last impulse acted [m], where there was one
-    body_hopes: wp.array(dtype=wp.vec3)  # of the next step, as expected [N s]
-    body_rollings: wp.array(dtype=wp.vec3)  # [N m s]
-    built: wp.array(dtype=wp.vec4)  # where each grain was when the lists were made [m]
-    starts: wp.array(dtype=wp.int32)  # first grain of each cell
-    cursors: wp.array(dtype=wp.int32)  # where the next grain of each cell goes
-    order: wp.array(dtype=wp.int32)  # old place of each grain
-    keys: wp.array(dtype=wp.int32)  # cell of each grain
-    sums: wp.array(dtype=wp.int32)  # partial sums of the scan
-    reach: wp.array(dtype=wp.float32)
-    flags: wp.array(dtype=wp.int32)
-    clock: wp.array(dtype=wp.int64)  # steps done before this batch
-    trouble: wp.array(dtype=wp.int64)  # first step whose result was not finite, -1 while all are
-    pushes: wp.array(dtype=wp.vec3)  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
+    counts: wp.array[wp.vec2i]  # neighbours and bodies in the lists of each grain
+    neighbours: wp.array[wp.int32]
+    impulses: wp.array[wp.float32]  # that each neighbour is expected to bring [N s], groups of x, y, z
+    rollings: wp.array[wp.float32]  # angular, by rolling resistance [N m s]
+    bodies: wp.array[wp.int32]  # bodies that are close to each grain
+    body_impulses: wp.array[wp.vec3]  # of the last step [N s]
+    body_spots: wp.array[wp.vec3]  # where the last impulse acted [m], where there was one
+    body_predicted: wp.array[wp.vec3]  # predicted for the next step [N s]
+    body_rollings: wp.array[wp.vec3]  # [N m s]
+    built: wp.array[wp.vec4]  # where each grain was when the lists were made [m]
+    starts: wp.array[wp.int32]  # first grain of each cell
+    cursors: wp.array[wp.int32]  # where the next grain of each cell goes
+    order: wp.array[wp.int32]  # old place of each grain
+    keys: wp.array[wp.int32]  # cell of each grain
+    sums: wp.array[wp.int32]  # partial sums of the scan
+    reach: wp.array[wp.float32]
+    flags: wp.array[wp.int32]
+    clock: wp.array[wp.int64]  # steps done before this batch
+    trouble: wp.array[wp.int64]  # first step whose result was not finite, -1 while all are
+    pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
 
 
 @wp.struct
@@ -213,36 +213,36 @@ class Body:
 @wp.struct
 class Bodies:
     count: wp.int32
-    first_of_world: wp.array(dtype=wp.int32)
-    forms: wp.array(dtype=Body)
-    distances: wp.array(dtype=wp.float32)  # of all grids [m]
-    places: wp.array(dtype=wp.vec3)  # centres of mass [m]
-    turns: wp.array(dtype=wp.quat)
-    velocities: wp.array(dtype=wp.vec3)  # [m/s]
-    spins: wp.array(dtype=wp.vec3)  # [rad/s]
-    forecast: wp.array(dtype=wp.vec3)  # velocity that the next step would bring
-    turning: wp.array(dtype=wp.vec3)
-    contacts: wp.array(dtype=wp.float32)  # of each body, at the step before
-    travel: wp.array(dtype=wp.float32)  # how far its surface may have moved since the lists were made [m]
+    first_of_world: wp.array[wp.int32]
+    forms: wp.array[Body]
+    distances: wp.array[wp.float32]  # of all grids [m]
+    places: wp.array[wp.vec3]  # centres of mass [m]
+    turns: wp.array[wp.quat]
+    velocities: wp.array[wp.vec3]  # [m/s]
+    spins: wp.array[wp.vec3]  # [rad/s]
+    forecast: wp.array[wp.vec3]  # velocity that the next step would bring
+    turning: wp.array[wp.vec3]
+    contacts: wp.array[wp.float32]  # of each body, at the step before
+    travel: wp.array[wp.float32]  # how far its surface may have moved since the lists were made [m]
     parts: wp.int32  # shares of the contacts of a body that are summed side by side
-    totals: wp.array(dtype=vec14)  # what touches each body, by shares
-    forces: wp.array(dtype=wp.vec3)  # of grains and bodies on each, at the last step [N]
-    torques: wp.array(dtype=wp.vec3)  # about its centre of mass [N m]
-    commands: wp.array(dtype=wp.vec3)  # velocity and spin that driven bodies are told, two each
-    path_of: wp.array(dtype=wp.int32)  # column of each body in the tables of motion, -1 for none
+    totals: wp.array[vec14]  # what touches each body, by shares
+    forces: wp.array[wp.vec3]  # of grains and bodies on each, at the last step [N]
+    torques: wp.array[wp.vec3]  # about its centre of mass [N m]
+    commands: wp.array[wp.vec3]  # velocity and spin that driven bodies are told, two each
+    path_of: wp.array[wp.int32]  # column of each body in the tables of motion, -1 for none
     path_columns: wp.int32
-    path_start: wp.array(dtype=wp.int64)  # step of their first row
-    path_velocities: wp.array(dtype=wp.vec3)  # velocity and spin during each step, two each
-    path_places: wp.array(dtype=wp.vec3)  # where a body is at the end of each step [m]
-    path_turns: wp.array(dtype=wp.quat)
-    loads: wp.array(dtype=wp.vec3)  # force and torque from outside on each body, two each
-    touched_first: wp.array(dtype=wp.int32)  # where each body's contacts begin in `touched`
-    touched: wp.array(dtype=wp.int32)  # places in `Lists.bodies`, ascending
+    path_start: wp.array[wp.int64]  # step of their first row
+    path_velocities: wp.array[wp.vec3]  # velocity and spin during each step, two each
+    path_places: wp.array[wp.vec3]  # where a body is at the end of each step [m]
+    path_turns: wp.array[wp.quat]
+    loads: wp.array[wp.vec3]  # force and torque from outside on each body, two each
+    touched_first: wp.array[wp.int32]  # where each body's contacts begin in `touched`
+    touched: wp.array[wp.int32]  # places in `Lists.bodies`, ascending
     chunks: wp.int32  # shares of the grains of a world that are counted side by side
-    chunk_counts: wp.array(dtype=wp.int32)
-    points: wp.array(dtype=wp.vec4)  # in the frames of their bodies [m], body
-    point_impulses: wp.array(dtype=wp.vec3)  # on each point by each body of its world, in the last step [N s]
-    point_hopes: wp.array(dtype=wp.vec3)  # in the next step, as expected [N s]
+    chunk_counts: wp.array[wp.int32]
+    points: wp.array[wp.vec4]  # in the frames of their bodies [m], body
+    point_impulses: wp.array[wp.vec3]  # on each point by each body of its world, in the last step [N s]
+    point_predicted: wp.array[wp.vec3]  # predicted for the next step [N s]
     point_places: wp.int32  # bodies that a world has at most
 
 

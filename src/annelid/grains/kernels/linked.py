@@ -33,13 +33,13 @@ def bucket_of(cell: wp.vec3i, size: int) -> int:
 
 @wp.struct
 class Table:
-    positions: wp.array(dtype=wp.vec4)  # [m]
-    velocities: wp.array(dtype=wp.vec4)  # [m/s]
-    heads: wp.array(dtype=wp.int32)  # last grain of each bucket, -1 for none
-    nexts: wp.array(dtype=wp.int32)  # the grain before it in its bucket
-    notes: wp.array(dtype=wp.int32)  # grains that each one touches, MOST places each
-    candidates: wp.array(dtype=wp.int32)  # grains that each one looked at
-    changes: wp.array(dtype=wp.vec4)  # of the velocity of each [m/s], and its contacts
+    positions: wp.array[wp.vec4]  # [m]
+    velocities: wp.array[wp.vec4]  # [m/s]
+    heads: wp.array[wp.int32]  # last grain of each bucket, -1 for none
+    nexts: wp.array[wp.int32]  # the grain before it in its bucket
+    notes: wp.array[wp.int32]  # grains that each one touches, MOST places each
+    candidates: wp.array[wp.int32]  # grains that each one looked at
+    changes: wp.array[wp.vec4]  # of the velocity of each [m/s], and its contacts
 
 
 @wp.kernel

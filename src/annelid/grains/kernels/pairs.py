@@ -133,14 +133,14 @@ _NONSMOOTH = """
         @RESIDUAL@
         // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
         const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / light;
-        F hope = one;
-        if (final == 1 && ANY(push > calm)) hope = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
-        const F qx = hope * px, qy = hope * py, qz = hope * pz;
+        F kept_share = one;
+        if (final == 1 && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
+        const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
         IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
-        hx += qx; hy += qy; hz += qz; kx += hope * twx; ky += hope * twy; kz += hope * twz;
+        hx += qx; hy += qy; hz += qz; kx += kept_share * twx; ky += kept_share * twy; kz += kept_share * twz;
         touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
             & close ? @WEIGHT@ : zero;
         @FORESEEN@

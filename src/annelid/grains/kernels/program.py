@@ -186,7 +186,7 @@ def keep_list(i: int, lists: Lists, old: Lists, rolling: int):
     for k in range(count[1]):
         at = i * lists.body_places + k
         old.bodies[at] = lists.bodies[at]
-        old.body_hopes[at] = lists.body_hopes[at]
+        old.body_predicted[at] = lists.body_predicted[at]
         if rolling == 1:
             old.body_rollings[at] = lists.body_rollings[at]
 
@@ -204,7 +204,7 @@ def keep_list(i: int, lists: Lists, old: Lists, rolling: int):
 #endif
 """
 )
-def highest(numbers: wp.array(dtype=wp.float32), place: int, value: float) -> None:
+def highest(numbers: wp.array[wp.float32], place: int, value: float) -> None:
     """Raise a number to a value, if that is higher; safe among threads, and the same in any order."""
 
 
@@ -264,7 +264,7 @@ def team_kernel(features: Features) -> wp.Kernel:
 
     @wp.func
     def refresh(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, low: int, high: int,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int,
         parameters: Parameters, here: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
     ) -> int:  # fmt: skip
         """Sort the grains and make their lists; the new ticket."""
@@ -340,7 +340,7 @@ def team_kernel(features: Features) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), steps: int, sweeps: int, parameters: Parameters,
+        rank: int, size: int, counter: wp.array[wp.int32], steps: int, sweeps: int, parameters: Parameters,
         a: Grains, b: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
     ):  # fmt: skip
         share = team_range(rank, size, parameters.count, 16)

@@ -7,10 +7,10 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.kernel
 def unsort(
-    names: wp.array(dtype=wp.vec2i),
-    rows: wp.array(dtype=wp.vec4),
+    names: wp.array[wp.vec2i],
+    rows: wp.array[wp.vec4],
     # Out:
-    row_out: wp.array(dtype=wp.vec3),
+    row_out: wp.array[wp.vec3],
 ):
     i = wp.tid()
     row = rows[i]

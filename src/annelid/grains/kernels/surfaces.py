@@ -64,7 +64,7 @@ def capsule_gap(size: wp.vec3, x: wp.vec3) -> wp.vec4:
 
 
 @wp.func
-def grid_gap(distances: wp.array(dtype=wp.float32), body: Body, x: wp.vec3) -> wp.vec4:
+def grid_gap(distances: wp.array[wp.float32], body: Body, x: wp.vec3) -> wp.vec4:
     """Trilinear in baked distances; beyond the grid, from what is nearest to the grid's nearest point."""
     local = (x - body.origin) / body.spacing
     ny = body.nodes[1]

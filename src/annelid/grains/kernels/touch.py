@@ -74,7 +74,7 @@ def body_softness(b: int, give: float, bodies: Bodies) -> float:
 
 
 @wp.func
-def hopeful(push: float, before: float, inverse_mass: float, parameters: Parameters) -> float:
+def predicted_share(push: float, before: float, inverse_mass: float, parameters: Parameters) -> float:
     """Share of an impulse that is expected to come again: all of one that grew slowly, not that of a blow."""
     calm = 2.0 * wp.max(before, 0.0) + parameters.calm_speed / inverse_mass
     return wp.min(calm / wp.max(push, 1.0e-30), 1.0)
@@ -143,7 +143,7 @@ def body_impulses(features: Features) -> wp.Function:
             found = gap_of(b, x, bodies)
             n = wp.vec3(found[0], found[1], found[2])
             gap = found[3] - radius
-            old = lists.body_hopes[at]
+            old = lists.body_predicted[at]
             new = wp.vec3()
             kept = wp.vec3()
             roll = wp.vec3()
@@ -206,12 +206,12 @@ def body_impulses(features: Features) -> wp.Function:
                         new = wp.static(NEAR) * n
                     else:
                         touching = 0.0
-                hope = float(1.0)
+                share = float(1.0)
                 if final == 1:
-                    hope = hopeful(push, before, light, parameters)
+                    share = predicted_share(push, before, light, parameters)
                 angular = lever * wp.cross(rub, n)
-                later = hope * angular
-                kept = hope * new
+                later = share * angular
+                kept = share * new
                 if wp.static(rolls):
                     turned = wp.max(contacts, 1.0) * 2.5 * inverse_mass / (radius * radius)
                     if bodies.forms[b].motion == wp.static(FREE):
@@ -229,7 +229,7 @@ def body_impulses(features: Features) -> wp.Function:
                 total[wp.static(CHANGE)] = wp.max(total[wp.static(CHANGE)], wp.length(new - old) * shared)
             lists.body_impulses[at] = new
             lists.body_spots[at] = x - 0.5 * (radius + found[3]) * n
-            lists.body_hopes[at] = kept
+            lists.body_predicted[at] = kept
             if wp.static(rolls):
                 lists.body_rollings[at] = roll
         return total

@@ -17,8 +17,8 @@ class Cells:
     low: wp.vec3d  # corner of the grid [m]
     size: wp.float64  # edge of a cell [m]
     counts: wp.vec3i
-    heads: wp.array(dtype=wp.int32)  # last point put into each cell, -1 for none
-    links: wp.array(dtype=wp.int32)  # the point put there before it
+    heads: wp.array[wp.int32]  # last point put into each cell, -1 for none
+    links: wp.array[wp.int32]  # the point put there before it
 
 
 @wp.func
@@ -39,7 +39,7 @@ def _insert(cells: Cells, point: wp.vec3d, index: int):
 
 
 @wp.func
-def _score(cells: Cells, points: wp.array(dtype=wp.vec3d), count: int, wanted: int, here: wp.vec3d, best: wp.float64):
+def _score(cells: Cells, points: wp.array[wp.vec3d], count: int, wanted: int, here: wp.vec3d, best: wp.float64):
     """Distance to the nearest point and mean distance to the `wanted` nearest; (0, 0) as soon as `best` is missed."""
     near = _Nearest(wp.float64(1.0e300))
     found = int(0)
@@ -88,8 +88,8 @@ def _score(cells: Cells, points: wp.array(dtype=wp.vec3d), count: int, wanted: i
 def choose_points(
     # Parameters
     cells: Cells,
-    pool: wp.array(dtype=wp.vec3d),  # places in the shape [m]
-    candidates: wp.array(dtype=wp.int32),  # places that are tried, in this order
+    pool: wp.array[wp.vec3d],  # places in the shape [m]
+    candidates: wp.array[wp.int32],  # places that are tried, in this order
     choice: int,  # candidates for each point
     wanted: int,  # nearest neighbours that a candidate is judged by
     spacing: wp.float64,  # least distance of two points [m]
@@ -97,8 +97,8 @@ def choose_points(
     begin: int,  # points already there
     end: int,  # points to have
     # Out
-    points_out: wp.array(dtype=wp.vec3d),
-    counts_out: wp.array(dtype=wp.int32),  # points there now, and rounds in a row that found none
+    points_out: wp.array[wp.vec3d],
+    counts_out: wp.array[wp.int32],  # points there now, and rounds in a row that found none
 ):
     for i in range(begin):
         _insert(cells, points_out[i], i)

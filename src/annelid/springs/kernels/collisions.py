@@ -31,9 +31,9 @@ def contact_force(types: Layout) -> wp.Function:
     def force_on(
         slot: int,
         dt: real,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ) -> vec3:
         force = vec3()
         last = int(-1)
@@ -74,9 +74,9 @@ def _meet(types: Layout) -> wp.Function:
         i: int,
         j: int,
         dt: real,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ) -> Meeting:
         found = Meeting()
         found.push = real(-1.0)
@@ -121,9 +121,9 @@ def _pair_force(types: Layout) -> wp.Function:
         i: int,
         j: int,
         dt: real,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ) -> vec3:
         force = vec3()
         met = meet(i, j, dt, contacts, positions, velocities)
@@ -159,9 +159,9 @@ def remember(types: Layout) -> wp.Function:
     def remember_slot(
         slot: int,
         dt: real,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ):
         i = contacts[0].masses[slot]
         base = slot * contacts[0].place_strides[0]
@@ -205,7 +205,7 @@ def _place_of(types: Layout) -> wp.Function:
     Contacts = types.Contacts
 
     @wp.func
-    def place_of(slot: int, mass: int, contacts: wp.array(dtype=Contacts)) -> int:
+    def place_of(slot: int, mass: int, contacts: wp.array[Contacts]) -> int:
         found = int(-1)
         place = slot * contacts[0].place_strides[0]
         for _number in range(contacts[0].places):
@@ -228,9 +228,9 @@ def meet_kernel(types: Layout) -> wp.Kernel:
         stamp: int,
         keeping: int,
         model: Arrays,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ):
         slot = wp.tid()
         if contacts[0].flags[stamp % 2] == stamp:
@@ -250,9 +250,9 @@ def force_kernel(types: Layout) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False)
     def push_all(
         model: Arrays,
-        contacts: wp.array(dtype=Contacts),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        contacts: wp.array[Contacts],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ):
         slot = wp.tid()
         dt = real(model.parameters[0].dt)

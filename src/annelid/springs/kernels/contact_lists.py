@@ -20,7 +20,7 @@ def slot_of_mass(types: Layout) -> wp.Function:
     Contacts = types.Contacts
 
     @wp.func
-    def slot_of(i: int, contacts: wp.array(dtype=Contacts)) -> int:
+    def slot_of(i: int, contacts: wp.array[Contacts]) -> int:
         slot = int(-1)
         if i < contacts[0].mass_count:  # masses that were added later do not touch
             slot = contacts[0].slot_of[i]
@@ -35,7 +35,7 @@ def first_slot(types: Layout) -> wp.Function:
     Contacts = types.Contacts
 
     @wp.func
-    def first_slot_from(i: int, contacts: wp.array(dtype=Contacts)) -> int:
+    def first_slot_from(i: int, contacts: wp.array[Contacts]) -> int:
         low = int(0)
         high = int(contacts[0].slot_count)
         while low < high:
@@ -55,7 +55,7 @@ def watch(types: Layout) -> wp.Function:
     real, vec3, vec4, Contacts = types.real, types.vec3, types.vec4, types.Contacts
 
     @wp.func
-    def watch_slot(slot: int, stamp: int, here: vec4, contacts: wp.array(dtype=Contacts)):
+    def watch_slot(slot: int, stamp: int, here: vec4, contacts: wp.array[Contacts]):
         moved = vec3(here[0], here[1], here[2]) - contacts[0].built[slot]
         if wp.dot(moved, moved) > real(0.25) * contacts[0].margin * contacts[0].margin:
             # Two stamps by turns: a fast thread may mark the next pass while a slow one still reads this one.
@@ -71,7 +71,7 @@ def tidy(types: Layout) -> wp.Function:
     look = watch(types)
 
     @wp.func
-    def tidy_slot(slot: int, stamp: int, contacts: wp.array(dtype=Contacts), positions: wp.array(dtype=vec4)):
+    def tidy_slot(slot: int, stamp: int, contacts: wp.array[Contacts], positions: wp.array[vec4]):
         look(slot, stamp, positions[contacts[0].masses[slot]], contacts)
         if contacts[0].counts[slot] == 0:
             for number in range(contacts[0].places):
@@ -89,8 +89,8 @@ def refresh_team(types: Layout) -> wp.Function:
 
     @wp.func
     def refresh(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, stamp: int,
-        contacts: wp.array(dtype=Contacts), positions: wp.array(dtype=vec4),
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, stamp: int,
+        contacts: wp.array[Contacts], positions: wp.array[vec4],
     ) -> int:  # fmt: skip
         if contacts[0].flags[stamp % 2] == stamp:
             cells = team_range(rank, size, contacts[0].cell_count, 64)
@@ -120,12 +120,12 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
     insert = _insert(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def clear(stamp: int, contacts: wp.array(dtype=Contacts)):
+    def clear(stamp: int, contacts: wp.array[Contacts]):
         if contacts[0].flags[stamp % 2] == stamp:
             contacts[0].heads[wp.tid()] = -1
 
     @wp.kernel(module="unique", enable_backward=False)
-    def link(stamp: int, contacts: wp.array(dtype=Contacts), positions: wp.array(dtype=vec4)):
+    def link(stamp: int, contacts: wp.array[Contacts], positions: wp.array[vec4]):
         if contacts[0].flags[stamp % 2] == stamp:
             slot = wp.tid()
             cell = insert(slot, contacts, positions)
@@ -141,7 +141,7 @@ def tidy_kernel(types: Layout) -> wp.Kernel:
     tidy_slot = tidy(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def look_at_all(stamp: int, contacts: wp.array(dtype=Contacts), positions: wp.array(dtype=vec4)):
+    def look_at_all(stamp: int, contacts: wp.array[Contacts], positions: wp.array[vec4]):
         tidy_slot(wp.tid(), stamp, contacts, positions)
 
     return look_at_all
@@ -183,7 +183,7 @@ def _insert(types: Layout) -> wp.Function:
     cell_of = _cell_of(types)
 
     @wp.func
-    def insert(slot: int, contacts: wp.array(dtype=Contacts), positions: wp.array(dtype=vec4)) -> int:
+    def insert(slot: int, contacts: wp.array[Contacts], positions: wp.array[vec4]) -> int:
         here = positions[contacts[0].masses[slot]]
         x = vec3(here[0], here[1], here[2])
         contacts[0].built[slot] = x
@@ -198,7 +198,7 @@ def _close(types: Layout) -> wp.Function:
     real, Contacts = types.real, types.Contacts
 
     @wp.func
-    def close(slot: int, other: int, contacts: wp.array(dtype=Contacts)) -> bool:
+    def close(slot: int, other: int, contacts: wp.array[Contacts]) -> bool:
         i = contacts[0].masses[slot]
         j = contacts[0].masses[other]
         index = contacts[0].table[contacts[0].kinds[i] * contacts[0].kind_count + contacts[0].kinds[j]]
@@ -230,7 +230,7 @@ def collect_list(types: Layout) -> wp.Function:
     cell_of, close = _cell_of(types), _close(types)
 
     @wp.func
-    def collect(slot: int, contacts: wp.array(dtype=Contacts)):
+    def collect(slot: int, contacts: wp.array[Contacts]):
         base = slot * contacts[0].slot_stride
         step = contacts[0].entry_stride
         home = cell_of(contacts[0].built[slot], contacts[0].cell)
@@ -268,7 +268,7 @@ def partner_of(types: Layout) -> wp.Function:
     following = _following(types)
 
     @wp.func
-    def partner(slot: int, entry: int, last: int, contacts: wp.array(dtype=Contacts)) -> int:
+    def partner(slot: int, entry: int, last: int, contacts: wp.array[Contacts]) -> int:
         j = int(-1)
         if contacts[0].counts[slot] <= contacts[0].capacity:
             j = contacts[0].lists[slot * contacts[0].slot_stride + entry * contacts[0].entry_stride]
@@ -286,7 +286,7 @@ def _following(types: Layout) -> wp.Function:
     cell_of, close = _cell_of(types), _close(types)
 
     @wp.func
-    def following(slot: int, last: int, contacts: wp.array(dtype=Contacts)) -> int:
+    def following(slot: int, last: int, contacts: wp.array[Contacts]) -> int:
         home = cell_of(contacts[0].built[slot], contacts[0].cell)
         best = int(-1)
         for neighbour in range(27):

@@ -58,7 +58,7 @@ def vector_load(vec: Any, length: int, bits: int) -> wp.Function:
     plain = f"return ((const wp::vec_t<{length}, {scalar}>*)a.data)[i];"
 
     @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{cuda or plain}\n#else\n{plain}\n#endif\n")
-    def load(a: wp.array(dtype=vec), i: int) -> vec: ...
+    def load(a: wp.array[vec], i: int) -> vec: ...
 
     return load
 
@@ -111,8 +111,8 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
         model: Arrays,
         work: Work,
         factor_base: int,
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ):
         number = model.row_of[i]
         row = model.rows[number]
@@ -183,21 +183,21 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
         group: int,
         now: wp.int64,
         count: int,
-        row_of: wp.array(dtype=wp.int32),
-        rows: wp.array(dtype=wp.vec2i),
-        fast_counts: wp.array(dtype=wp.int32),
-        offsets: wp.array(dtype=wp.int32),
-        elastic: wp.array(dtype=vec2),
-        damping: wp.array(dtype=real),
-        signals: wp.array(dtype=wp.int32),
-        limits: wp.array(dtype=real),
-        factors: wp.array(dtype=real),
+        row_of: wp.array[wp.int32],
+        rows: wp.array[wp.vec2i],
+        fast_counts: wp.array[wp.int32],
+        offsets: wp.array[wp.int32],
+        elastic: wp.array[vec2],
+        damping: wp.array[real],
+        signals: wp.array[wp.int32],
+        limits: wp.array[real],
+        factors: wp.array[real],
         factor_base: int,
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
-        broken: wp.array(dtype=wp.uint64),
-        breaks: wp.array(dtype=wp.int64),
-        forces: wp.array(dtype=vec3),
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
+        broken: wp.array[wp.uint64],
+        breaks: wp.array[wp.int64],
+        forces: wp.array[vec3],
     ): ...
 
     return spring_forces

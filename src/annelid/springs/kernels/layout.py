@@ -65,25 +65,25 @@ def layout(real: Any) -> Layout:
         f"SpringArrays{bits}",
         mass_count=wp.int32,
         signal_count=wp.int32,
-        row_of=wp.array(dtype=wp.int32),
-        rows=wp.array(dtype=wp.vec2i),
-        fast_counts=wp.array(dtype=wp.int32),  # entries at the beginning of each row that take smaller steps
-        fast_groups=wp.array(dtype=wp.int32),  # groups of masses that have such entries (CPU)
-        fast_masses=wp.array(dtype=wp.int32),  # masses that have such entries (CUDA)
+        row_of=wp.array[wp.int32],
+        rows=wp.array[wp.vec2i],
+        fast_counts=wp.array[wp.int32],  # entries at the beginning of each row that take smaller steps
+        fast_groups=wp.array[wp.int32],  # groups of masses that have such entries (CPU)
+        fast_masses=wp.array[wp.int32],  # masses that have such entries (CUDA)
         stride=wp.int32,
-        offsets=wp.array(dtype=wp.int32),
-        elastic=wp.array(dtype=vec2),  # stiffness [N/m], stiffness times rest length [N]
-        damping=wp.array(dtype=real),  # [N s/m]
-        signals=wp.array(dtype=wp.int32),  # signal of each entry; 0 is passive
-        limits=wp.array(dtype=real),  # squared length at which a spring breaks [m²]
-        signal_kinds=wp.array(dtype=wp.int32),
-        signal_parameters=wp.array(dtype=wp.vec4d),
-        forces=wp.array(dtype=vec3),  # external [N]
-        guides=wp.array(dtype=wp.int32),
-        guide_axes=wp.array(dtype=vec3),
-        obstacles=wp.array(dtype=obstacle),
-        grid_values=wp.array(dtype=wp.float32),  # heights and signed distances of all obstacles [m]
-        parameters=wp.array(dtype=parameters),
+        offsets=wp.array[wp.int32],
+        elastic=wp.array[vec2],  # stiffness [N/m], stiffness times rest length [N]
+        damping=wp.array[real],  # [N s/m]
+        signals=wp.array[wp.int32],  # signal of each entry; 0 is passive
+        limits=wp.array[real],  # squared length at which a spring breaks [m²]
+        signal_kinds=wp.array[wp.int32],
+        signal_parameters=wp.array[wp.vec4d],
+        forces=wp.array[vec3],  # external [N]
+        guides=wp.array[wp.int32],
+        guide_axes=wp.array[vec3],
+        obstacles=wp.array[obstacle],
+        grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
+        parameters=wp.array[parameters],
     )
     rule = _rule(real, bits)
     contacts = _contacts(real, vec3, rule, bits)
@@ -91,19 +91,19 @@ def layout(real: Any) -> Layout:
     motors = _motors(motor, drive, bits)
     work = make_struct(
         f"SpringWork{bits}",
-        contacts=wp.array(dtype=contacts),  # one, where masses touch each other; by reference, it is large
-        motors=wp.array(dtype=motors),  # one, where there are motors
-        clock=wp.array(dtype=wp.int64),  # steps done before this batch
-        trouble=wp.array(dtype=wp.int64),  # first step after which a velocity was not finite, -1 while all are
-        hits=wp.array(dtype=wp.int64),  # first step after which each watched condition held, -1 while it did not
-        broken=wp.array(dtype=wp.uint64),  # a bit for each entry of a mass's row that has broken
-        breaks=wp.array(dtype=wp.int64),  # last step in which a spring broke, -1 if none did since it was looked at
-        factors=wp.array(dtype=real),  # on rest lengths, a row of all signals for each moment of a batch
-        forces=wp.array(dtype=vec3),  # of springs (CPU)
-        accelerations=wp.array(dtype=vec3),  # of the last step (Verlet)
-        x_p=wp.array(dtype=vec4),  # states within a step
-        v_p=wp.array(dtype=vec3),
-        v_q=wp.array(dtype=vec3),
+        contacts=wp.array[contacts],  # one, where masses touch each other; by reference, it is large
+        motors=wp.array[motors],  # one, where there are motors
+        clock=wp.array[wp.int64],  # steps done before this batch
+        trouble=wp.array[wp.int64],  # first step after which a velocity was not finite, -1 while all are
+        hits=wp.array[wp.int64],  # first step after which each watched condition held, -1 while it did not
+        broken=wp.array[wp.uint64],  # a bit for each entry of a mass's row that has broken
+        breaks=wp.array[wp.int64],  # last step in which a spring broke, -1 if none did since it was looked at
+        factors=wp.array[real],  # on rest lengths, a row of all signals for each moment of a batch
+        forces=wp.array[vec3],  # of springs (CPU)
+        accelerations=wp.array[vec3],  # of the last step (Verlet)
+        x_p=wp.array[vec4],  # states within a step
+        v_p=wp.array[vec3],
+        v_q=wp.array[vec3],
     )
     forms = (parameters, obstacle, arrays, work, rule, contacts, motor, drive, motors)
     return Layout(real, vec2, vec3, vec4, mat33, *forms)
@@ -138,26 +138,26 @@ def _contacts(real: Any, vec3: Any, rule: Any, bits: int) -> Any:
         entry_stride=wp.int32,
         cell=real,  # edge of a cell [m]
         margin=real,  # how much further than contact the lists reach [m]
-        slot_of=wp.array(dtype=wp.int32),  # of each mass, -1 for none
-        kinds=wp.array(dtype=wp.int32),  # of each mass; kind 0 touches nothing
-        radii=wp.array(dtype=real),  # of each mass [m]
-        masses=wp.array(dtype=wp.int32),  # of each slot
-        pieces=wp.array(dtype=wp.int32),  # connected piece of each slot
-        apart_first=wp.array(dtype=wp.int32),  # of each slot, the masses of its piece that it never touches
-        apart=wp.array(dtype=wp.int32),
-        table=wp.array(dtype=wp.int32),  # rule of each pair of kinds, -1 for none
-        rules=wp.array(dtype=rule),
-        built=wp.array(dtype=vec3),  # where each slot was when the lists were made [m]
-        heads=wp.array(dtype=wp.int32),  # first slot in a cell, -1 for none
-        nexts=wp.array(dtype=wp.int32),  # next slot in the same cell
-        counts=wp.array(dtype=wp.int32),  # length of each list; above the capacity the grid is searched instead
-        lists=wp.array(dtype=wp.int32),  # masses close to each slot, ascending
+        slot_of=wp.array[wp.int32],  # of each mass, -1 for none
+        kinds=wp.array[wp.int32],  # of each mass; kind 0 touches nothing
+        radii=wp.array[real],  # of each mass [m]
+        masses=wp.array[wp.int32],  # of each slot
+        pieces=wp.array[wp.int32],  # connected piece of each slot
+        apart_first=wp.array[wp.int32],  # of each slot, the masses of its piece that it never touches
+        apart=wp.array[wp.int32],
+        table=wp.array[wp.int32],  # rule of each pair of kinds, -1 for none
+        rules=wp.array[rule],
+        built=wp.array[vec3],  # where each slot was when the lists were made [m]
+        heads=wp.array[wp.int32],  # first slot in a cell, -1 for none
+        nexts=wp.array[wp.int32],  # next slot in the same cell
+        counts=wp.array[wp.int32],  # length of each list; above the capacity the grid is searched instead
+        lists=wp.array[wp.int32],  # masses close to each slot, ascending
         places=wp.int32,  # pairs that a slot can keep account of
         place_strides=wp.vec2i,  # distance of the places of two slots, and of two places of one slot
-        partners=wp.array(dtype=wp.int32),  # mass at each place, -1 for none
-        slips=wp.array(dtype=vec3),  # how far it has been dragged along the surface [m]
-        forces=wp.array(dtype=vec3),  # on each slot [N], for passes that are launches
-        flags=wp.array(dtype=wp.int32),  # two stamps of passes after which lists are stale; the longest list
+        partners=wp.array[wp.int32],  # mass at each place, -1 for none
+        slips=wp.array[vec3],  # how far it has been dragged along the surface [m]
+        forces=wp.array[vec3],  # on each slot [N], for passes that are launches
+        flags=wp.array[wp.int32],  # two stamps of passes after which lists are stale; the longest list
     )
 
 
@@ -186,12 +186,12 @@ def _motors(motor: Any, drive: Any, bits: int) -> Any:
         f"SpringMotors{bits}",
         mass_count=wp.int32,
         motor_count=wp.int32,
-        motors=wp.array(dtype=motor),
-        members=wp.array(dtype=wp.int32),
-        side_first=wp.array(dtype=wp.int32),  # of each mass, the sides that it belongs to
-        sides=wp.array(dtype=wp.int32),
-        drives=wp.array(dtype=drive),  # of each side
-        torques=wp.array(dtype=wp.vec2d),  # of each motor: torque [N m] and relative speed [rad/s] of the last pass
+        motors=wp.array[motor],
+        members=wp.array[wp.int32],
+        side_first=wp.array[wp.int32],  # of each mass, the sides that it belongs to
+        sides=wp.array[wp.int32],
+        drives=wp.array[drive],  # of each side
+        torques=wp.array[wp.vec2d],  # of each motor: torque [N m] and relative speed [rad/s] of the last pass
     )
 
 

@@ -43,9 +43,9 @@ def _side(types: Layout, lanes: int) -> wp.Function:
         span: wp.vec2i,
         lane: int,
         origin: wp.vec3d,
-        motors: wp.array(dtype=Motors),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        motors: wp.array[Motors],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ) -> Side:
         weight = wp.vec3d()  # in its first component
         moment = wp.vec3d()
@@ -101,8 +101,8 @@ def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
 
     @wp.func
     def drive(
-        m: int, lane: int, time: wp.float64, dt: wp.float64, motors: wp.array(dtype=Motors),
-        positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
+        m: int, lane: int, time: wp.float64, dt: wp.float64, motors: wp.array[Motors],
+        positions: wp.array[vec4], velocities: wp.array[vec3],
     ):  # fmt: skip
         motor = motors[0].motors[m]
         a = positions[motor.axle[0]]
@@ -134,7 +134,7 @@ def motor_force(types: Layout) -> wp.Function:
     real, vec3, vec4, Motors = types.real, types.vec3, types.vec4, types.Motors
 
     @wp.func
-    def force_on(i: int, motors: wp.array(dtype=Motors), positions: wp.array(dtype=vec4)) -> vec3:
+    def force_on(i: int, motors: wp.array[Motors], positions: wp.array[vec4]) -> vec3:
         force = vec3()
         if i < motors[0].mass_count:
             first = motors[0].side_first[i]
@@ -161,8 +161,8 @@ def drive_team(types: Layout, value: Any) -> wp.Function:
 
     @wp.func
     def drive_all(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, time: wp.float64, dt: wp.float64,
-        motors: wp.array(dtype=Motors), positions: wp.array(dtype=vec4), velocities: wp.array(dtype=vec3),
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, time: wp.float64, dt: wp.float64,
+        motors: wp.array[Motors], positions: wp.array[vec4], velocities: wp.array[vec3],
     ) -> int:  # fmt: skip
         share = team_range(rank, size, motors[0].motor_count, 1)
         for m in range(share[0], share[1]):
@@ -181,8 +181,8 @@ def drive_kernel(types: Layout, value: Any, lanes: int) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def drive_all(
-        model: Arrays, work: Work, step: int, shift: wp.float64, positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
+        model: Arrays, work: Work, step: int, shift: wp.float64, positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ):  # fmt: skip
         m, lane = wp.tid()
         dt = model.parameters[0].dt

@@ -82,8 +82,8 @@ def mass_update(
         spring_force: vec3,
         base: vec4,
         speed: vec3,
-        x_out: wp.array(dtype=vec4),
-        v_out: wp.array(dtype=vec3),
+        x_out: wp.array[vec4],
+        v_out: wp.array[vec3],
     ):
         step_time = parameters.dt
         dt = real(step_time)

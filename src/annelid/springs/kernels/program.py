@@ -138,12 +138,12 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         work: Work,
         step: int,
         factor_row: int,
-        x_base: wp.array(dtype=vec4),
-        v_base: wp.array(dtype=vec3),
-        x_at: wp.array(dtype=vec4),
-        v_at: wp.array(dtype=vec3),
-        x_out: wp.array(dtype=vec4),
-        v_out: wp.array(dtype=vec3),
+        x_base: wp.array[vec4],
+        v_base: wp.array[vec3],
+        x_at: wp.array[vec4],
+        v_at: wp.array[vec3],
+        x_out: wp.array[vec4],
+        v_out: wp.array[vec3],
     ):
         thread = wp.tid()
         i = thread // wp.static(lanes)
@@ -188,7 +188,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
 
 
 @wp.kernel(enable_backward=False)
-def advance_clock(steps: int, clock_out: wp.array(dtype=wp.int64)):
+def advance_clock(steps: int, clock_out: wp.array[wp.int64]):
     """Count the steps of a batch that is done."""
     clock_out[0] = clock_out[0] + wp.int64(steps)
 
@@ -206,14 +206,14 @@ def team_kernel(features: Features) -> wp.Kernel:
     def run_team(
         rank: int,
         size: int,
-        counter: wp.array(dtype=wp.int32),
+        counter: wp.array[wp.int32],
         steps: int,
         model: Arrays,
         work: Work,
-        xa: wp.array(dtype=vec4),
-        va: wp.array(dtype=vec3),
-        xb: wp.array(dtype=vec4),
-        vb: wp.array(dtype=vec3),
+        xa: wp.array[vec4],
+        va: wp.array[vec3],
+        xb: wp.array[vec4],
+        vb: wp.array[vec3],
     ):
         share = team_range(rank, size, (model.mass_count + wp.static(WIDTH - 1)) // wp.static(WIDTH), 8)
         ticket = int(0)
@@ -267,8 +267,8 @@ def _ready(features: Features, kind: str) -> wp.Function:
 
     @wp.func
     def ready(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, begin: wp.int64, step: int,
-        model: Arrays, work: Work, x_at: wp.array(dtype=vec4), v_at: wp.array(dtype=vec3),
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, begin: wp.int64, step: int,
+        model: Arrays, work: Work, x_at: wp.array[vec4], v_at: wp.array[vec3],
     ) -> int:  # fmt: skip
         if wp.static(colliding):
             stamp = step * wp.static(stamps) + wp.static(before)
@@ -309,12 +309,12 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         step: int,
         model: Arrays,
         work: Work,
-        x_base: wp.array(dtype=vec4),
-        v_base: wp.array(dtype=vec3),
-        x_at: wp.array(dtype=vec4),
-        v_at: wp.array(dtype=vec3),
-        x_out: wp.array(dtype=vec4),
-        v_out: wp.array(dtype=vec3),
+        x_base: wp.array[vec4],
+        v_base: wp.array[vec3],
+        x_at: wp.array[vec4],
+        v_at: wp.array[vec3],
+        x_out: wp.array[vec4],
+        v_out: wp.array[vec3],
     ):
         factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count
         parameters = model.parameters[0]
@@ -379,9 +379,9 @@ def _one_pass(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
         ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
@@ -399,9 +399,9 @@ def _two_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
         ticket = before_drift(rank, size, counter, ticket, begin, step, model, work, x, v)
         drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
@@ -422,9 +422,9 @@ def _four_passes(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
         ticket = before_first(rank, size, counter, ticket, begin, step, model, work, x, v)
         first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
@@ -452,9 +452,9 @@ def _substepped(features: Features) -> wp.Function:
 
     @wp.func
     def one_step(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), ticket: int, share: wp.vec2i,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array(dtype=vec4), v: wp.array(dtype=vec3), x_out: wp.array(dtype=vec4), v_out: wp.array(dtype=vec3),
+        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
         ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)

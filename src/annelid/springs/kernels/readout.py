@@ -29,12 +29,12 @@ def fields_kernel(features: Features) -> wp.Kernel:
     def fields(
         model: Arrays,
         work: Work,
-        volumes: wp.array(dtype=wp.float32),
-        chosen: wp.array(dtype=wp.int32),
-        positions: wp.array(dtype=vec4),
-        strain_out: wp.array(dtype=wp.float32),
-        stress_out: wp.array(dtype=wp.float32),
-        actuation_out: wp.array(dtype=wp.float32),
+        volumes: wp.array[wp.float32],
+        chosen: wp.array[wp.int32],
+        positions: wp.array[vec4],
+        strain_out: wp.array[wp.float32],
+        stress_out: wp.array[wp.float32],
+        actuation_out: wp.array[wp.float32],
     ):
         out = wp.tid()
         i = chosen[out]
@@ -84,10 +84,10 @@ def totals_kernel(features: Features) -> wp.Kernel:
     def totals(
         model: Arrays,
         work: Work,
-        masses: wp.array(dtype=wp.float64),
-        positions: wp.array(dtype=vec4),
-        velocities: wp.array(dtype=vec3),
-        totals_out: wp.array(dtype=Totals),
+        masses: wp.array[wp.float64],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
+        totals_out: wp.array[Totals],
     ):
         slot = wp.tid()
         sums = Totals()
@@ -133,7 +133,7 @@ def pick_kernel(vec4: Any) -> wp.Kernel:
     """Positions of chosen masses in single precision."""
 
     @wp.kernel(module="unique", enable_backward=False)
-    def pick(chosen: wp.array(dtype=wp.int32), positions: wp.array(dtype=vec4), points_out: wp.array(dtype=wp.vec3)):
+    def pick(chosen: wp.array[wp.int32], positions: wp.array[vec4], points_out: wp.array[wp.vec3]):
         i = wp.tid()
         p = positions[chosen[i]]
         points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
@@ -142,9 +142,7 @@ def pick_kernel(vec4: Any) -> wp.Kernel:
 
 
 @wp.kernel(enable_backward=False)
-def pick_values(
-    chosen: wp.array(dtype=wp.int32), values: wp.array(dtype=wp.float32), values_out: wp.array(dtype=wp.float32)
-):
+def pick_values(chosen: wp.array[wp.int32], values: wp.array[wp.float32], values_out: wp.array[wp.float32]):
     """Values of chosen masses."""
     i = wp.tid()
     values_out[i] = values[chosen[i]]
@@ -155,9 +153,7 @@ def speed_kernel(vec3: Any) -> wp.Kernel:
     """Speed of chosen masses."""
 
     @wp.kernel(module="unique", enable_backward=False)
-    def speed(
-        chosen: wp.array(dtype=wp.int32), velocities: wp.array(dtype=vec3), speed_out: wp.array(dtype=wp.float32)
-    ):
+    def speed(chosen: wp.array[wp.int32], velocities: wp.array[vec3], speed_out: wp.array[wp.float32]):
         i = wp.tid()
         speed_out[i] = wp.float32(wp.length(velocities[chosen[i]]))
 
@@ -170,10 +166,10 @@ def spring_strain_kernel(vec4: Any) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def strain(
-        springs: wp.array(dtype=wp.vec2i),
-        rest_lengths: wp.array(dtype=wp.float32),
-        positions: wp.array(dtype=vec4),
-        strain_out: wp.array(dtype=wp.float32),
+        springs: wp.array[wp.vec2i],
+        rest_lengths: wp.array[wp.float32],
+        positions: wp.array[vec4],
+        strain_out: wp.array[wp.float32],
     ):
         s = wp.tid()
         pair = springs[s]

@@ -17,7 +17,7 @@ def obstacle_gap(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
     planes, balls, boxes, heights, grids = (kind in kinds for kind in (PLANE, BALL, BOX, HEIGHTS, GRID))
 
     @wp.func
-    def gap(values: wp.array(dtype=wp.float32), obstacle: Obstacle, x: vec3) -> vec4:
+    def gap(values: wp.array[wp.float32], obstacle: Obstacle, x: vec3) -> vec4:
         found = vec4(real(0.0), real(0.0), real(0.0), real(1.0))
         if wp.static(planes):
             if obstacle.kind == wp.static(PLANE):
@@ -70,7 +70,7 @@ def _heights_gap(types: Layout) -> wp.Function:
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
 
     @wp.func
-    def gap(values: wp.array(dtype=wp.float32), field: Obstacle, point: vec3) -> vec4:
+    def gap(values: wp.array[wp.float32], field: Obstacle, point: vec3) -> vec4:
         nx = field.counts[0]
         ny = field.counts[1]
         px = (point[0] - field.place[0]) / field.spacing[0]
@@ -108,7 +108,7 @@ def _grid_gap(types: Layout) -> wp.Function:
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
 
     @wp.func
-    def gap(values: wp.array(dtype=wp.float32), grid: Obstacle, point: vec3) -> vec4:
+    def gap(values: wp.array[wp.float32], grid: Obstacle, point: vec3) -> vec4:
         local = (point - grid.place) / grid.size
         ny = grid.counts[1]
         nz = grid.counts[2]

@@ -31,7 +31,7 @@ def actuated_lengths(types: Layout) -> wp.Function:
     real, vec4 = types.real, types.vec4
 
     @wp.func
-    def lengths(control: real, materials: wp.array(dtype=real), row: int) -> vec4:
+    def lengths(control: real, materials: wp.array[real], row: int) -> vec4:
         m = row * MATERIAL_STRIDE
         force = control * materials[m + M_FORCE]
         if materials[m + M_AREA] == real(0.0):

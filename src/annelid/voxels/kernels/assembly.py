@@ -87,7 +87,7 @@ def assembly_kernel(real: Any) -> wp.Kernel:
     vec2, vec4, Tables = types.vec2, types.vec4, types.Tables
 
     @wp.func
-    def matter_at(grids: wp.array3d(dtype=wp.int8), robot: int, i: int, j: int, quadrant: int) -> int:
+    def matter_at(grids: wp.array3d[wp.int8], robot: int, i: int, j: int, quadrant: int) -> int:
         x, y = i - 1 + (quadrant >> 1), j - 1 + (quadrant & 1)
         matter = -1
         if x >= 0 and y >= 0 and x < grids.shape[1] and y < grids.shape[2]:
@@ -104,14 +104,14 @@ def assembly_kernel(real: Any) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False, module_options={"fuse_fp": False})
     def assemble(
         offset: int,
-        grids: wp.array3d(dtype=wp.int8),
-        numbers: wp.array3d(dtype=wp.int32),  # of the voxel in each cell, within its robot
-        starts: wp.array2d(dtype=wp.int32),  # first body, voxel and point of each robot
-        corners: wp.array2d(dtype=wp.float64),  # where the grid of each robot stands [m]
-        matter: wp.array2d(dtype=wp.float64),
+        grids: wp.array3d[wp.int8],
+        numbers: wp.array3d[wp.int32],  # of the voxel in each cell, within its robot
+        starts: wp.array2d[wp.int32],  # first body, voxel and point of each robot
+        corners: wp.array2d[wp.float64],  # where the grid of each robot stands [m]
+        matter: wp.array2d[wp.float64],
         side: wp.float64,
         tables: Tables,
-        positions_out: wp.array(dtype=vec4),
+        positions_out: wp.array[vec4],
     ):
         robot = offset + wp.tid()
         first, voxel, point = int(starts[robot, 0]), int(starts[robot, 1]), int(starts[robot, 2])

@@ -67,57 +67,57 @@ def layout(real: Any) -> Layout:
     )
     tables = _struct(
         f"VoxelTables{bits}",
-        worlds=wp.array(dtype=world),
-        materials=wp.array(dtype=real),
-        corners=wp.array(dtype=real),  # lanes of corners about the centre of their mass [m]
-        material_of=wp.array(dtype=wp.int32),  # of each voxel of a shape, within the shape
-        side_bodies=wp.array(dtype=wp.vec2i),
-        mass_body=wp.array(dtype=wp.int32),  # 4 a voxel
-        mass_arm=wp.array(dtype=vec2),  # 4 a voxel: centre of the mass about the centre of its body [m]
-        body_constants=wp.array(dtype=vec4),  # inverse mass, inverse inertia, linear and angular damping
-        body_surface=wp.array(dtype=vec4),  # radius, friction, restitution, compound
-        body_box=wp.array(dtype=vec4),  # centre and half sides of the box of a body [m]
-        body_quadrants=wp.array(dtype=wp.int32),  # bits of the corners of the box that are filled
-        entry_begin=wp.array(dtype=wp.int32),  # per body: first of its links
-        entries=wp.array(dtype=wp.int32),  # 2 link + end
-        point_begin=wp.array(dtype=wp.int32),  # per body: first of its contact points
-        points=wp.array(dtype=vec2),  # [m]
-        point_bits=wp.array(dtype=wp.int32),  # bit of the mass that a point belongs to
-        loads=wp.array(dtype=vec4),  # per body of the state: force [N] and its moments with the body turned
-        load_end=wp.array(dtype=wp.int64),  # per body of the state: step at which the load ends
+        worlds=wp.array[world],
+        materials=wp.array[real],
+        corners=wp.array[real],  # lanes of corners about the centre of their mass [m]
+        material_of=wp.array[wp.int32],  # of each voxel of a shape, within the shape
+        side_bodies=wp.array[wp.vec2i],
+        mass_body=wp.array[wp.int32],  # 4 a voxel
+        mass_arm=wp.array[vec2],  # 4 a voxel: centre of the mass about the centre of its body [m]
+        body_constants=wp.array[vec4],  # inverse mass, inverse inertia, linear and angular damping
+        body_surface=wp.array[vec4],  # radius, friction, restitution, compound
+        body_box=wp.array[vec4],  # centre and half sides of the box of a body [m]
+        body_quadrants=wp.array[wp.int32],  # bits of the corners of the box that are filled
+        entry_begin=wp.array[wp.int32],  # per body: first of its links
+        entries=wp.array[wp.int32],  # 2 link + end
+        point_begin=wp.array[wp.int32],  # per body: first of its contact points
+        points=wp.array[vec2],  # [m]
+        point_bits=wp.array[wp.int32],  # bit of the mass that a point belongs to
+        loads=wp.array[vec4],  # per body of the state: force [N] and its moments with the body turned
+        load_end=wp.array[wp.int64],  # per body of the state: step at which the load ends
         gravity=vec2,  # [m/s²]
         dt=wp.float64,  # [s]
         interval=wp.int32,  # steps from one call of the controllers to the next
     )
     motion = _struct(
         f"VoxelMotion{bits}",
-        positions=wp.array(dtype=vec4),
-        velocities=wp.array(dtype=vec4),
-        touching=wp.array(dtype=wp.int32),
-        ropes=wp.array(dtype=real),
-        controls=wp.array(dtype=real),
-        heights=wp.array(dtype=wp.float64),
-        efforts=wp.array(dtype=wp.vec2d),
-        peaks=wp.array(dtype=wp.vec4d),
-        history=wp.array(dtype=real),
-        signals=wp.array(dtype=real),
-        clock=wp.array(dtype=wp.int64),
-        origins=wp.array(dtype=wp.int64),  # step at which each world began, where worlds begin at different times
-        links=wp.array(dtype=vec4),  # scratch: forces of the links
-        stiffness=wp.array(dtype=vec4),  # scratch: stiffness of the four springs of a side
-        lengths=wp.array(dtype=vec4),  # scratch: rest lengths of a voxel, force
-        inputs=wp.array(dtype=real),  # scratch: inputs of the controllers
-        neurons=wp.array(dtype=real),  # scratch: activations
-        trouble=wp.array(dtype=wp.int64),  # per world: first step whose result is not finite, -1 while all are
-        faults=wp.array(dtype=wp.vec2i),  # per world: voxel whose control value was not a number, and its step
+        positions=wp.array[vec4],
+        velocities=wp.array[vec4],
+        touching=wp.array[wp.int32],
+        ropes=wp.array[real],
+        controls=wp.array[real],
+        heights=wp.array[wp.float64],
+        efforts=wp.array[wp.vec2d],
+        peaks=wp.array[wp.vec4d],
+        history=wp.array[real],
+        signals=wp.array[real],
+        clock=wp.array[wp.int64],
+        origins=wp.array[wp.int64],  # step at which each world began, where worlds begin at different times
+        links=wp.array[vec4],  # scratch: forces of the links
+        stiffness=wp.array[vec4],  # scratch: stiffness of the four springs of a side
+        lengths=wp.array[vec4],  # scratch: rest lengths of a voxel, force
+        inputs=wp.array[real],  # scratch: inputs of the controllers
+        neurons=wp.array[real],  # scratch: activations
+        trouble=wp.array[wp.int64],  # per world: first step whose result is not finite, -1 while all are
+        faults=wp.array[wp.vec2i],  # per world: voxel whose control value was not a number, and its step
     )
     terrain = _struct(
         f"VoxelTerrain{bits}",
-        xs=wp.array(dtype=real),
-        ys=wp.array(dtype=real),
-        pieces=wp.array(dtype=vec4),  # left end and normal of each piece
-        starts=wp.array(dtype=wp.int32),  # per bucket: segment at its left end
-        tops=wp.array(dtype=real),  # per bucket: highest point within a bucket of it
+        xs=wp.array[real],
+        ys=wp.array[real],
+        pieces=wp.array[vec4],  # left end and normal of each piece
+        starts=wp.array[wp.int32],  # per bucket: segment at its left end
+        tops=wp.array[real],  # per bucket: highest point within a bucket of it
         left=real,
         density=real,  # buckets a metre
         friction=real,

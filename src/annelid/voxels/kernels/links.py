@@ -252,13 +252,13 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
         shape_voxel: int,
         shape_material: int,
         rope_begin: int,
-        materials: wp.array(dtype=real),
-        corners: wp.array(dtype=real),
-        material_of: wp.array(dtype=wp.int32),
-        side_bodies: wp.array(dtype=wp.vec2i),
-        mass_body: wp.array(dtype=wp.int32),
-        mass_arm: wp.array(dtype=vec2),
-        ropes: wp.array(dtype=real),
+        materials: wp.array[real],
+        corners: wp.array[real],
+        material_of: wp.array[wp.int32],
+        side_bodies: wp.array[wp.vec2i],
+        mass_body: wp.array[wp.int32],
+        mass_arm: wp.array[vec2],
+        ropes: wp.array[real],
         positions: wp.uint64,
         velocities: wp.uint64,
         links: wp.uint64,
@@ -298,7 +298,7 @@ def link_sum(types: Layout) -> wp.Function:
     )
 
     @wp.func_native(source)
-    def total(links: wp.uint64, entries: wp.array(dtype=wp.int32), begin: int, end: int) -> vec3: ...
+    def total(links: wp.uint64, entries: wp.array[wp.int32], begin: int, end: int) -> vec3: ...
 
     return total
 

@@ -46,7 +46,7 @@ def address(dtype: Any) -> wp.Function:
     """Address of an element of an array."""
 
     @wp.func_native("return (uint64_t)(a.data + i);\n")
-    def of(a: wp.array(dtype=dtype), i: int) -> wp.uint64: ...
+    def of(a: wp.array[dtype], i: int) -> wp.uint64: ...
 
     return of
 

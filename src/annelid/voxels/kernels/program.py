@@ -62,7 +62,7 @@ class Features:
 
 
 @wp.func
-def world_clock(clock: wp.array(dtype=wp.int64), origins: wp.array(dtype=wp.int64), number: int) -> wp.int64:
+def world_clock(clock: wp.array[wp.int64], origins: wp.array[wp.int64], number: int) -> wp.int64:
     """Steps that a world has done."""
     now = clock[0]
     if origins.shape[0] > 0:
@@ -220,7 +220,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     def team(
         rank: int,
         size: int,
-        counter: wp.array(dtype=wp.int32),
+        counter: wp.array[wp.int32],
         steps: int,
         tables: Tables,
         terrain: Terrain,
@@ -261,5 +261,5 @@ def block_kernel(features: Features) -> wp.Kernel:
 
 
 @wp.kernel
-def advance_clock(steps: int, clock: wp.array(dtype=wp.int64)):
+def advance_clock(steps: int, clock: wp.array[wp.int64]):
     clock[0] = clock[0] + wp.int64(steps)

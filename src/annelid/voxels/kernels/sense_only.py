@@ -48,7 +48,7 @@ def sense_team(features: Features) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def team(
-        rank: int, size: int, counter: wp.array(dtype=wp.int32), tables: Tables, terrain: Terrain, sensors: Sensors,
+        rank: int, size: int, counter: wp.array[wp.int32], tables: Tables, terrain: Terrain, sensors: Sensors,
         brains: Brains, motion: Motion,
     ):  # fmt: skip
         for number in range(rank, tables.worlds.shape[0], size):

@@ -27,14 +27,14 @@ def sensor_layout(real: Any) -> Any:
     bits = 32 if real is wp.float32 else 64
     vec4 = wp.types.vector(length=4, dtype=real)
     members = {
-        "kinds": wp.array(dtype=wp.int32),
-        "voxels": wp.array(dtype=wp.int32),  # within the world
-        "modes": wp.array(dtype=wp.int32),
-        "lengths": wp.array(dtype=wp.int32),  # readings in the window
-        "histories": wp.array(dtype=wp.int32),  # first of its remembered readings
-        "settings": wp.array(dtype=vec4),
-        "seeds": wp.array(dtype=wp.int32),  # of the noise
-        "mass_mask": wp.array(dtype=wp.int32),  # per mass of the shapes
+        "kinds": wp.array[wp.int32],
+        "voxels": wp.array[wp.int32],  # within the world
+        "modes": wp.array[wp.int32],
+        "lengths": wp.array[wp.int32],  # readings in the window
+        "histories": wp.array[wp.int32],  # first of its remembered readings
+        "settings": wp.array[vec4],
+        "seeds": wp.array[wp.int32],  # of the noise
+        "mass_mask": wp.array[wp.int32],  # per mass of the shapes
     }
     name = f"VoxelSensors{bits}"
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))

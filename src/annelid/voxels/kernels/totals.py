@@ -21,12 +21,12 @@ def totals_kernel(real: type) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def totals(
-        robots: wp.array(dtype=wp.vec3i),  # world, first voxel in it, voxels
+        robots: wp.array[wp.vec3i],  # world, first voxel in it, voxels
         tables: Tables,
-        positions: wp.array(dtype=vec4),
-        heights: wp.array(dtype=wp.float64),
-        efforts: wp.array(dtype=wp.vec2d),
-        totals_out: wp.array2d(dtype=wp.float64),
+        positions: wp.array[vec4],
+        heights: wp.array[wp.float64],
+        efforts: wp.array[wp.vec2d],
+        totals_out: wp.array2d[wp.float64],
     ):
         number = wp.tid()
         robot = robots[number]
