@@ -13,7 +13,7 @@ from annelid.core.snapshot import Field, Lines, Mesh, Plane, Snapshot, Spheres
 from annelid.view.camera.camera import Camera, Film
 from annelid.view.camera.stage import Stage
 
-from .conftest import box_mesh, random_cameras
+from ..conftest import box_mesh, random_cameras
 
 SIZE = (64, 48)
 Scene = Callable[..., Snapshot]

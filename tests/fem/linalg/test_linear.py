@@ -17,7 +17,7 @@ from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 
-from .solids import bar
+from ..solids import bar
 
 SOLVERS: dict[str, Callable[[fem.Model], Any]] = {
     "fronts": lambda model: FrontSolver(model.unknowns),

@@ -7,7 +7,7 @@ from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
 from annelid.view.camera.camera import Camera, Film
 from annelid.view.camera.stage import Stage
 
-from .conftest import box_mesh, camera_rays, random_cameras
+from ..conftest import box_mesh, camera_rays, random_cameras
 
 SIZE = (64, 48)
 TOLERANCE = 1e-4

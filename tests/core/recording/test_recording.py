@@ -162,7 +162,7 @@ while True:
 def test_a_killed_writer_loses_no_finished_frame(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "recording.h5"
     code = _WRITER.format(tests=str(Path(__file__).parent), path=str(path))
-    source = str(Path(annelid.core.recording.__file__).parents[2])
+    source = str(Path(annelid.core.recording.__file__).parents[3])
     environment = {**os.environ, "PYTHONPATH": source}
     writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
     assert writer.stdout is not None
