@@ -13,7 +13,7 @@ import numpy as np
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, MissingPackage
 from annelid.core.files import replaced, require_folder
 from annelid.core.measurement import Measurement, Report
 from annelid.core.simulation import Simulation
@@ -21,7 +21,6 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
 from annelid.evolve.display import Display
 from annelid.evolve.registry import experiment_names, experiment_summary
-from annelid.view.annotate import MissingPackage
 from annelid.view.figures import band_plot
 from annelid.view.picture import Painter
 from annelid.view.video import video

@@ -17,7 +17,7 @@ import tyro
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, MissingPackage, UnknownName
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.snapshot import Snapshot
@@ -29,7 +29,6 @@ from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 from annelid.envs.worlds import read_options, require
-from annelid.view.annotate import MissingPackage
 from annelid.view.figures import line_plot
 from annelid.view.picture import Painter
 from annelid.view.video import video

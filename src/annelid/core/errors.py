@@ -35,6 +35,10 @@ class UnknownName(AnnelidError, KeyError):
         return str(self.args[0])
 
 
+class MissingPackage(AnnelidError, ImportError):
+    """An optional package is not installed."""
+
+
 class StaleHandle(AnnelidError, ValueError):
     """A handle to a mass or spring that was removed."""
 
