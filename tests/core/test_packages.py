@@ -23,6 +23,6 @@ def test_a_missing_one_is_named_with_its_extra() -> None:
 
 
 def test_the_package_is_named_where_its_module_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(MissingPackage, match="needs Pillow"):
         optional("PIL.Image", purpose="a picture", extra="view", package="Pillow")

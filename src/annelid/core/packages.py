@@ -18,12 +18,13 @@ def optional(module: str, *, purpose: str, extra: str, package: str = "") -> Any
         extra: The extra of Annelid that installs it.
         package: Name of its package where that differs from the module's.
     """
+    top = module.partition(".")[0]
     try:
+        import_module(top)
         return import_module(module)
     except ImportError as error:
-        name = package or module.partition(".")[0]
         raise MissingPackage(
-            f"{purpose} needs {name}, which is not installed: pip install 'annelid[{extra}]'."
+            f"{purpose} needs {package or top}, which is not installed: pip install 'annelid[{extra}]'."
         ) from error
 
 
