@@ -208,3 +208,33 @@ def test_an_observer_may_load_and_save(growth: Make, grown: Make, tmp_path: Any)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["4.h5", "8.h5"]
     simulation.load(tmp_path / "4.h5")
     assert (simulation.step_count, first(simulation)) == (4, grown(4))
+
+
+def test_turns_of_the_run_loop_grow_to_the_wall_time_and_keep_their_limit(growth: Make) -> None:
+    simulation = Simulation(growth())
+    assert simulation.run_for(0.02) is None
+    assert simulation.step_count == 1
+    for _ in range(5):
+        simulation.run_for(0.02)
+    assert simulation.step_count > 10
+    before = simulation.step_count
+    simulation.run_for(0.02, most=2)
+    assert simulation.step_count == before + 2
+
+
+def test_a_turn_ends_at_a_breakpoint_and_at_an_observer(growth: Make) -> None:
+    simulation, seen = Simulation(growth()), []
+    simulation.step(1000)
+    point = simulation.breakpoint(at=simulation.time + 3 * simulation.dt)
+    simulation.observe(lambda s: seen.append(s.step_count), every=2 * simulation.dt)
+    events = [simulation.run_for(0.05) for _ in range(2)]
+    assert seen == [1002]
+    assert events[0] is None
+    assert events[1] is not None
+    assert (events[1].detail, events[1].step) == (point, 1003)
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.0, None), (float("nan"), None), (-1.0, 3), (0.1, 0)])
+def test_turns_of_no_time_or_no_step_are_refused(growth: Make, seconds: float, most: int | None) -> None:
+    with pytest.raises(InvalidValue, match="must be"):
+        Simulation(growth()).run_for(seconds, most=most)

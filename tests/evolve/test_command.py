@@ -10,7 +10,7 @@ from rich.console import Console
 
 from annelid.cli import main
 from annelid.evolve import EA, Experiment, evolve, read_history
-from annelid.evolve.display import Display
+from annelid.evolve.display import SearchDisplay
 from annelid.evolve.registry import experiment_names
 
 FILE = """
@@ -122,7 +122,7 @@ def test_an_unknown_searcher_in_a_file_names_the_known(tmp_path: Path, capsys: p
 
 def test_the_live_table_shows_the_last_generations() -> None:
     screen = Console(file=io.StringIO(), force_terminal=True, width=80)
-    with Display("bowl", console=screen) as display:
+    with SearchDisplay("bowl", console=screen) as display:
         evolve(Experiment("bowl", BowlOptions(), EA(population=10), generations=15, repetitions=2), watch=display)
     last = screen.file.getvalue().rpartition("bowl")[2]
     assert all(name in last for name in ("generation", "best", "median best", "evaluations/s", "remaining"))

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 from evolve_test_problems import BowlOptions
 
-from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.errors import FileFormatError, InvalidValue, MissingPackage, UnknownName
+from annelid.core.packages import optional
 from annelid.evolve import EA, Evaluation, Experiment, evolve
 from annelid.evolve.adapters.cma_es import CmaEs
 from annelid.evolve.adapters.multi_objective import Nsga2
 from annelid.evolve.adapters.quality_diversity import MapElites
 from annelid.evolve.chance import chance
 from annelid.evolve.checkpoint import flatten, unflatten
-from annelid.evolve.packages import optional
 from annelid.evolve.random_search import RandomSearch
 from annelid.evolve.registry import searcher_options
-from annelid.view.annotate import MissingPackage
 
 PACKAGES = {"cma": "cma", "map-elites": "ribs", "nsga2": "pymoo"}
 SEARCHERS = {

@@ -12,7 +12,7 @@ import pytest
 import warp as wp
 
 from annelid.commands import study as command
-from annelid.core.errors import InvalidMesh, UnknownName
+from annelid.core.errors import InvalidMesh, MissingPackage, UnknownName
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.shapes import Sphere
@@ -23,7 +23,6 @@ from annelid.studies.registry import studies, study_class
 from annelid.studies.study import Study, run
 from annelid.studies.support import plots
 from annelid.studies.support.bone import bone
-from annelid.view.annotate import MissingPackage
 
 from .conftest import by_name
 
@@ -120,5 +119,5 @@ def test_verdict_is_printed(
 def test_missing_matplotlib_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     plots._pyplot.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(MissingPackage, match=r"pip install annelid\[view\]"):
+    with pytest.raises(MissingPackage, match=r"pip install 'annelid\[view\]'"):
         command.command(["materials", "--quick"])

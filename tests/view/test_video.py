@@ -100,7 +100,7 @@ def test_bad_videos_are_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with (
-        pytest.raises(AnnelidError, match=r"pip install annelid\[view\]"),
+        pytest.raises(AnnelidError, match=r"pip install 'annelid\[view\]'"),
         VideoWriter(tmp_path / f"a{suffix}", (8, 8)),
     ):
         pass

@@ -11,9 +11,9 @@ import numpy as np
 import warp as wp
 
 from annelid import springs
-from annelid.benches.springs import steps_per_second
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.core.timing import steps_per_second
 
 _SMALL, _LARGE = (8, 8, 24), (50, 50, 50)
 

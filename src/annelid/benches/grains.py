@@ -15,6 +15,7 @@ from annelid.benches.support.grain_searches import searches
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.core.timing import steps_per_second
 from annelid.grains.filling import jittered_lattice
 from annelid.scenes.gears import Gears
 
@@ -66,21 +67,6 @@ def bed_of(count: int) -> tuple[grains.Bed, list[grains.Plane]]:
     return grains.Bed(spots, RADIUS, grains.Grain(friction=0.5)), walls
 
 
-def steps_per_second(simulation: Simulation[grains.Solver], seconds: float) -> float:
-    """Steps a second of wall time, the mean over a stretch after a warm-up: lists are made anew now and then."""
-    solver, state, batch = simulation.solver, simulation.state, simulation.solver.batch
-    solver.advance(state, 2 * batch)
-    simulation.synchronize()
-    steps, begin = 0, time.perf_counter()
-    while True:
-        solver.advance(state, batch)
-        simulation.synchronize()
-        steps += batch
-        elapsed = time.perf_counter() - begin
-        if elapsed >= seconds:
-            return steps / elapsed
-
-
 def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """A poured bed: its rate while it lies, how many times faster than real time, and how it lies."""
     bed, walls = bed_of(count)
@@ -89,7 +75,7 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
     begin = time.process_time()
     simulation.run(options.settle)
     spent = time.process_time() - begin
-    rate = steps_per_second(simulation, options.seconds)
+    rate = steps_per_second(simulation, options.seconds, statistic="mean")
     factor = rate * simulation.dt
     name = f"grains-{count}"
     yield Measurement(name, count * rate, "grain-steps/s")
@@ -128,7 +114,7 @@ def _gears(device: wp.Device, threads: int | None, options: Options) -> Iterator
             threads=threads,
         )  # fmt: skip
         simulation.run(min(options.settle, 0.3))  # until grains are among the gears
-        rate = steps_per_second(simulation, options.seconds)
+        rate = steps_per_second(simulation, options.seconds, statistic="mean")
         first = first or rate
         yield Measurement(f"gears-{number}", count * rate, "grain-steps/s")
         yield Measurement(f"gears-{number}-cost", first / rate, "", 1.3, bound="at-most", source="one gear = 1")
@@ -140,10 +126,8 @@ def _sweeps(device: wp.Device, threads: int | None, options: Options) -> Iterato
     start = _settled(bed, walls, device, threads, options)
     for sweeps in options.sweeps:
         simulation = grains.simulation(start, walls, iterations=sweeps, device=device, threads=threads)
-        rate = steps_per_second(simulation, 0.3 * options.seconds)
-        residual = getattr(simulation.solver, "residual", None)
-        if residual is not None:
-            yield Measurement(f"sweeps-{sweeps}-residual", residual(simulation.state), "m/s")
+        rate = steps_per_second(simulation, 0.3 * options.seconds, statistic="mean")
+        yield Measurement(f"sweeps-{sweeps}-residual", simulation.solver.residual(simulation.state), "m/s")
         yield Measurement(f"sweeps-{sweeps}", len(bed) * rate, "grain-steps/s")
 
 
@@ -152,7 +136,7 @@ def _skins(device: wp.Device, threads: int | None, options: Options) -> Iterator
     bed, walls = bed_of(50_000 if device.is_cuda else 2_000)
     for skin in (0.1, 0.25, 0.5):
         simulation = grains.simulation(bed, walls, skin=skin, device=device, threads=threads)
-        rate = steps_per_second(simulation, 0.5 * options.seconds)
+        rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"skin-{skin:g}", len(bed) * rate, "grain-steps/s")
 
 
@@ -162,7 +146,7 @@ def _searches(device: wp.Device, threads: int | None, options: Options) -> Itera
     simulation = grains.simulation(bed, walls, device=device, threads=threads)
     simulation.run(options.settle)
     yield from searches(simulation, 0.2 * options.seconds)
-    rate = steps_per_second(simulation, 0.5 * options.seconds)
+    rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
     yield Measurement(
         "arrangement-lists", len(bed) * rate, "grains/s", source="a step of ours, walls and motion included"
     )
@@ -174,7 +158,7 @@ def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterat
     for method, dt in (("nonsmooth", None), ("paper", 5e-4), ("hertz", None)):
         simulation = grains.simulation(bed, walls, method=method, dt=dt, device=device, threads=threads)
         simulation.run(options.settle)
-        rate = steps_per_second(simulation, 0.5 * options.seconds)
+        rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"method-{method}", len(bed) * rate, "grain-steps/s")
         yield Measurement(f"method-{method}-real-time", rate * simulation.dt)
         overlap = simulation.solver.readout.overlap(simulation.state).largest

@@ -13,6 +13,7 @@ from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.core.timing import steps_per_second
 
 _CPU_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50))
 _CUDA_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50), (100, 100, 100), (200, 200, 200))
@@ -41,25 +42,6 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     yield from _robots(device, threads, options)
     yield from _features(device, threads, options)
     yield _building(device)
-
-
-def steps_per_second(simulation: Simulation[springs.Solver], seconds: float) -> float:
-    """Steps a second of wall time, the best of a few stretches after a warm-up."""
-    solver, state = simulation.solver, simulation.state
-    batch = solver.batch
-    solver.advance(state, 2 * batch)  # compiles, captures and warms up
-    simulation.synchronize()
-    best, end = 0.0, time.perf_counter() + seconds
-    repeats = 1
-    while time.perf_counter() < end or best == 0.0:
-        begin = time.perf_counter()
-        for _ in range(repeats):
-            solver.advance(state, batch)
-        simulation.synchronize()
-        elapsed = time.perf_counter() - begin
-        best = max(best, repeats * batch / elapsed)
-        repeats = max(1, min(2 * repeats, int(repeats * 0.2 * seconds / elapsed) or 1))
-    return best
 
 
 def _rates(

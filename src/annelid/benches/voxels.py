@@ -12,10 +12,11 @@ import warp as wp
 
 from annelid import control, voxels
 from annelid.core.measurement import Measurement
-from annelid.core.simulation import Simulation
+from annelid.core.timing import steps_per_second
 
 _ORIGINAL = {3: 19_500.0, 15: 17_200.0, 45: 12_300.0}  # voxel-steps a second on a Neoverse-N1 core
 _SOURCE = "2D-VSR-Sim 1.0.0, one Neoverse-N1 core"
+_LANDING = 60  # steps until the robots have come to the ground
 _SCAFFOLDINGS = {"ec": "EC", "eic": "EIC", "eix": "EIX"}
 
 
@@ -83,23 +84,7 @@ def _rate(
         robots, terrain="uneven-5", device=device, threads=threads, lanes=options.lanes, shared=not options.in_place,
         **world,
     )  # fmt: skip
-    return steps_per_second(simulation, options.seconds) * simulation.solver.model.voxel_count
-
-
-def steps_per_second(simulation: Simulation[voxels.Solver], seconds: float) -> float:
-    """Steps a second of wall time, the best of a few stretches after the robots have come to the ground."""
-    solver, state = simulation.solver, simulation.state
-    solver.advance(state, 60)
-    simulation.synchronize()
-    best, count, end = 0.0, 20, time.perf_counter() + seconds
-    while time.perf_counter() < end or best == 0.0:
-        begin = time.perf_counter()
-        solver.advance(state, count)
-        simulation.synchronize()
-        elapsed = time.perf_counter() - begin
-        best = max(best, count / elapsed)
-        count = max(20, min(2 * count, int(0.2 * seconds * count / elapsed)))
-    return best
+    return steps_per_second(simulation, options.seconds, warm_up=_LANDING) * simulation.solver.model.voxel_count
 
 
 def _building(device: wp.Device) -> Measurement:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.results import filmed, plotted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
@@ -19,12 +20,9 @@ from annelid.core.measurement import Measurement, Report
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
-from annelid.evolve.display import Display
+from annelid.evolve.display import SearchDisplay
 from annelid.evolve.registry import experiment_names, experiment_summary
-from annelid.view.annotate import MissingPackage
 from annelid.view.figures import band_plot
-from annelid.view.picture import Painter
-from annelid.view.video import video
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def run_experiment(experiment: Experiment, options: Evolve, machine: Machine) ->
         workers=options.workers,
         address=options.ray_address,
     )
-    with executor, Display(f"{experiment.name} ({executor.describe()})", quiet=machine.json) as display:
+    with executor, SearchDisplay(f"{experiment.name} ({executor.describe()})", quiet=machine.json) as display:
         found = evolve(
             experiment,
             executor=executor,
@@ -136,17 +134,18 @@ def _files(found: Outcome, folder: Path, options: Evolve, machine: Machine) -> l
     names = ("history.csv", "best.json", "experiment.json", "results.json", "checkpoint.npz")
     files = [folder / name for name in names]
     if options.plot:
-        try:
-            best = found.history["best"]
-            generations = np.arange(len(best))
-            label = f"best fitness, {best.shape[1]} repetition{'s' if best.shape[1] > 1 else ''}"
-            curves = {found.experiment.name: best}
-            files.append(band_plot(folder / "history.png", generations, curves, x_label="generation", y_label=label))
-        except MissingPackage as error:
-            print(f"annelid: {error}", file=sys.stderr)
+        files += plotted(lambda: _curves(found, folder / "history.png"))
     if options.video:
         files.append(_film(found, folder / "best.mp4", machine))
     return files
+
+
+def _curves(found: Outcome, path: Path) -> Path:
+    """A plot of the best fitness against generations."""
+    best = found.history["best"]
+    label = f"best fitness, {best.shape[1]} repetition{'s' if best.shape[1] > 1 else ''}"
+    curves = {found.experiment.name: best}
+    return band_plot(path, np.arange(len(best)), curves, x_label="generation", y_label=label)
 
 
 def _film(found: Outcome, path: Path, machine: Machine) -> Path:
@@ -157,11 +156,7 @@ def _film(found: Outcome, path: Path, machine: Machine) -> Path:
     problem = found.experiment.problem.build(device=machine.device, threads=machine.threads)
     simulation, seconds = problem.film(found.champions[best])
     caption = f"{found.experiment.name}, fitness {found.fitness[best]:.4g}"
-    painter = Painter(
-        size=(720, 480), name=caption, follow=True, samples=2, device=machine.device, threads=machine.threads
-    )
-    video(_moments(simulation, seconds), path, fps=_FPS, painter=painter)
-    return path
+    return filmed(_moments(simulation, seconds), path, name=caption, fps=_FPS, machine=machine, follow=True)
 
 
 _FPS = 25.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,6 +14,7 @@ import numpy as np
 import tyro
 
 from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.results import filmed, plotted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, UnknownName
@@ -24,15 +24,12 @@ from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import task as task_of
 from annelid.envs.spaces import host_observations, packed
-from annelid.envs.training.display import Display
+from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 from annelid.envs.worlds import read_options, require
-from annelid.view.annotate import MissingPackage
 from annelid.view.figures import line_plot
-from annelid.view.picture import Painter
-from annelid.view.video import video
 
 MOST_EPISODES = 1_000_000
 
@@ -137,9 +134,9 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     settings = replace(recipe(name, options.algo), **told)
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
     training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
-    with Display(f"{short(name)} {options.algo}", quiet=machine.json) as display:
+    with TrainingDisplay(f"{short(name)} {options.algo}", quiet=machine.json) as display:
         training.learn(settings.steps, seconds=60.0 * options.minutes, watch=display)
-        display.say(f"evaluating {options.episodes} episodes")
+        display.say(f"{display.title}: evaluating {options.episodes} episodes")
         report = Report(
             f"train-{short(name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
             _measurements(training, options),
@@ -177,12 +174,10 @@ def _files(training: Training, options: Train, machine: Machine) -> list[Path]:
     files = [folder / name for name in ("agent.zip", "history.csv", "training.json", "results.json")]
     minutes, means = training.history.curve()
     if options.plot and len(minutes) > 1:
-        try:
-            label = "return, mean of the last 100 episodes"
-            lines = {label: means}
-            files.append(line_plot(folder / "curve.png", minutes, lines, x_label="wall clock [min]", y_label=label))
-        except MissingPackage as error:
-            print(f"annelid: {error}", file=sys.stderr)
+        label = "return, mean of the last 100 episodes"
+        files += plotted(
+            lambda: line_plot(folder / "curve.png", minutes, {label: means}, x_label="wall clock [min]", y_label=label)
+        )
     if options.video:
         files.append(_film(training, folder / "episode.mp4", machine))
     return files
@@ -192,10 +187,6 @@ def _film(training: Training, path: Path, machine: Machine) -> Path:
     """A video of one episode of the agent."""
     plan = training.plan
     worlds = make_worlds(plan.name, 1, device=machine.device, threads=machine.threads, **plan.options)
-    painter = Painter(
-        size=(720, 480), name=f"{short(plan.name)}, {plan.algorithm}", camera=worlds.camera, follow=worlds.followed,
-        samples=2, device=machine.device, threads=machine.threads,
-    )  # fmt: skip
     fps = float(np.clip(1.0 / worlds.action_seconds, 5.0, 30.0))
 
     def moments() -> Iterator[list[Snapshot]]:
@@ -206,5 +197,5 @@ def _film(training: Training, path: Path, machine: Machine) -> Path:
             worlds.step(act(packed(host_observations(worlds))))
             yield [worlds.snapshot()]
 
-    video(moments(), path, fps=fps, painter=painter)
-    return path
+    caption = f"{short(plan.name)}, {plan.algorithm}"
+    return filmed(moments(), path, name=caption, fps=fps, machine=machine, camera=worlds.camera, follow=worlds.followed)

@@ -42,6 +42,10 @@ class Unsupported(AnnelidError, TypeError):
         super().__init__(f"a simulation of {physics} cannot {ability}; one of {' or '.join(having)} can.")
 
 
+class MissingPackage(AnnelidError, ImportError):
+    """An optional package is not installed."""
+
+
 class StaleHandle(AnnelidError, ValueError):
     """A handle to a mass or spring that was removed."""
 

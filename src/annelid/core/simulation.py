@@ -65,7 +65,7 @@ class Simulation(Generic[S]):
         self._good_steps = 0
         self._unchecked = 0
         self._check_every = 1
-        self._checked_at = wall.perf_counter()
+        self._began_at = wall.perf_counter()  # when the first step after the last check began
         self._watches: list[_Watch] = []
         self._breakpoints: list[Breakpoint] = []
         self._log = EventLog()
@@ -125,6 +125,25 @@ class Simulation(Generic[S]):
                 with Progress("simulating", seconds) as display:
                     return self._advance(goal, display)
             return self._advance(goal, progress or None)
+
+    def run_for(self, seconds: float, *, most: int | None = None) -> Event | None:
+        """Take one turn of the run loop: for loops that also do other work between turns, such as the viewer's.
+
+        Args:
+            seconds: Wall time to spend [s]; the first turns spend less, until the speed is known, and a turn ends when
+                an observer was called.
+            most: Take no more steps than these, 1 or more; None leaves their number open.
+
+        Returns:
+            The event of a breakpoint on the way, which ends it early, or None.
+        """
+        if not 0.0 < seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a positive wall time, not {seconds}.")
+        if most is not None and most < 1:
+            raise InvalidValue(f"most must be at least one step, not {most}.")
+        self._require_idle()
+        with self.gate:
+            return self._take_turn(seconds, most)
 
     # --- advancing it in its own thread ---
 
@@ -309,6 +328,12 @@ class Simulation(Generic[S]):
         reached = self._check()
         return None if reached is None else self._reach(reached)
 
+    def _take_turn(self, seconds: float, most: int | None) -> Event | None:
+        """Advance for about some wall time [s] or until an observer was called, holding the gate."""
+        steps = max(1, int(self._check_every * seconds / _SECONDS_BETWEEN_CHECKS))
+        reached = self._chunk(self._steps + (steps if most is None else min(steps, most))) or self._check()
+        return None if reached is None else self._reach(reached)
+
     def _reach(self, point: Breakpoint) -> Event:
         """Use a breakpoint up."""
         self._drop(point)
@@ -319,11 +344,13 @@ class Simulation(Generic[S]):
         if point.condition is not None:
             conditional(self.solver).drop_condition(point.condition)
 
-    def _chunk(self, limit: int | None) -> Breakpoint | None:
-        """Advance until something is due; returns the breakpoint that was reached, if any."""
+    def _chunk(self, limit: int) -> Breakpoint | None:
+        """Advance to a step, or until something is due before it; returns the breakpoint that was reached, if any."""
         goals = [w.due for w in self._watches] + [b.step for b in self._breakpoints if b.step and b.step > self._steps]
         room = max(1, self._check_every - self._unchecked)
-        chunk = min([room, *(goal - self._steps for goal in goals), *([] if limit is None else [limit - self._steps])])
+        chunk = min([room, *(goal - self._steps for goal in goals), limit - self._steps])
+        if self._unchecked == 0:
+            self._began_at = wall.perf_counter()
         self.solver.advance(self.state, chunk)
         self._steps += chunk
         self._unchecked += chunk
@@ -357,13 +384,18 @@ class Simulation(Generic[S]):
         if step is not None:
             self._fail(step)
         self._collect_events()
-        if self._unchecked >= self._check_every:  # as many steps as take about the wanted time from check to check
-            elapsed = max(wall.perf_counter() - self._checked_at, 1e-6)
-            wanted = int(self._check_every * min(4.0, _SECONDS_BETWEEN_CHECKS / elapsed))
-            batch = self.solver.batch
-            self._check_every = max(1, wanted if wanted < batch else wanted // batch * batch)
+        self._choose_interval()
         self._remember()
         return None
+
+    def _choose_interval(self) -> None:
+        """Take as many steps from check to check as last the wanted time, by the speed of the last ones."""
+        elapsed = max(wall.perf_counter() - self._began_at, 1e-6)
+        wanted = int(min(4.0 * self._check_every, self._unchecked * _SECONDS_BETWEEN_CHECKS / elapsed))
+        if wanted < self._check_every > self._unchecked and elapsed < 0.1 * _SECONDS_BETWEEN_CHECKS:
+            return  # a few steps seem slow because they cost a check, too
+        batch = self.solver.batch
+        self._check_every = max(1, wanted if wanted < batch else wanted // batch * batch)
 
     def _first_condition(self) -> tuple[int, Breakpoint] | None:
         """The step at which a condition first held since the last check, and its breakpoint."""
@@ -391,7 +423,6 @@ class Simulation(Generic[S]):
     def _remember(self) -> None:
         copy_state(self.state, self._good)
         self._good_steps, self._unchecked = self._steps, 0
-        self._checked_at = wall.perf_counter()
 
     def _fail(self, step: int) -> None:
         """Go back to the last finite state and report."""
@@ -414,13 +445,12 @@ class Simulation(Generic[S]):
         return self._log.wait(None)
 
     def _one_turn(self) -> Event | None:
-        """One batch of steps of the thread; the event that ends the run, if any."""
+        """One turn of the thread; the event that ends the run, if any."""
         with self.gate:
             if self._wish is not None:
                 self._check()
                 return Event(self._wish, self.time, self._steps)
-            reached = self._chunk(None)
-            return None if reached is None else self._reach(reached)
+            return self._take_turn(_SECONDS_BETWEEN_CHECKS, None)
 
 
 _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from annelid.core.simulation import Simulation
 
+_FEWEST = 20  # steps of a stretch
 
-def steps_per_second(simulation: Simulation[Any], seconds: float) -> float:
-    """Steps a second of wall time, the best of a few stretches after a warm-up.
+
+def steps_per_second(
+    simulation: Simulation[Any],
+    seconds: float,
+    *,
+    statistic: Literal["best", "mean"] = "best",
+    warm_up: int | None = None,
+) -> float:
+    """Steps a second of wall time, over a few stretches after a warm-up.
 
     Args:
-        simulation: The simulation; it moves on.
+        simulation: The simulation; its state moves on.
         seconds: Wall time to spend [s], compilation not counted.
+        statistic: The best stretch, or the mean of all: for a solver whose steps do not all cost the same.
+        warm_up: Steps before the measurement; two batches by default, which compile and capture.
     """
-    solver, state = simulation.solver, simulation.state
-    batch = getattr(solver, "batch", 64)
-    solver.advance(state, 2 * batch)  # compiles, captures and warms up
+    batch = simulation.solver.batch
+    fewest = -(-_FEWEST // batch)  # batches
+    _stretch(simulation, 2 * batch if warm_up is None else warm_up)
+    best, steps, spent, count = 0.0, 0, 0.0, fewest * batch
+    while spent < seconds or steps == 0:
+        elapsed = _stretch(simulation, count)
+        best, steps, spent = max(best, count / elapsed), steps + count, spent + elapsed
+        if statistic == "best":  # longer stretches are measured more exactly
+            count = batch * max(fewest, min(2 * count, int(0.2 * seconds * count / elapsed)) // batch)
+    return best if statistic == "best" else steps / spent
+
+
+def _stretch(simulation: Simulation[Any], steps: int) -> float:
+    """Wall time of some steps [s]."""
+    begin = time.perf_counter()
+    simulation.solver.advance(simulation.state, steps)
     simulation.synchronize()
-    best, end = 0.0, time.perf_counter() + seconds
-    repeats = 1
-    while time.perf_counter() < end or best == 0.0:
-        begin = time.perf_counter()
-        for _ in range(repeats):
-            solver.advance(state, batch)
-        simulation.synchronize()
-        elapsed = time.perf_counter() - begin
-        best = max(best, repeats * batch / elapsed)
-        repeats = max(1, min(2 * repeats, int(repeats * 0.2 * seconds / elapsed) or 1))
-    return best
+    return time.perf_counter() - begin

@@ -4,7 +4,8 @@ Importing this package registers them with Gymnasium, if that is installed: `gym
 `gymnasium.make_vec("annelid/Bulldozer-v0", num_envs=64)`.
 """
 
-from annelid.envs.packages import MissingPackage, installed
+from annelid.core.errors import MissingPackage
+from annelid.core.packages import installed
 from annelid.envs.registration import (
     TASKS,
     make_env,

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from annelid.core.errors import UnknownName
-from annelid.envs.packages import optional
+from annelid.core.packages import optional
 from annelid.envs.worlds import Worlds, read_options
 
 TASKS = {
@@ -46,7 +46,7 @@ def task(name: str) -> Any:
 
 def make_env(name: str, *, render_mode: str | None = None, **options: Any) -> Any:
     """One world as a `gymnasium.Env`."""
-    optional("gymnasium", purpose="an environment")
+    optional("gymnasium", purpose="an environment", extra="rl")
     from annelid.envs.single import WorldEnv
 
     return WorldEnv(make_worlds(name, 1, **options), render_mode=render_mode)
@@ -62,7 +62,7 @@ def make_vector_env(
     **options: Any,
 ) -> Any:
     """Many worlds as a `gymnasium.vector.VectorEnv`; see `vector`."""
-    optional("gymnasium", purpose="an environment")
+    optional("gymnasium", purpose="an environment", extra="rl")
     from annelid.envs.vector import WorldVectorEnv
 
     worlds = make_worlds(name, num_envs, **options)
@@ -71,7 +71,7 @@ def make_vector_env(
 
 def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = None, **options: Any) -> Any:
     """Many worlds as a `VecEnv` of Stable-Baselines3."""
-    optional("stable_baselines3", purpose="this adapter")
+    optional("stable_baselines3", purpose="this adapter", extra="rl")
     from annelid.envs.stable import StableVecEnv
 
     return StableVecEnv(make_worlds(name, num_envs, **options), render_mode=render_mode)
@@ -86,6 +86,6 @@ def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
 
 def register() -> None:
     """Tell Gymnasium about the environments."""
-    gymnasium = optional("gymnasium", purpose="an environment")
+    gymnasium = optional("gymnasium", purpose="an environment", extra="rl")
     for name in TASKS:
         gymnasium.register(name, entry_point=partial(make_env, name), vector_entry_point=partial(make_vector_env, name))

@@ -13,7 +13,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.envs.packages import installed, optional
+from annelid.core.packages import installed, optional
 from annelid.envs.tensors import Tensors
 from annelid.envs.worlds import Worlds
 
@@ -31,7 +31,7 @@ class RslVecEnv:
     """
 
     def __init__(self, worlds: Worlds) -> None:
-        self._torch = optional("torch", purpose="rsl_rl")
+        self._torch = optional("torch", purpose="rsl_rl", extra="rl")
         self.worlds, self.tensors = worlds, Tensors(worlds)
         self.num_envs, self.num_actions = worlds.count, worlds.action_size
         self.max_episode_length = worlds.most_steps

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.envs.packages import optional
+from annelid.core.packages import optional
 from annelid.envs.worlds import Worlds
 
 
@@ -23,7 +23,7 @@ class Tensors:
     """
 
     def __init__(self, worlds: Worlds) -> None:
-        optional("torch", purpose="sharing arrays with PyTorch")
+        optional("torch", purpose="sharing arrays with PyTorch", extra="rl")
         self.observations: dict[str, Any] = {name: wp.to_torch(array) for name, array in worlds.observations.items()}
         self.rewards, self.terminated = wp.to_torch(worlds.rewards), wp.to_torch(worlds.terminated)
         self.truncated, self.done = wp.to_torch(worlds.truncated), wp.to_torch(worlds.done)

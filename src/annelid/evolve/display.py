@@ -1,24 +1,22 @@
-"""A search to look at while it runs: a live table on a terminal, plain lines elsewhere, nothing when asked for."""
+"""What a search shows while it runs: a table of the last generations."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from types import TracebackType
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 
+from annelid.core.display import Display
 from annelid.evolve.run import Run
 
 _SHOWN = 10  # generations in the live table
-_PATIENCE = 2.0  # seconds between two plain lines
 
 
-class Display:
+class SearchDisplay(Display):
     """Shows a run after each generation.
 
     Args:
@@ -28,41 +26,22 @@ class Display:
     """
 
     def __init__(self, title: str, *, quiet: bool = False, console: Console | None = None) -> None:
-        self._title, self._quiet = title, quiet
-        self._console = console or Console(stderr=True)
+        super().__init__(title, quiet=quiet, console=console, transient=False)
         self._rows: deque[dict[str, str]] = deque(maxlen=_SHOWN)
-        self._live: Live | None = None
         self._begin = (0.0, 0, 0)  # clock [s], evaluations and generation when this session began
-        self._spoke = -np.inf
-
-    def __enter__(self) -> Display:
-        if not self._quiet and self._console.is_terminal:
-            self._live = Live(self._table(), console=self._console, refresh_per_second=4)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def __call__(self, run: Run) -> None:
-        """Take notice of a generation; the first call marks where this session begins."""
-        now = time.perf_counter()
+        """Show a generation; the first call marks where this session begins."""
+        now, first = time.perf_counter(), not self._rows
         if self._begin[0] == 0.0:
             self._begin = (now, run.evaluations, run.generation)
             return
         self._rows.append(self._cells(run, now - self._begin[0]))
-        if self._live is not None:
-            self._live.update(self._table())
-        elif not self._quiet and (now - self._spoke > _PATIENCE or run.finished):
-            self._spoke = now
-            text = ", ".join(f"{name} {value}" for name, value in self._rows[-1].items())
-            self._console.print(f"{self._title}: {text}", highlight=False, soft_wrap=True)
+        line = ", ".join(f"{name} {value}" for name, value in self._rows[-1].items())
+        self.show(self._table(), line, now=first or run.finished)
 
     def _cells(self, run: Run, elapsed: float) -> dict[str, str]:
-        """What there is to tell; of several repetitions the best is that of all, and the others are medians."""
+        """Values by column; of several repetitions the best is that of all, and the others are medians."""
         done = run.generation - self._begin[2]
         rate = (run.evaluations - self._begin[1]) / max(elapsed, 1e-9)
         left = (run.experiment.generations - run.generation) * elapsed / max(done, 1)
@@ -77,8 +56,8 @@ class Display:
         }
 
     def _table(self) -> Table:
-        table = Table(title=self._title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        for name in self._rows[-1] if self._rows else ("generation",):
+        table = Table(title=self.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        for name in self._rows[-1]:
             table.add_column(name, justify="right", no_wrap=True)
         for row in self._rows:
             table.add_row(*row.values())

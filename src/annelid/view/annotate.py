@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError
+from annelid.core.packages import optional
 from annelid.view.colors import Scale, color_table
 
 _INK = (52, 58, 66, 255)
@@ -16,17 +16,13 @@ _PANEL = (255, 255, 255, 190)
 _ASCII = {"²": "^2", "³": "^3", "µ": "u", "μ": "u", "×": "x", "−": "-", "–": "-", "ε": "strain", "σ": "stress"}
 
 
-class MissingPackage(AnnelidError, ImportError):
-    """An optional package is not installed."""
-
-
 def pillow() -> tuple[Any, Any, Any]:
     """Pillow's Image, ImageDraw and ImageFont."""
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError as error:
-        raise MissingPackage("pictures need Pillow, which is not installed: pip install annelid[view].") from error
-    return Image, ImageDraw, ImageFont
+    image, draw, font = (
+        optional(f"PIL.{name}", purpose="a picture", extra="view", package="Pillow")
+        for name in ("Image", "ImageDraw", "ImageFont")
+    )
+    return image, draw, font
 
 
 class Sheet:

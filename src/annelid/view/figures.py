@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.files import replaced
-from annelid.view.annotate import MissingPackage
+from annelid.core.packages import optional
 
 
 def line_plot(
@@ -101,9 +101,5 @@ def _finished(figure: Any, axes: Any, path: str | Path, x_label: str, y_label: s
 
 
 def _figure() -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingPackage("plots need matplotlib: pip install annelid[view].") from None
-    figure = Figure(figsize=(6.4, 4.2))
+    figure = optional("matplotlib.figure", purpose="a plot", extra="view").Figure(figsize=(6.4, 4.2))
     return figure, figure.add_subplot()

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
+from annelid.core.packages import optional
 from annelid.core.snapshot import Snapshot
-from annelid.view.annotate import MissingPackage, pillow
+from annelid.view.annotate import pillow
 from annelid.view.picture import Painter
 
 SUFFIXES = (".mp4", ".gif")
@@ -100,12 +101,7 @@ class _Mp4:
     """H.264 through the ffmpeg that imageio-ffmpeg brings along."""
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float) -> None:
-        try:
-            import imageio_ffmpeg
-        except ImportError as error:
-            raise MissingPackage(
-                "MP4 needs imageio-ffmpeg, which is not installed: pip install annelid[view]."
-            ) from error
+        imageio_ffmpeg = optional("imageio_ffmpeg", purpose="MP4", extra="view", package="imageio-ffmpeg")
         even = (size[0] + size[0] % 2, size[1] + size[1] % 2)
         self._pad = ((0, size[1] % 2), (0, size[0] % 2), (0, 0))
         options = ["-crf", "18", "-preset", "medium", "-movflags", "+faststart"]
@@ -123,7 +119,7 @@ class _Mp4:
             )
             self._pipe.send(None)
         except (RuntimeError, OSError) as error:
-            raise MissingPackage(f"MP4 needs a working ffmpeg: pip install annelid[view] ({error}).") from error
+            raise MissingPackage(f"MP4 needs a working ffmpeg: pip install 'annelid[view]' ({error}).") from error
 
     def write(self, frame: np.ndarray) -> None:
         even = np.pad(frame, self._pad, mode="edge") if any(map(any, self._pad)) else frame

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, MissingPackage
 from annelid.envs.machines import HOME, Bucket, Bulldozer, panda, panda_chain
 from annelid.envs.machines import panda as panda_function
 from annelid.envs.machines.bulldozer import COLORS
-from annelid.envs.machines.panda import MissingRobotData, robot_data
+from annelid.envs.machines.panda import robot_data
 from annelid.shapes import baked
 
 
@@ -103,7 +103,7 @@ def test_capsules_are_taken_where_the_package_is_absent(monkeypatch: pytest.Monk
     without_package(monkeypatch)
     assert robot_data() is None
     assert panda_function().source == "capsules"
-    with pytest.raises(MissingRobotData, match="pip install example-robot-data"):
+    with pytest.raises(MissingPackage, match="pip install example-robot-data"):
         panda_function(meshes=True)
 
 

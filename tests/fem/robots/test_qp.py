@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from annelid.fem.robots.qp import MissingPackage, NoSolution, Program, solve
+from annelid.core.errors import MissingPackage
+from annelid.fem.robots.qp import NoSolution, Program, solve
 
 
 def program(seed: int, *, scale: float = 1.0) -> Program:

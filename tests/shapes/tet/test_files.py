@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.errors import InvalidMesh, InvalidValue, MissingPackage
 from annelid.shapes import TetMesh, tet_beam, tet_hollow_cylinder
 
 meshio = pytest.importorskip("meshio")
@@ -112,13 +112,6 @@ def test_damaged_files_are_refused_with_a_sentence(
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mesh.msh").write_text("$MeshFormat")
-    found = builtins.__import__
-
-    def without_meshio(name: str, *rest: Any, **options: Any) -> Any:
-        if name == "meshio":
-            raise ImportError(name)
-        return found(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_meshio)
-    with pytest.raises(InvalidMesh, match=r"pip install 'annelid\[fem\]'"):
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'annelid\[fem\]'"):
         TetMesh.read(tmp_path / "mesh.msh")

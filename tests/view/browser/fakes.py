@@ -33,6 +33,10 @@ class Hopper:
             raise InvalidValue("it broke.")
         self.step_count += count
 
+    def run_for(self, seconds: float, *, most: int | None = None) -> None:
+        count = max(1, round(seconds / max(self.scene.cost, 1e-5)))
+        self.step(count if most is None else min(count, most))
+
     def snapshot(self, look: Look) -> Snapshot:
         corners = np.array([[0, 0, 0.1], [1, 0, 0.1], [0, 1, 0.1], [0.3, 0.3, 1.0]], np.float32)
         corners[:, 2] += abs(self.scene.height * np.sin(3 * self.time))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look
 from annelid.view.browser.runner import Runner
@@ -86,3 +87,25 @@ def test_closing_ends_the_thread_and_refuses_more(runner: Runner) -> None:
     assert not runner._thread.is_alive()
     with pytest.raises(RuntimeError, match="closed"):
         runner.look(Look()).result()
+
+
+def test_simulations_side_by_side_stay_together() -> None:
+    runner = Runner([Hop(cost=cost).build() for cost in (2e-5, 1e-5, 4e-5)])
+    runner.play()
+    eventually(lambda: runner.simulations[2].step_count > 100)
+    runner.pause()
+    counts = runner.call(lambda: {simulation.step_count for simulation in runner.simulations}).result()
+    assert len(counts) == 1
+    runner.close()
+
+
+def test_a_breakpoint_pauses_it_at_its_step() -> None:
+    simulation = springs.simulation(springs.block((2, 2, 2)), device="cpu", threads=1)
+    simulation.breakpoint(at=50 * simulation.dt)
+    runner = Runner([simulation])
+    runner.play()
+    eventually(lambda: not runner.playing)
+    assert simulation.step_count == 50
+    runner.play()
+    eventually(lambda: simulation.step_count > 50)
+    runner.close()

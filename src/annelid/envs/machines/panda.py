@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError
+from annelid.core.errors import MissingPackage
 from annelid.envs.machines.kinematics import Chain, modified_dh
 from annelid.envs.machines.urdf import read_urdf
 from annelid.shapes import Capsule, TriangleMesh
@@ -57,10 +57,6 @@ _CAPSULES: dict[int, tuple[tuple[tuple[float, float, float], tuple[float, float,
 }
 
 
-class MissingRobotData(AnnelidError, ImportError):
-    """The optional package with the meshes of the arm is not installed."""
-
-
 @dataclass(frozen=True, eq=False)
 class Panda:
     """The arm: its joints and the solid of each link.
@@ -98,7 +94,7 @@ def panda(*, meshes: bool | None = None) -> Panda:
     if folder is not None:
         return _of_package(folder)
     if meshes:
-        raise MissingRobotData(
+        raise MissingPackage(
             f"the meshes of the arm are in the package {PACKAGE}: pip install {PACKAGE}, or use capsules."
         )
     return _of_capsules()

@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid.core.errors import FileFormatError, UnknownName
 from annelid.core.files import replaced
-from annelid.envs.packages import installed, optional
+from annelid.core.packages import installed, optional
 from annelid.envs.training.recipes import ALGORITHMS, Recipe
 
 _BUFFER_BYTES = 1_000_000_000
@@ -46,7 +46,7 @@ def make_agent(algorithm: str, env: Any, settings: Recipe, *, seed: int, log: Pa
     """
     if algorithm not in ALGORITHMS:
         raise UnknownName("algorithm", algorithm, ALGORITHMS)
-    sb3 = optional("stable_baselines3", purpose="training")
+    sb3 = optional("stable_baselines3", purpose="training", extra="rl")
     from gymnasium import spaces
 
     mixed = isinstance(env.observation_space, spaces.Dict)
@@ -106,7 +106,7 @@ def save_agent(agent: Any, folder: Path) -> None:
 
 def load_agent(algorithm: str, env: Any, folder: Path, *, log: Path | None, device: str = "auto") -> Any:
     """The agent as it was saved. Its file is trusted: it must be one's own, Stable-Baselines3 keeps code in it."""
-    sb3 = optional("stable_baselines3", purpose="training")
+    sb3 = optional("stable_baselines3", purpose="training", extra="rl")
     if algorithm not in ALGORITHMS:
         raise UnknownName("algorithm", algorithm, ALGORITHMS)
     kind = {"ppo": sb3.PPO, "td3": sb3.TD3}[algorithm]

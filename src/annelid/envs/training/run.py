@@ -13,7 +13,7 @@ import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import replaced, require_folder
-from annelid.envs.packages import optional
+from annelid.core.packages import optional
 from annelid.envs.registration import make_worlds
 from annelid.envs.training.agents import load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_returns, uniform
@@ -79,7 +79,7 @@ class Training:
     def __init__(
         self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
     ) -> None:
-        optional("stable_baselines3", purpose="training")
+        optional("stable_baselines3", purpose="training", extra="rl")
         from annelid.envs.stable import StableVecEnv
         from annelid.envs.training.scaling import FromIdleness, load_scale, scaled
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.packages import optional
 from annelid.evolve.adapters.replayed import Replayed, seed_from, spread
 from annelid.evolve.contract import Evaluation, Problem
-from annelid.evolve.packages import optional
 
 _WORST = 1e30  # what failed trials cost, far above any real objective
 

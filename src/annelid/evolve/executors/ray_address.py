@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.packages import optional
 from annelid.evolve.executors.grpc_probe import require_grpc
-from annelid.evolve.packages import optional
 
 _SOON = 3.0  # seconds for something to answer at all
 _PATIENCE = 20.0  # seconds to join a cluster that does answer

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import AnnelidError
+from annelid.core.packages import optional
 
 _INFINITE = 1e30
 _SOLVED = 1
 _EQUAL, _ACTIVE_SIGN = 5, 1e-9
 _TOLERANCE = 1e-10
-
-
-class MissingPackage(AnnelidError, ImportError):
-    """An optional package is not installed."""
 
 
 class NoSolution(AnnelidError, ArithmeticError):
@@ -202,9 +198,4 @@ def _contradiction(program: Program, scaled: _Scaled) -> list[str]:
 
 
 def _daqp() -> Any:
-    try:
-        return import_module("daqp")
-    except ImportError:
-        raise MissingPackage(
-            "inverse control needs daqp, which is not installed: pip install 'annelid[fem]'."
-        ) from None
+    return optional("daqp", purpose="inverse control", extra="fem")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidMesh
+from annelid.core.packages import optional
 from annelid.shapes.shape import Floats, Indices, require_positive
 
 SUFFIXES = (".msh", ".vtk", ".vtu")
@@ -49,12 +50,7 @@ def _require_readable(path: Path, max_bytes: int) -> None:
 
 
 def _parsed(path: Path) -> Any:
-    try:
-        import meshio
-    except ImportError:
-        raise InvalidMesh(
-            f"{path} needs the package meshio to be read; install it with: pip install 'annelid[fem]'."
-        ) from None
+    meshio = optional("meshio", purpose=f"reading {path}", extra="fem")
     try:
         # meshio prints its complaints, and some of its readers exit
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.files import replaced
-from annelid.view.annotate import MissingPackage
+from annelid.core.packages import optional
 
 COLORS = ("#1f6f9f", "#c8553d", "#4f8a4c", "#8461a8", "#b08a2e")
 """Colours of curves, dark enough on white and told apart in grey."""
@@ -52,13 +52,5 @@ def figure(path: Path, draw: Callable[[Any], None], *, size: tuple[float, float]
 
 @functools.cache
 def _pyplot() -> Any:
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise MissingPackage(
-            "plots need matplotlib, which is not installed: pip install annelid[view], or use --no-plot."
-        ) from error
-    return pyplot
+    optional("matplotlib", purpose="a plot (leave it out with --no-plot)", extra="view").use("Agg")
+    return optional("matplotlib.pyplot", purpose="a plot", extra="view")

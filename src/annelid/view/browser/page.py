@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.packages import optional
 from annelid.core.snapshot import Look, Snapshot
-from annelid.view.annotate import MissingPackage
 from annelid.view.browser.drawing import Drawing
 from annelid.view.browser.time_plots import Plots
 from annelid.view.colors import Scale
@@ -46,10 +46,7 @@ def free_port(host: str, port: int) -> int:
 
 def start_server(host: str, port: int, title: str) -> Any:
     """A viser server with the library's looks."""
-    try:
-        import viser
-    except ImportError as error:
-        raise MissingPackage("the viewer needs viser, which is not installed: pip install annelid[view].") from error
+    viser = optional("viser", purpose="the viewer", extra="view")
     with redirect_stdout(io.StringIO()):  # it greets on standard output, which belongs to the command
         server = viser.ViserServer(host=host, port=free_port(host, port), label=title, verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))

@@ -1,4 +1,4 @@
-"""Simulations in a thread of their own: they advance at their own speed, and others look at them between two steps.
+"""Simulations side by side in one thread, each advanced by its own run loop, turn by turn; others look in between.
 
 Nothing here waits for whoever looks: a look is a job that the thread does when it next comes around, and there is never
 more than the one that was asked for.
@@ -18,8 +18,7 @@ from annelid.core.snapshot import Look, Snapshot
 
 T = TypeVar("T")
 
-_SLICE = 0.02  # seconds of computing between two looks at the jobs
-_MAX_STEPS = 1_000_000
+_TURN = 0.02  # seconds of computing between two looks at the jobs
 
 
 class Runnable(Protocol):
@@ -45,8 +44,12 @@ class Runnable(Protocol):
         """Names of the scalars that snapshots can be coloured by."""
         ...
 
-    def step(self, count: int = 1) -> None:
+    def step(self, count: int = 1) -> object:
         """Take steps."""
+        ...
+
+    def run_for(self, seconds: float, *, most: int | None = None) -> object:
+        """Take one turn of the run loop, of about some wall time [s]; returns the breakpoint that ended it, or None."""
         ...
 
     def snapshot(self, look: Look) -> Snapshot:
@@ -83,7 +86,6 @@ class Runner:
         self._closed = False
         self._jobs: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._wake = threading.Condition()
-        self._chunk = 1
         self._anchor = (0.0, 0.0)
         self._rates: deque[tuple[float, float]] = deque(maxlen=50)
         self._thread = threading.Thread(target=self._loop, name="annelid-simulation", daemon=True)
@@ -170,7 +172,7 @@ class Runner:
             self._jobs.popleft()[1].cancel()
 
     def _replace(self, simulations: tuple[Any, ...]) -> None:
-        self._simulations, self._chunk, self.error = simulations, 1, None
+        self._simulations, self.error = simulations, None
         self._rates.clear()
 
     def _look(self, look: Look) -> Moment:
@@ -181,10 +183,7 @@ class Runner:
     def _loop(self) -> None:
         while not self._closed:
             self._do_jobs()
-            steps = self._due_steps() if self._playing and self._simulations else 0
-            if steps:
-                self._advance(steps)
-            else:
+            if not (self._playing and self._simulations and self._take_turn()):
                 with self._wake:
                     if not self._jobs and not self._closed:
                         self._wake.wait(0.005 if self._playing else 1.0)
@@ -203,28 +202,37 @@ class Runner:
         time = self._simulations[0].time if self._simulations else 0.0
         self._anchor = (wall.perf_counter(), time)
 
-    def _due_steps(self) -> int:
-        """Steps to take now: what fits the slice, but not more than the chosen speed allows."""
+    def _allowed_steps(self) -> int | None:
+        """Steps that the chosen speed allows now; None for any number."""
         if self._speed is None:
-            return self._chunk
+            return None
         first, (begin, start) = self._simulations[0], self._anchor
         ahead = self._speed * (wall.perf_counter() - begin) - (first.time - start)
         if ahead > 0.25 * self._speed:  # it cannot keep up: do not try to make good for it
             self._set_anchor()
-        return max(0, min(self._chunk, int(ahead / first.dt)))
+        return max(0, int(ahead / first.dt))
 
-    def _advance(self, steps: int) -> None:
-        begin = wall.perf_counter()
+    def _take_turn(self) -> bool:
+        """One turn of all simulations; whether it was time for one."""
+        allowed = self._allowed_steps()
+        if allowed == 0:
+            return False
         try:
-            self._step_all(steps)
+            self._advance(allowed)
         except Exception as error:
             self.error = error
             self._playing = False
-            return
-        elapsed = wall.perf_counter() - begin
-        if steps == self._chunk:
-            self._chunk = max(1, min(_MAX_STEPS, int(steps * min(4.0, _SLICE / max(elapsed, 1e-6)))))
-        self._rates.append((wall.perf_counter(), self._simulations[0].time))
+        else:
+            self._rates.append((wall.perf_counter(), self._simulations[0].time))
+        return True
+
+    def _advance(self, most: int | None) -> None:
+        """The first simulation takes a turn and the others follow it; a breakpoint of any pauses them."""
+        first, *others = self._simulations
+        events = [first.run_for(_TURN / len(self._simulations), most=most)]
+        events += [other.step(max(0, first.step_count - other.step_count)) for other in others]
+        if any(event is not None for event in events):
+            self._playing = False
 
     def _step_all(self, count: int) -> None:
         for simulation in self._simulations:
