@@ -7,8 +7,8 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.device import device as choose_device
+from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
-from annelid.fem.launching import Crew
 
 from .solids import bar, shaken
 

@@ -11,10 +11,10 @@ import warp as wp
 from annelid import grains, springs
 from annelid.core.elements import scatter
 from annelid.core.events import Event
+from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state
 from annelid.coupling.kernels.exchange import exchange_kernels
-from annelid.coupling.launching import Launcher
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
 from annelid.coupling.readout import Readout, Summary
@@ -49,7 +49,8 @@ class Solver:
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
         self._guests = model.guests.arrays(model.bed, self.grains.pushes, self.device)
-        self._kernels, self._launcher = exchange_kernels(model.springs.types.real), Launcher(self.device)
+        self._kernels = exchange_kernels(model.springs.types.real)
+        self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
         self._state: Any = None
         self._parts: tuple[Any, Any] = (None, None)
         self._ready = False
@@ -115,8 +116,8 @@ class Solver:
         first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
         drift, last = 0.5 - 0.5 / self.model.substeps, self._state.last
         arguments = [dt, drift, first, self._guests, x, last, grains]
-        self._launcher.launch(twist, self.model.grains.count, arguments, [x, last, *rows])
-        self._launcher.launch(press, len(guests.members), [dt, self._guests, x, *felt], [x, *felt])
+        self._launch(twist, self.model.grains.count, arguments, [x, last, *rows])
+        self._launch(press, len(guests.members), [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
             self.springs.enqueue(spring_state, self.model.substeps)
         else:
@@ -127,9 +128,15 @@ class Solver:
         arguments = [fresh, self.model.grains.parameters, lists, self._guests]
         moving = [spring_state.positions, spring_state.velocities, state.last]
         places = [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
-        self._launcher.launch(
-            self._kernels[2], self.model.grains.count, [*arguments, *moving, rows], [] if fresh else places
-        )
+        arguments = [*arguments, *moving, rows]
+        if fresh:
+            wp.launch(self._kernels[2], self.model.grains.count, arguments, device=self.device)
+        else:
+            self._launch(self._kernels[2], self.model.grains.count, arguments, places)
+
+    def _launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array]) -> None:
+        """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
+        self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
 
     def _warm_up(self, spring_state: springs.State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""

@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 from scipy import sparse
 
+from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.assembly import (
     COLUMNS,
@@ -23,7 +24,6 @@ from annelid.fem.kernels.assembly import (
     sum_dots,
     sum_parts,
 )
-from annelid.fem.launching import Command, Crew
 
 _PARTS = 256  # partial sums of a reduction; a fixed number, so that sums are the same on every device
 

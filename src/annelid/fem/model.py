@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.elements import ElementSet
-from annelid.fem.launching import Crew
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import linear_solver
 from annelid.fem.solid import Solid

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.solid import Cells, Points, cell_kernel, point_kernel, row_kernel
-from annelid.fem.launching import Command, Crew
 from annelid.fem.shape_functions import point_gradients
 
 

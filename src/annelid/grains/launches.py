@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import warp as wp
 
+from annelid.core.replay import Graphs
 from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels.layout import HALTED
@@ -33,7 +35,7 @@ class Launches:
         self.model, self.device = model, model.device
         self.here, self.there, self.old = here, there, old
         self.lists, self.kept, self.bodies = lists, kept, bodies
-        self._graphs: dict[tuple[int, int], Any] = {}
+        self._graphs = Graphs(self.device)
         self._loaded = False
         self.companion: Any = None
 
@@ -54,11 +56,7 @@ class Launches:
         while steps > 0:  # a graph is captured for each count: powers of two keep them few
             count = 1 << (min(steps, batch).bit_length() - 1)
             key = count, clock % PATIENCE
-            if key not in self._graphs:
-                with wp.ScopedCapture(device=self.device) as capture:
-                    self._enqueue(*key)
-                self._graphs[key] = capture.graph
-            wp.capture_launch(self._graphs[key])
+            self._graphs.run(key, partial(self._enqueue, *key), loaded=True)
             steps, clock = steps - count, clock + count
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:

@@ -15,6 +15,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.events import Event
 from annelid.core.handles import Handles
 from annelid.core.launch import Team
+from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, rows
 from annelid.springs.conditions import Energy
@@ -79,7 +80,7 @@ class Solver:
         self._work = self._scratch()
         self._next = self._state_buffers()
         self._team = None if self.device.is_cuda else Team(self.threads)
-        self.graphs: dict[int, Any] = {}
+        self.graphs = Graphs(self.device, kept=8)
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
         self._bound: State | None = None
@@ -135,7 +136,7 @@ class Solver:
         self._bind(state)
         while steps > 0:  # the table of signals has room for a batch
             count = min(steps, self.batch)
-            self._enqueue(state, count, record=True)
+            self._enqueue(state, count)
             steps -= count
 
     def diverged_at(self) -> int | None:
@@ -328,17 +329,9 @@ class Solver:
         self._interactions.settle()
 
     def _advance_cuda(self, state: State, steps: int) -> None:
-        if steps not in self.graphs:
-            self._enqueue(state, steps, record=False)  # loads the kernels, which cannot happen during capture
-            with wp.ScopedCapture(device=self.device) as capture:
-                self._enqueue(state, steps, record=True)
-            if len(self.graphs) >= 8:
-                self.graphs.pop(next(iter(self.graphs)))
-            self.graphs[steps] = capture.graph
-        else:
-            wp.capture_launch(self.graphs[steps])
+        self.graphs.run(steps, lambda: self._enqueue(state, steps))
 
-    def _enqueue(self, state: State, steps: int, *, record: bool) -> None:
+    def _enqueue(self, state: State, steps: int) -> None:
         """Launch a batch of steps; recorded into a graph they are not executed."""
         features, per_step = self.model.features, self.model.features.signal_rows_per_step
         if features.actuated:

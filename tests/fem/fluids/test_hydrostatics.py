@@ -5,12 +5,12 @@ import pytest
 import warp as wp
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns import FluidColumns
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.hydrostatics import CavityPressure, CavityVolume
-from annelid.fem.launching import Crew
 from annelid.studies.support.cavities import icosphere, knot
 from annelid.studies.support.fluid_checks import load_errors, pressure_forces
 from annelid.studies.support.polyhedron import moments, moments_below

@@ -11,19 +11,18 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.replay import Replays, Stage
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns_memory import Memory, pair_stages, span_stages
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.levels import FluidLevel
 from annelid.fem.kernels.columns import fit_grid, gather_nodes, lay_faces, settle, share_corners, weigh
-from annelid.fem.replay import Replay, Stage
 from annelid.shapes.shape import Floats, frame, require_count, require_positive
 
 Method = Literal["auto", "spans", "balanced", "triangles", "columns"]
 Correction = Literal["none", "volume", "moment"]
 
 _MOST_CELLS = 20_000
-_KEPT = 4  # sequences of launches, one for each array of positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,7 @@ class FluidColumns:
         self.turn = frame(fluid.up.tolist()).T
         self.threads = 1
         self._memory = Memory(cavity, self.columns, self.rows, self.device)
-        self._replays: dict[int, Replay] = {}
+        self._replays = Replays(self.device)
         self._ready = False
 
     @property
@@ -123,11 +122,7 @@ class FluidColumns:
         """
         if not self._ready:
             self._prepare(positions)
-        replay = self._replays.pop(positions.ptr, None) or Replay(self._stages(positions), self.device)
-        self._replays[positions.ptr] = replay
-        if len(self._replays) > _KEPT:
-            self._replays.pop(next(iter(self._replays)))
-        replay()
+        self._replays.run(lambda: self._stages(positions), positions)
 
     def read(self) -> ColumnLoad:
         """What the last evaluation found, on the host; says so if it cannot be trusted."""
@@ -168,7 +163,6 @@ class FluidColumns:
         while int(self._memory.problems.numpy()[0]) > self._memory.layers:
             self.grow()
             self.evaluate(where)
-        self._replays.pop(where.ptr)  # the array ends here, and another may take its place
         return self.read()
 
     def _centre(self, grid: Any, sums: Floats) -> Floats:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Stage
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.kernels.columns import Box, Face, Grid
 from annelid.fem.kernels.columns_pairs import gather_sections, hit_by_column, hit_by_triangle, match_sections
 from annelid.fem.kernels.columns_spans import add_by_span, hit_by_span
-from annelid.fem.replay import Stage
 
 _LAYERS = 8  # of fluid in a column, to begin with
 _MOST_LANES = 256  # partial sums a triangle; more would only be added up by one thread again

@@ -14,13 +14,12 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.replay import Command, Crew, Replays, Stage
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.levels import FluidLevel
 from annelid.fem.kernels.hydrostatics import level_slope, measure_volume, press, volume_slope
-from annelid.fem.launching import Command, Crew
-from annelid.fem.replay import Replay, Stage
 from annelid.shapes.shape import Floats
 
 
@@ -145,7 +144,7 @@ class CavityVolume:
         self._origin = wp.vec3d(*cavity.points(rest).mean(axis=0).tolist())
         self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=device)
         self._corners = [wp.array(part, dtype=wp.int32, device=device) for part in cavity.corners]
-        self._replays: dict[int, Replay] = {}
+        self._replays = Replays(device, kept=1)
 
     def evaluate(self, positions: wp.array) -> None:
         """Fill `volume` and `slope`, without waiting for the device.
@@ -153,9 +152,7 @@ class CavityVolume:
         Args:
             positions: Positions of all nodes of the solid [m], vec3d of shape [n].
         """
-        if positions.ptr not in self._replays:
-            self._replays = {positions.ptr: Replay(self._stages(positions), self.device)}
-        self._replays[positions.ptr]()
+        self._replays.run(lambda: self._stages(positions), positions)
 
     def _stages(self, positions: wp.array) -> list[Stage]:
         return [

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.replay import Replays, Stage
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.kernels.levels import find_level
-from annelid.fem.replay import Replay, Stage
 from annelid.shapes.shape import as_points
 
 
@@ -37,7 +37,7 @@ class FluidLevel:
         self.height = wp.array([fluid.level or 0.0], dtype=wp.float64, device=self.device)
         self.area = wp.zeros(1, dtype=wp.float64, device=self.device)
         self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=self.device)
-        self._replay: tuple[int, Replay] | None = None
+        self._replays = Replays(self.device, kept=1)
 
     def set(self, height: float) -> None:
         """Another level [m], for a fluid whose level is given."""
@@ -53,9 +53,7 @@ class FluidLevel:
         Args:
             positions: Positions of all nodes of the solid [m], vec3d of shape [n], on the same device.
         """
-        if self._replay is None or self._replay[0] != positions.ptr:
-            self._replay = positions.ptr, Replay(self.stages(positions), self.device)
-        self._replay[1]()
+        self._replays.run(lambda: self.stages(positions), positions)
 
     def stages(self, positions: wp.array) -> list[Stage]:
         """The launches that find the level; none where it is known."""

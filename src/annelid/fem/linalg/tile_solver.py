@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
+from annelid.core.replay import Graphs
 from annelid.fem.kernels.tiles import (
     add_at,
     add_rows,
@@ -56,7 +57,7 @@ class TileSolver:
         self._parts = self._indices(plan.edge_parts)
         self._join()
         self._rows: dict[int, tuple[wp.array, wp.array]] = {}
-        self._graphs: dict[str, Any] = {}
+        self._graphs = Graphs(self.device)
 
     def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
@@ -142,18 +143,11 @@ class TileSolver:
             wp.launch_tiled(kernel, dim=blocks, inputs=inputs, block_dim=_THREADS, device=self.device)
 
     def _repeat(self, name: str, work: Callable[[], None]) -> None:
-        """Do some launches; on CUDA they are captured the second time and replayed from then on."""
-        if not self.device.is_cuda:
-            work()
-        elif name in self._graphs:
-            if self._graphs[name] is None:
-                with wp.ScopedCapture(device=self.device) as capture:
-                    work()
-                self._graphs[name] = capture.graph
-            wp.capture_launch(self._graphs[name])
+        """Do some launches, on CUDA out of a graph from the second time on."""
+        if self.device.is_cuda:
+            self._graphs.run(name, work)
         else:
-            work()  # loads the kernels, which cannot happen during capture
-            self._graphs[name] = None
+            work()
 
     def _add(self, targets: wp.array, amount: float) -> None:
         wp.launch(add_at, len(targets), [targets, wp.float64(amount), self._numbers], device=self.device)

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.linalg.dissection import dissect, operations, sweep
+from annelid.core.replay import Crew
 from annelid.fem.assembly import Pattern
 from annelid.fem.kernels.linear import Order, pack, unpack
-from annelid.fem.launching import Crew
 from annelid.fem.linalg.fronts import numbered
 
 __all__ = ["LinearSolver", "NotPositiveDefinite", "Unknowns"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Replay, Replays, Stage
 from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
@@ -24,7 +25,6 @@ from annelid.fem.kernels.condense import (
 )
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
-from annelid.fem.replay import Replay, Stage
 from annelid.fem.robots.acceleration import Accelerator
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import LaggedSolver
@@ -286,16 +286,16 @@ class Rows:
         self.count = 3 * len(effectors.nodes)
         self._nodes = wp.array(effectors.nodes, dtype=wp.int32, device=self.device)
         self._weights = wp.array(effectors.weights, dtype=wp.float64, device=self.device)
-        self._sums: dict[int, tuple[wp.array, Replay]] = {}
+        self._sums = Replays(self.device, kept=1)
+        self._seen = wp.zeros((len(self._nodes), 0), dtype=wp.vec3d, device=self.device)
 
     def sums(self, vectors: wp.array) -> np.ndarray:
         """What effectors see of nodal vectors, vec3d of shape [n, c]; shape [p, c, 3]."""
-        if vectors.ptr not in self._sums:
-            out = wp.zeros((len(self._nodes), vectors.shape[1]), dtype=wp.vec3d, device=self.device)
-            stage = Stage(sum_points, out.shape, [self._nodes, self._weights, vectors, out])
-            self._sums = {vectors.ptr: (out, Replay([stage], self.device))}
-        out, replay = self._sums[vectors.ptr]
-        replay()
+        if self._seen.shape[1] != vectors.shape[1]:
+            self._seen = wp.zeros((len(self._nodes), vectors.shape[1]), dtype=wp.vec3d, device=self.device)
+        out = self._seen
+        arguments = [self._nodes, self._weights, vectors, out]
+        self._sums.run(lambda: [Stage(sum_points, out.shape, arguments)], vectors, out)
         return np.asarray(out.numpy()).reshape(*out.shape, 3)
 
     def lay(self, first: int, right: wp.array) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.replay import Replays, Stage
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.columns import FluidColumns
 from annelid.fem.fluids.fluid import Fluid
@@ -24,34 +23,9 @@ from annelid.fem.kernels.actuation import (
     pull_cable,
     push_point,
 )
-from annelid.fem.replay import Replay, Stage
 from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce
 from annelid.fem.robots.points import attached, is_number, node_number
 from annelid.fem.solid import Solid
-
-_KEPT = 4  # arrays of positions for which launches are kept
-
-
-class Prepared:
-    """Launches that depend on where nodes are, prepared once for each array of positions.
-
-    Args:
-        stages: Makes the launches for an array of positions.
-        device: Where they run.
-    """
-
-    def __init__(self, stages: Callable[[wp.array], Sequence[Stage]], device: wp.Device) -> None:
-        self._stages, self._device = stages, device
-        self._replays: dict[int, Replay] = {}
-
-    def __call__(self, positions: wp.array) -> None:
-        """Launch, without waiting for the device."""
-        replay = self._replays.get(positions.ptr)
-        if replay is None:
-            if len(self._replays) >= _KEPT:
-                self._replays.pop(next(iter(self._replays)))
-            replay = self._replays[positions.ptr] = Replay(self._stages(positions), self._device)
-        replay()
 
 
 class Drive:
@@ -98,7 +72,7 @@ class CableDrive(Drive, ElementSet):
         self._anchors = wp.array(ends, dtype=wp.vec3d, device=device)
         self._rest = wp.float64(float(lengths.sum()))
         self._tension = wp.zeros(1, dtype=wp.float64, device=device)
-        self._pull = {wanted: Prepared(partial(self._stages, wanted), device) for wanted in (False, True)}
+        self._pull = Replays(device, kept=8)
 
     def exert(self, effort: float) -> None:
         """Pull with this tension [N]."""
@@ -106,7 +80,7 @@ class CableDrive(Drive, ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
-        self._pull[tangent](positions)
+        self._pull.run(lambda: self._stages(tangent, positions), positions, name=tangent)
 
     def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
         """Length pulled in, and its slope."""
@@ -141,7 +115,7 @@ class PointDrive(Drive, ElementSet):
             wp.vec3d(*start.tolist()),
         ]
         self._force = wp.zeros(1, dtype=wp.float64, device=device)
-        self._push = Prepared(self._stages, device)
+        self._push = Replays(device)
 
     def exert(self, effort: float) -> None:
         """Push with this force [N]."""
@@ -149,7 +123,7 @@ class PointDrive(Drive, ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy and forces at these positions; a force that stays has no tangent."""
-        self._push(positions)
+        self._push.run(lambda: self._stages(positions), positions)
 
     def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
         """How far the point has gone, and the slope of that."""
@@ -166,7 +140,7 @@ class ColumnWeight(ElementSet):
         super().__init__(columns.cavity.nodes[:, None], device, tangent=False)
         self.columns = columns
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
-        self._carry = Prepared(self._stages, device)
+        self._carry = Replays(device)
 
     def refresh(self, positions: wp.array) -> None:
         """Find the weights anew."""
@@ -174,7 +148,7 @@ class ColumnWeight(ElementSet):
 
     def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
         """Energy and forces of the weights that were found."""
-        self._carry(positions)
+        self._carry.run(lambda: self._stages(positions), positions)
 
     def _stages(self, positions: wp.array) -> list[Stage]:
         arguments = [self._nodes, self.columns.forces, positions, self.energy, self.forces]

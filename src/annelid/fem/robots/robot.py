@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.replay import Replays, Stage
 from annelid.fem.model import Linear, Model
-from annelid.fem.replay import Stage
 from annelid.fem.robots.actuators import Actuator
-from annelid.fem.robots.drives import Prepared, drive_of
+from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.obstacles import Contacts, Obstacle
@@ -76,7 +76,7 @@ class Robot:
         self.directions = wp.zeros((solid.node_count, int(self.columns[-1])), dtype=wp.vec3d, device=chosen)
         self._strokes = wp.zeros(int(self.columns[-1]), dtype=wp.float64, device=chosen)
         self.positions = self.model.vectors(solid.nodes)
-        self._aim = Prepared(self._aim_stages, chosen)
+        self._aim = Replays(chosen)
         self.efforts = np.zeros(len(self.drives))
         self.exert(self.efforts)
         self.weigh()
@@ -149,12 +149,12 @@ class Robot:
         """Find strokes and directions where the robot stands; the strokes, shape [k]."""
         for drive in self.drives:
             drive.measure(self.positions)
-        self._aim(self.positions)
+        self._aim.run(self._aim_stages, self.positions)
         return np.asarray(self._strokes.numpy()[self.columns[:-1]])
 
-    def _aim_stages(self, positions: wp.array) -> list[Stage]:
+    def _aim_stages(self) -> list[Stage]:
         pairs = zip(self.drives, self.columns[:-1].tolist(), strict=True)
-        return [s for drive, c in pairs for s in drive.stages(positions, c, self._strokes, self.directions)]
+        return [s for drive, c in pairs for s in drive.stages(self.positions, c, self._strokes, self.directions)]
 
     def places(self) -> np.ndarray:
         """Where the effectors are [m], shape [p, 3]."""
