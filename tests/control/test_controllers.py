@@ -19,7 +19,7 @@ PERIOD = 2.0 / 60.0
 
 def run(robots: Any, calls: int, device: str = "cpu") -> list[np.ndarray]:
     """Control values after each call."""
-    simulation = voxels.simulation(robots, gravity=0.0, precision="float64", device=device)
+    simulation = voxels.simulation(robots, gravity=(0.0, 0.0, 0.0), precision="float64", device=device)
     values = []
     for _ in range(calls):
         simulation.step(2)
@@ -70,7 +70,7 @@ def test_time_functions_in_both_forms(device: str) -> None:
 
 def test_time_functions_beyond_one_table(device: str) -> None:
     robot = voxels.worm(1).with_controller(TimeFunctions([lambda t: np.sin(t)]))
-    simulation = voxels.simulation(robot, gravity=0.0, precision="float64", device=device)
+    simulation = voxels.simulation(robot, gravity=(0.0, 0.0, 0.0), precision="float64", device=device)
     simulation.step(2 * 700 + 1)
     assert simulation.state.controls.numpy()[0] == pytest.approx(math.sin(700 * PERIOD))
 

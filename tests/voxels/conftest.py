@@ -17,7 +17,7 @@ def simulate(device: str) -> Callable[..., Sim]:
     """`voxels.simulation` in double precision and without gravity unless told otherwise, on the device under test."""
 
     def make(robots: Any, **world: Any) -> Sim:
-        return voxels.simulation(robots, device=device, **{"precision": "float64", "gravity": 0.0, **world})
+        return voxels.simulation(robots, device=device, **{"precision": "float64", "gravity": (0.0, 0.0, 0.0), **world})
 
     return make
 

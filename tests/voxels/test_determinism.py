@@ -33,10 +33,10 @@ def hashes(simulation: Simulation[voxels.Solver]) -> list[str]:
 
 def test_alone_and_in_a_batch_of_a_thousand(device: str) -> None:
     robots = crowd(1000)
-    together = voxels.simulation(robots, terrain="hilly-1-5-0", device=device)
+    together = voxels.simulation(robots, obstacles=[voxels.terrain("hilly-1-5-0")], device=device)
     together.solver.advance(together.state, 60)
     for number in (0, 1, 499, 998):
-        alone = voxels.simulation(robots[number], terrain="hilly-1-5-0", device=device)
+        alone = voxels.simulation(robots[number], obstacles=[voxels.terrain("hilly-1-5-0")], device=device)
         alone.solver.advance(alone.state, 60)
         assert alone.solver.world_hash(alone.state, 0) == together.solver.world_hash(together.state, number)
 
@@ -44,14 +44,14 @@ def test_alone_and_in_a_batch_of_a_thousand(device: str) -> None:
 def test_one_and_two_threads() -> None:
     results = []
     for threads in (1, 2):
-        simulation = voxels.simulation(crowd(7), terrain="flat", device="cpu", threads=threads)
+        simulation = voxels.simulation(crowd(7), obstacles=[voxels.terrain("flat")], device="cpu", threads=threads)
         simulation.step(90)
         results.append(simulation.state_hash())
     assert results[0] == results[1]
 
 
 def test_any_division_into_launches(device: str) -> None:
-    whole, pieces = (voxels.simulation(crowd(4), terrain="flat", device=device) for _ in range(2))
+    whole, pieces = (voxels.simulation(crowd(4), obstacles=[voxels.terrain("flat")], device=device) for _ in range(2))
     whole.solver.advance(whole.state, 61)
     for count in (1, 2, 3, 5, 20, 30):
         pieces.solver.advance(pieces.state, count)
@@ -59,21 +59,21 @@ def test_any_division_into_launches(device: str) -> None:
 
 
 def test_save_and_load(device: str, tmp_path: Any) -> None:
-    first = voxels.simulation(crowd(3), terrain="flat", device=device)
+    first = voxels.simulation(crowd(3), obstacles=[voxels.terrain("flat")], device=device)
     first.step(33)
     first.save(tmp_path / "state.h5")
     first.step(40)
-    second = voxels.simulation(crowd(3), terrain="flat", device=device)
+    second = voxels.simulation(crowd(3), obstacles=[voxels.terrain("flat")], device=device)
     second.load(tmp_path / "state.h5")
     second.step(40)
     assert first.state_hash() == second.state_hash()
-    other = voxels.simulation(crowd(3, seed=1), terrain="flat", device=device)
+    other = voxels.simulation(crowd(3, seed=1), obstacles=[voxels.terrain("flat")], device=device)
     with pytest.raises(FileFormatError):
         other.load(tmp_path / "state.h5")
 
 
 def test_reset_and_run_again(simulate: Callable[..., Any]) -> None:
-    simulation = simulate(crowd(3), terrain="flat", gravity=9.8)
+    simulation = simulate(crowd(3), obstacles=[voxels.terrain("flat")], gravity=(0.0, 0.0, -9.8))
     simulation.step(50)
     first = hashes(simulation)
     simulation.reset()

@@ -12,7 +12,8 @@ from annelid import voxels
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.voxels.grids import Grids, largest_parts, margins, moved, require_robots
-from annelid.voxels.model import Model, World
+from annelid.voxels.model import Model
+from annelid.voxels.world import World
 
 some_grids = arrays(np.int8, (3, 4, 5), elements=st.integers(-1, 1))
 

@@ -24,7 +24,7 @@ def volume(mesh: Mesh) -> float:
 
 
 def test_colours_follow_the_area() -> None:
-    simulation = voxels.simulation([voxels.box(1, 1, Voxel.v1())] * 3, gravity=0.0, device="cpu")
+    simulation = voxels.simulation([voxels.box(1, 1, Voxel.v1())] * 3, gravity=(0.0, 0.0, 0.0), device="cpu")
     simulation.solver.set_controls(simulation.state, np.array([1.0, 0.0, -1.0]))
     simulation.step(200)
     drawn = {name: mesh for name, mesh in meshes(simulation).items() if volume(mesh) > 1e-6}
@@ -38,7 +38,7 @@ def test_colours_follow_the_area() -> None:
 
 
 def test_plates_lie_in_the_x_z_plane_and_worlds_in_a_grid() -> None:
-    simulation = voxels.simulation([voxels.worm(3)] * 4, gravity=0.0, device="cpu")
+    simulation = voxels.simulation([voxels.worm(3)] * 4, gravity=(0.0, 0.0, 0.0), device="cpu")
     mesh = meshes(simulation, field="area")["robots"]
     assert np.ptp(mesh.vertices[:, 1]) == pytest.approx(1.2)
     places = mesh.vertices.reshape(4, -1, 3).mean(axis=1)
@@ -57,7 +57,7 @@ def test_topology_does_not_change() -> None:
 
 
 def test_fields_masses_and_scaffolding() -> None:
-    simulation = voxels.simulation(voxels.biped(), terrain="flat", device="cpu")
+    simulation = voxels.simulation(voxels.biped(), obstacles=[voxels.terrain("flat")], device="cpu")
     assert simulation.fields == ("area", "control", "material")
     with pytest.raises(UnknownName, match="stress"):
         simulation.snapshot(Look(field="stress"))

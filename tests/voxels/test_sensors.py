@@ -75,7 +75,7 @@ def test_area_ratio_settles_at_the_control(simulate: Callable[..., Any]) -> None
 
 def test_touching_tells_which_voxels(simulate: Callable[..., Any], level: Terrain) -> None:
     robot = passive(voxels.box(2, 2, Voxel.v1(), sensors=[sensors.touching()]))
-    simulation = simulate(robot, terrain=level, gravity=9.8)
+    simulation = simulate(robot, obstacles=[level], gravity=(0.0, 0.0, -9.8))
     assert first_inputs(simulation).tolist() == [0.0] * 4
     simulation.step(300)
     assert simulation.solver.inputs().tolist() == [1.0, 0.0, 1.0, 0.0]  # (0,0), (0,1), (1,0), (1,1)
@@ -84,7 +84,7 @@ def test_touching_tells_which_voxels(simulate: Callable[..., Any], level: Terrai
 def test_touching_an_object(simulate: Callable[..., Any]) -> None:
     wall = Box(size=(1.0, 20.0), position=(6.4, 3.0), held="fixed")
     robot = passive(voxels.box(2, 1, Voxel.v1(), sensors=[sensors.touching()]))
-    simulation = simulate(robot, objects=(wall,), positions=[[0.0, 0.0]])
+    simulation = simulate(robot, obstacles=[wall], positions=[[0.0, 0.0]])
     values = first_inputs(simulation, np.array([0.0, 0.0]), steps=3)
     assert values.tolist() == [0.0, 1.0]
 
@@ -103,7 +103,7 @@ def test_crumpling(simulate: Callable[..., Any]) -> None:
 )
 def test_lidar_to_level_ground(simulate: Callable[..., Any], level: Terrain, direction: float, distance: float) -> None:
     robot = one(sensors.lidar(math.radians(direction), 20.0))
-    simulation = simulate(robot, terrain=level, positions=[[0.0, 3.5]])  # centre 5 m up
+    simulation = simulate(robot, obstacles=[level], positions=[[0.0, 3.5]])  # centre 5 m up
     assert first_inputs(simulation)[0] == pytest.approx(distance / 20.0)
 
 
@@ -111,12 +111,12 @@ def test_lidar_meets_a_slope_and_an_object(simulate: Callable[..., Any]) -> None
     hill = Terrain([[-100.0, 0.0], [10.0, 0.0], [20.0, 10.0]])
     plan = [sensors.lidar(0.0, 30.0), sensors.lidar(math.pi, 30.0)]
     box = Box(size=(2.0, 4.0), position=(-6.0, 4.0), held="fixed")
-    simulation = simulate(one(*plan), terrain=hill, objects=(box,), positions=[[-1.5, 2.5]])  # centre (0, 4)
+    simulation = simulate(one(*plan), obstacles=[hill, box], positions=[[-1.5, 2.5]])  # centre (0, 4)
     np.testing.assert_allclose(first_inputs(simulation), [14.0 / 30.0, 5.0 / 30.0], atol=1e-12)
 
 
 def test_lidar_turns_with_the_voxel(simulate: Callable[..., Any], level: Terrain) -> None:
-    simulation = simulate(one(sensors.lidar(0.0, 20.0)), terrain=level, positions=[[-1.5, 3.5]])
+    simulation = simulate(one(sensors.lidar(0.0, 20.0)), obstacles=[level], positions=[[-1.5, 3.5]])
     p = simulation.state.positions.numpy()
     p[:, 0], p[:, 1] = p[:, 1] - 5.0, -p[:, 0] + 5.0  # a quarter turn clockwise about the centre
     p[:, 2], p[:, 3] = 0.0, -1.0

@@ -34,7 +34,7 @@ def test_mean_squared_control(device: str) -> None:
 
 def test_a_thrown_robot_has_its_speed() -> None:
     """Without gravity and damping the travel velocity is the speed at which it flies."""
-    task = Locomotion(seconds=2.0, gravity=0.0, precision="float64", terrain=LEVEL)
+    task = Locomotion(seconds=2.0, gravity=(0.0, 0.0, 0.0), precision="float64", terrain=LEVEL)
     simulation = task.simulation(voxels.box(2, 1, Voxel.v1(linear_damping=0.0)), device="cpu")
     velocities = simulation.state.velocities.numpy()
     velocities[:, 0] = 1.5
@@ -57,7 +57,7 @@ def test_downhill_is_the_way_that_things_slide() -> None:
 def test_energy_of_one_sudden_contraction(device: str) -> None:
     """At rest, full control lifts the elastic energy by Σ ½ k (L - L')²; later calls change nothing."""
     material = Voxel.v1()
-    task = Locomotion(seconds=1.0 / 60.0, gravity=0.0, energy=True, precision="float64")
+    task = Locomotion(seconds=1.0 / 60.0, gravity=(0.0, 0.0, 0.0), energy=True, precision="float64")
     outcome = task(steady(voxels.box(1, 1, material), 1.0), device=device)
     shrunk, rest, _ = material.rest_lengths()
     k = np.array([102.31, 64.87, 255.79])
@@ -140,7 +140,7 @@ def test_a_plank_tips_until_it_meets_the_ground(device: str) -> None:
 
 
 def test_an_empty_swing_turns_at_its_spin() -> None:
-    task = Balancing(seconds=0.5, spin=0.2, gravity=0.0, precision="float64", offset=500.0)
+    task = Balancing(seconds=0.5, spin=0.2, gravity=(0.0, 0.0, 0.0), precision="float64", offset=500.0)
     outcome = task(voxels.worm(2, Voxel.v1()), device="cpu")
     assert outcome.final_angle[0] == pytest.approx(0.1, rel=1e-6)
     assert outcome.mean_angle[0] == pytest.approx(0.1 * 31 / 60, rel=1e-6)  # of 30 steps

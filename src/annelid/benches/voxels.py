@@ -81,7 +81,7 @@ def _rate(
     robots: Sequence[voxels.Robot], device: wp.Device, threads: int | None, options: Options, **world: Any
 ) -> float:
     simulation = voxels.simulation(
-        robots, terrain="uneven-5", device=device, threads=threads, lanes=options.lanes, shared=not options.in_place,
+        robots, obstacles=[voxels.terrain("uneven-5")], device=device, threads=threads, lanes=options.lanes, shared=not options.in_place,
         **world,
     )  # fmt: skip
     return steps_per_second(simulation, options.seconds, warm_up=_LANDING) * simulation.solver.model.voxel_count
@@ -91,5 +91,5 @@ def _building(device: wp.Device) -> Measurement:
     """Time to prepare a population of a thousand robots."""
     robots = [_worm(5, height=5).with_parameters(row) for row in np.random.default_rng(0).uniform(-3, 3, (1000, 25))]
     begin = time.perf_counter()
-    voxels.simulation(robots, terrain="flat", device=device).synchronize()
+    voxels.simulation(robots, obstacles=[voxels.terrain("flat")], device=device).synchronize()
     return Measurement("build-1000-of-5x5", time.perf_counter() - begin, "s")

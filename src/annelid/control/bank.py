@@ -35,8 +35,13 @@ class Bank:
         self._first_parameters = _starts([len(p.parameters) for p in programs])
         self._columns = _starts([len(p.tables) for p in programs])
         self.neuron_count = int(sum(_scratch(p) for p in programs))
-        self.memory_count = int(sum(_memory(p) for p in programs))
+        self.memory_counts = [_memory(p) for p in programs]
         self.arrays = self._upload(real)
+
+    @property
+    def memory_count(self) -> int:
+        """Signals that controllers keep from call to call."""
+        return sum(self.memory_counts)
 
     @property
     def tabulated(self) -> bool:

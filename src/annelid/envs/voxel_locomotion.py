@@ -123,7 +123,7 @@ class VoxelLocomotion(Worlds):
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
         options = self.options
         return voxels.simulation(
-            [self.robot] * count, terrain=options.terrain, control_interval=options.substeps - 1, device=self.device,
+            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1, device=self.device,
             threads=threads,
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ class VoxelLocomotion(Worlds):
             if name != "clock":
                 self._restore(mask, source, getattr(state, name))
         bodies = solver.model.body_count // self.count
-        outputs = [state.velocities, solver.origins, state.clock, solver.troubles]
+        outputs = [state.velocities, state.origins, state.clock, solver.troubles]
         self._launch(kernels.nudge, [mask, self.seeds, self.episodes, bodies, self.options.noise], outputs)
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 

@@ -38,7 +38,7 @@ class VoxelWorm:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels.Solver]:
         """The worms just above the ground."""
         worms = [self.worm(self.frequency * (1.0 - i / self.robots)) for i in range(self.robots)]
-        return voxels.simulation(worms, terrain=self.terrain, device=device, threads=threads)
+        return voxels.simulation(worms, obstacles=[voxels.terrain(self.terrain)], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[voxels.Solver]) -> list[Measurement]:
         """How far the first worm came."""

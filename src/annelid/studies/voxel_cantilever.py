@@ -142,7 +142,7 @@ def bend(
 ) -> np.ndarray:
     """Displacement of the free ends [m], shape [t, cases]: each step after a push, each second under a load."""
     robots = [case.robot(force, push_seconds, preset) for case in every]
-    simulation = voxels.simulation(robots, gravity=0.0, precision="float64", device=device, threads=threads)
+    simulation = voxels.simulation(robots, gravity=(0.0, 0.0, 0.0), precision="float64", device=device, threads=threads)
     start = _free_ends(simulation)
     rows: list[np.ndarray] = []
     every_time = simulation.dt if np.isfinite(push_seconds) else 1.0
@@ -154,7 +154,7 @@ def bend(
 def _free_ends(simulation: Any) -> np.ndarray:
     """Mean height of the voxels of the right column of each robot [m]."""
     model = simulation.solver.model
-    heights = simulation.solver.readout.masses(simulation.state).mean(axis=1)[:, 1]
+    heights = simulation.solver.readout.mass_positions(simulation.state).mean(axis=1)[:, 1]
     right = np.concatenate([robot.cells[:, 0] == robot.cells[:, 0].max() for robot in model.robots])
     owner, count = model.robot_of_voxel[right], len(model.robots)
     return np.bincount(owner, heights[right], count) / np.bincount(owner, minlength=count)

@@ -9,10 +9,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.voxels import sensors
 from annelid.voxels.material import Voxel
-from annelid.voxels.model import Model, World
+from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
 from annelid.voxels.readout import Readout
 from annelid.voxels.ready import biped, box, random_body, tripod, worm
@@ -20,6 +21,7 @@ from annelid.voxels.robot import Load, Robot, largest_connected
 from annelid.voxels.sensors import Sensor, talamini_sensors
 from annelid.voxels.solver import Solver, State
 from annelid.voxels.terrain import Terrain, terrain
+from annelid.voxels.world import Obstacle, World
 
 __all__ = [
     "Box",
@@ -46,40 +48,50 @@ __all__ = [
 ]
 
 
+@spelled_out("a simulation of voxels")
 def simulation(
     robots: Robot | Sequence[Robot],
     *,
-    terrain: Terrain | str | None = None,
+    dt: float = World.dt,
+    control_interval: int = World.control_interval,
+    precision: str = World.precision,
+    gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
+    substeps: int | None = None,
+    work: bool = World.work,
+    watch: bool = World.watch,
     together: bool = False,
     positions: Any = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
     lanes: int | None = None,
     shared: bool = True,
-    **world: Any,
 ) -> Simulation[Solver]:
     """A simulation of robots.
 
     Args:
         robots: One robot or many; many live each in a world of their own unless they are `together`.
-        terrain: The ground, or its name ("flat", "hilly-1-10-0"...); None for a world without ground.
+        dt: Time step [s].
+        control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²], along z.
+        obstacles: What robots can touch: a terrain, such as `terrain("flat")`, and boxes; nothing without.
+        substeps: Substeps of a step; None takes as many as the stiffest voxel needs.
+        work: Whether the work of actuation is summed, which costs time.
+        watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
         together: Whether the robots share one world, where they can touch.
         positions: Lower left corner of each robot [m], shape [robots, 2]; by default they are placed on the ground.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         lanes: CUDA threads a world; None chooses by the size of the robots.
         shared: Whether working data may lie in shared memory (CUDA).
-        world: Attributes of `World`: dt, control_interval, precision, gravity, objects...
     """
     group = [robots] if isinstance(robots, Robot) else list(robots)
-    ground = _named(terrain)
     worlds = [group] if together else [[robot] for robot in group]
     where = None if positions is None else np.asarray(positions, float)
-    model = Model(
-        worlds, World(terrain=ground, **world), choose_device(device), positions=where, lanes=lanes, shared=shared
-    )
+    world = World(
+        dt=dt, control_interval=control_interval, precision=precision, gravity=gravity, obstacles=obstacles,
+        substeps=substeps, work=work, watch=watch,
+    )  # fmt: skip
+    model = Model(worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
     return Simulation(Solver(model, threads=threads))
-
-
-def _named(ground: Terrain | str | None) -> Terrain | None:
-    return terrain(ground) if isinstance(ground, str) else ground

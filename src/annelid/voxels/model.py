@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,54 +15,14 @@ from annelid.core.errors import InvalidValue
 from annelid.voxels.kernels.layout import Layout, layout
 from annelid.voxels.kernels.program import Features
 from annelid.voxels.kernels.sensing import KINDS, sensor_layout
-from annelid.voxels.objects import Box
 from annelid.voxels.placement import place
 from annelid.voxels.robot import Robot
 from annelid.voxels.tables import Shape, compile_shape
 from annelid.voxels.terrain import Terrain
+from annelid.voxels.world import PRECISIONS, World
 
-PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 _SHARED_BYTES = 48 * 1024
 _MODES = {"current": 0, "mean": 1, "difference": 2}
-
-
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """What surrounds robots and how they are integrated.
-
-    Attributes:
-        dt: Time step Δt [s].
-        control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
-        precision: "float32" or "float64".
-        gravity: Acceleration of gravity [m/s²], downwards.
-        terrain: The ground; None for a world without.
-        objects: Boxes that every world holds beside its robots.
-        substeps: Substeps of a step; None takes as many as the stiffest voxel needs.
-        work: Whether the work of actuation is summed, which costs time.
-        watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
-    """
-
-    dt: float = 1.0 / 60.0
-    control_interval: int = 1
-    precision: str = "float32"
-    gravity: float = 9.8
-    terrain: Terrain | None = None
-    objects: tuple[Box, ...] = ()
-    substeps: int | None = None
-    work: bool = False
-    watch: bool = False
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"the time step must be a positive time in seconds, not {self.dt}.")
-        if self.control_interval < 0:
-            raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
-        if self.precision not in PRECISIONS:
-            raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
-        if not np.isfinite(self.gravity):
-            raise InvalidValue(f"gravity must be a finite number, not {self.gravity}.")
-        if self.substeps is not None and self.substeps < 1:
-            raise InvalidValue(f"substeps must be at least 1, not {self.substeps}.")
 
 
 class Model:
@@ -74,8 +33,7 @@ class Model:
         world: Surroundings and integration, the same for all.
         device: Warp device.
         positions: Lower left corner of each robot's voxels [m], shape [robots, 2]; None places them on the ground.
-        object_positions: Centre of each object in each world [m], shape [worlds, objects, 2]; None leaves them where
-            they say.
+        box_positions: Centre of each box in each world [m], shape [worlds, boxes, 2]; None leaves them where they say.
         lanes: CUDA threads a world; None chooses by the size of the robots.
         shared: Whether working data may lie in shared memory (CUDA).
     """
@@ -87,7 +45,7 @@ class Model:
         device: wp.Device,
         *,
         positions: np.ndarray | None = None,
-        object_positions: np.ndarray | None = None,
+        box_positions: np.ndarray | None = None,
         lanes: int | None = None,
         shared: bool = True,
     ) -> None:
@@ -105,7 +63,7 @@ class Model:
         largest = max(shape.voxel_count for shape in self.shapes)
         self.lanes = (lanes or lanes_for(largest, len(self.worlds))) if device.is_cuda else 1
         self.features = self._features(shared)
-        self.object_positions = object_positions
+        self.box_positions = box_positions
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
         self.terrain = upload_terrain(world.terrain, self.real, device)
@@ -124,6 +82,22 @@ class Model:
     def voxel_count(self) -> int:
         """Number of voxels of all worlds."""
         return int(self.first_voxel[-1])
+
+    @property
+    def _world_of_robot(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.worlds)), np.diff(self.first_robot))
+
+    def world_of(self) -> dict[str, wp.array]:
+        """World of each body, voxel, kept reading, kept signal and world, by the kinds of rows of a state."""
+        every = np.arange(len(self.worlds))
+        owners = {
+            "body": np.repeat(every, np.diff(self.first_body)),
+            "voxel": np.repeat(every, np.diff(self.first_voxel)),
+            "reading": self._world_of_reading,
+            "signal": np.repeat(self._world_of_robot, self.bank.memory_counts),
+            "world": every,
+        }
+        return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
 
     @property
     def interval(self) -> int:
@@ -149,12 +123,12 @@ class Model:
         ours = owner >= 0
         positions[:, :2] = self.body_centers
         positions[ours, :2] += self.corners[owner[ours]]
-        for number, item in enumerate(self.world.objects):
+        for number, item in enumerate(self.world.boxes):
             where = owner == -1 - number
             positions[where] = [*item.position, np.cos(item.angle), np.sin(item.angle)]
             velocities[where, 2] = item.spin
-            if self.object_positions is not None:
-                positions[where, :2] = np.asarray(self.object_positions)[:, number]
+            if self.box_positions is not None:
+                positions[where, :2] = np.asarray(self.box_positions)[:, number]
         return positions, velocities
 
     def _compile(self) -> None:
@@ -166,7 +140,7 @@ class Model:
             key = tuple(robot.body_key for robot in robots)
             if key not in keys:
                 keys[key] = len(self.shapes)
-                self.shapes.append(compile_shape(robots, self.world.objects, self.world.dt))
+                self.shapes.append(compile_shape(robots, self.world.boxes, self.world.dt))
             shape_of.append(keys[key])
         self.shape_of = np.array(shape_of)
         self.first_body = _starts(np.array([s.body_count for s in self.shapes])[self.shape_of])
@@ -189,7 +163,7 @@ class Model:
             grounded=self.world.terrain is not None,
             loaded=any(robot.loads for robot in self.robots),
             forced=forced,
-            paired=bool(self.world.objects) or any(len(robots) > 1 for robots in self.worlds),
+            paired=bool(self.world.boxes) or any(len(robots) > 1 for robots in self.worlds),
             sensing=int(self.bank.first_inputs[-1]) > 0,
             worked=self.world.work,
             watched=self.world.watch,
@@ -215,7 +189,7 @@ class Model:
         step, given = self.world.dt, self.world.substeps
         worlds["substeps"] = np.array([given or shape.substeps(step) for shape in shapes])[pick]
         worlds["brain"], worlds["brain_count"] = self.first_robot[:-1], np.diff(self.first_robot)
-        worlds["object"] = worlds["body_count"] - len(self.world.objects)
+        worlds["object"] = worlds["body_count"] - len(self.world.boxes)
         tables.worlds = wp.array(worlds, dtype=types.World, device=self.device)
         kinds = {
             "materials": types.real, "corners": types.real, "material_of": wp.int32,
@@ -230,7 +204,7 @@ class Model:
             begins = [getattr(s, name)[:-1] + start for s, start in zip(shapes, ahead[:-1], strict=True)]
             setattr(tables, name, self._array(np.concatenate([*begins, ahead[-1:]]), wp.int32))
         tables.loads, tables.load_end = self._loads()
-        tables.gravity = types.vec2(0.0, -self.world.gravity)
+        tables.gravity = types.vec2(0.0, self.world.gravity[2])
         tables.dt, tables.interval = self.world.dt, self.interval
         return tables
 
@@ -262,6 +236,8 @@ class Model:
         ]
         lengths = np.array([0 if s.window.length == 1 else s.window.length for _, s, _, _ in flat], int)
         starts = _starts(lengths)
+        inputs = [len(robot.inputs) for robot in self.robots]
+        self._world_of_reading = np.repeat(np.repeat(self._world_of_robot, inputs), lengths)
         columns = {
             "kinds": [KINDS.index(s.kind) for _, s, _, _ in flat],
             "voxels": [voxel for voxel, _, _, _ in flat],

@@ -50,9 +50,9 @@ class Painter:
         areas = self.readout.area_ratios(state)
         parts: list[Any] = []
         if look.surface:
-            parts += self._ground(state) + self._objects(state) + self._voxels(state, look, areas)
+            parts += self._ground(state) + self._boxes(state) + self._voxels(state, look, areas)
         if look.spheres:
-            masses = self._lift(self.readout.masses(state).reshape(-1, 2), np.repeat(self._world_of_voxel(), 4))
+            masses = self._lift(self.readout.mass_positions(state).reshape(-1, 2), np.repeat(self._world_of_voxel(), 4))
             parts.append(Spheres("masses", masses, 0.15 * self.model.robots[0].side_length))
         if look.lines:
             parts.append(self._lines(state))
@@ -112,10 +112,10 @@ class Painter:
         vertices = self._plates(flat, np.concatenate(worlds), depth=1.5 * self._depth)
         return [Mesh("ground", vertices, triangles, color=_GROUND)]
 
-    def _objects(self, state: Any) -> list[Mesh]:
-        places = self.readout.object_positions(state)
+    def _boxes(self, state: Any) -> list[Mesh]:
+        places = self.readout.box_positions(state)
         meshes = []
-        for number, item in enumerate(self.model.world.objects):
+        for number, item in enumerate(self.model.world.boxes):
             x, y, angle = places[:, number].T
             outline = item.outline()[::-1]
             c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
@@ -133,7 +133,7 @@ class Painter:
 
     def _lines(self, state: Any) -> Lines:
         """Sides and diagonals of the voxels, between the centres of their masses."""
-        masses = self._lift(self.readout.masses(state).reshape(-1, 2), np.repeat(self._world_of_voxel(), 4))
+        masses = self._lift(self.readout.mass_positions(state).reshape(-1, 2), np.repeat(self._world_of_voxel(), 4))
         masses[:, 1] -= 0.55 * self._depth
         pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
         segments = (4 * np.arange(self.model.voxel_count)[:, None, None] + pairs).reshape(-1, 2).astype(np.int32)

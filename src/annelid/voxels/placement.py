@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.voxels.robot import Robot
 from annelid.voxels.terrain import Terrain
-
-if TYPE_CHECKING:
-    from annelid.voxels.model import World
+from annelid.voxels.world import World
 
 GAP = 1.0
 """Distance of a robot from the ground at the beginning, as in the original [m]."""

@@ -27,11 +27,12 @@ from annelid.voxels.kernels.program import Features, block_kernel, team_kernel
 from annelid.voxels.kernels.sensing import sensor_layout
 from annelid.voxels.kernels.totals import CENTER_X, COLUMNS, totals_kernel
 from annelid.voxels.material import Voxel
-from annelid.voxels.model import PRECISIONS, lanes_for, shared_quads, upload_terrain
+from annelid.voxels.model import lanes_for, shared_quads, upload_terrain
 from annelid.voxels.placement import GAP
 from annelid.voxels.tables import corner_lanes, material_row, stable_substeps
 from annelid.voxels.tasks.locomotion import Locomotion, LocomotionOutcome
 from annelid.voxels.terrain import Terrain, terrain
+from annelid.voxels.world import PRECISIONS
 
 WAVE = ("amplitude", "frequency", "turns", "offset", "drift")
 """Columns of the waves that drive voxels: A sin(2π (f t + turns)) + offset + drift t."""
@@ -243,7 +244,7 @@ class Population:
         tables.materials = wp.array(rows.astype(self._numpy_real).reshape(-1), dtype=self.real, device=self.device)
         corners = self._stock.corners.astype(self._numpy_real).reshape(-1)
         tables.corners = wp.array(corners, dtype=self.real, device=self.device)
-        tables.gravity = self._types.vec2(0.0, -task.gravity)
+        tables.gravity = self._types.vec2(0.0, task.gravity[2])
         tables.dt, tables.interval = task.dt, task.control_interval + 1
         self._motion.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
 

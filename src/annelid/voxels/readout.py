@@ -1,26 +1,21 @@
-"""Quantities of a state on the host: places of masses and voxels, areas, centres, momenta."""
+"""Reading a state on the host: voxels, masses, areas, centres, momenta and energies.
+
+Kernels work in the plane of x and z with two coordinates; what is common to all physics has three, with y = 0.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.summary import Summary
 from annelid.voxels.kernels import totals as columns
+from annelid.voxels.kernels.elastic import elastic_kernel
 from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
 from annelid.voxels.tables import CORNERS, Shape
-
-
-@dataclass(frozen=True)
-class Momentum:
-    """Momentum [kg m/s], angular momentum about the origin [kg m²/s] and kinetic energy [J] of a world."""
-
-    linear: np.ndarray
-    angular: float
-    kinetic: float
 
 
 class Readout:
@@ -47,9 +42,24 @@ class Readout:
         self._robots = self._robot_rows()
         self._totals: wp.array | None = None
 
-    def masses(self, state: Any) -> np.ndarray:
+    def positions(self, state: Any) -> np.ndarray:
+        """Centres of the voxels [m], robot by robot, shape [voxels, 3]."""
+        return _in_space(self.mass_positions(state).mean(axis=1))
+
+    def velocities(self, state: Any) -> np.ndarray:
+        """Velocities of the centres of the voxels [m/s], shape [voxels, 3]."""
+        return _in_space(self.mass_velocities(state).mean(axis=1))
+
+    def mass_positions(self, state: Any) -> np.ndarray:
         """Centres of the masses [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
         return self._points(state, self._arm).reshape(-1, 4, 2)
+
+    def mass_velocities(self, state: Any) -> np.ndarray:
+        """Velocities of the masses [m/s], shape [voxels, 4, 2]."""
+        p, v = (rows.numpy().astype(float)[self._body] for rows in (state.positions, state.velocities))
+        x, y = self._arm.T
+        turned = np.stack([-(p[:, 3] * x + p[:, 2] * y), p[:, 2] * x - p[:, 3] * y], axis=1)
+        return (v[:, :2] + v[:, 2:3] * turned).reshape(-1, 4, 2)
 
     def corners(self, state: Any) -> np.ndarray:
         """Corners of the voxels [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
@@ -86,23 +96,51 @@ class Readout:
         wp.launch(columns.totals_kernel(model.real), len(model.robots), arguments, device=model.device)
         return self._totals
 
-    def object_positions(self, state: Any) -> np.ndarray:
-        """Centre [m] and angle [rad] of each object, shape [worlds, objects, 3]."""
-        count = len(self.model.world.objects)
+    def box_positions(self, state: Any) -> np.ndarray:
+        """Centre [m] and angle [rad] of each box, shape [worlds, boxes, 3]."""
+        count = len(self.model.world.boxes)
         rows = self.model.first_body[1:, None] - count + np.arange(count)
         p = state.positions.numpy()[rows].astype(float)
         return np.concatenate([p[..., :2], np.arctan2(p[..., 3], p[..., 2])[..., None]], axis=2)
 
-    def momentum(self, state: Any, world: int = 0) -> Momentum:
-        """Momenta of all free bodies of a world."""
-        rows = slice(*self.model.first_body[world : world + 2])
+    def summary(self, state: Any, world: int | None = None) -> Summary:
+        """Totals of the free bodies of a world, or of all of them.
+
+        Args:
+            state: The state.
+            world: Number of the world; None for all.
+        """
+        rows = slice(None) if world is None else slice(*self.model.first_body[world : world + 2])
         p, v = state.positions.numpy()[rows].astype(float), state.velocities.numpy()[rows].astype(float)
-        inverse = self._constants[rows]
-        mass = np.divide(1.0, inverse[:, 0], out=np.zeros(len(p)), where=inverse[:, 0] > 0)
-        inertia = np.divide(1.0, inverse[:, 1], out=np.zeros(len(p)), where=inverse[:, 1] > 0)
+        mass, inertia = (_reciprocals(self._constants[rows][:, column]) for column in (0, 1))
         spin = (mass * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]) + inertia * v[:, 2]).sum()
-        kinetic = 0.5 * (mass * (v[:, :2] ** 2).sum(axis=1) + inertia * v[:, 2] ** 2).sum()
-        return Momentum((mass[:, None] * v[:, :2]).sum(axis=0), float(spin), float(kinetic))
+        rotational = 0.5 * float((inertia * v[:, 2] ** 2).sum())
+        weights = mass @ p[:, :2]
+        return Summary(
+            mass=float(mass.sum()),
+            center_of_mass=_in_space(weights / mass.sum()),
+            momentum=_in_space((mass[:, None] * v[:, :2]).sum(axis=0)),
+            angular_momentum=np.array([0.0, -spin, 0.0]),  # x to z turns against y
+            kinetic=0.5 * float((mass * (v[:, :2] ** 2).sum(axis=1)).sum()) + rotational,
+            rotational=rotational,
+            elastic=self._elastic(state, world),
+            gravitational=-self.model.world.gravity[2] * float(weights[1]),
+        )
+
+    def _elastic(self, state: Any, world: int | None) -> float:
+        """Energy of the springs of a world, or of all [J]."""
+        model = self.model
+        world_of = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_voxel)).astype(np.int32)
+        energies = wp.zeros(model.voxel_count, dtype=wp.float64, device=model.device)
+        inputs = [
+            model.tables,
+            wp.array(world_of, dtype=wp.int32, device=model.device),
+            state.positions,
+            state.controls,
+        ]
+        wp.launch(elastic_kernel(model.real), model.voxel_count, inputs, [energies], device=model.device)
+        rows = slice(None) if world is None else slice(*model.first_voxel[world : world + 2])
+        return float(energies.numpy()[rows].sum())
 
     def _robot_rows(self) -> wp.array:
         """World, first voxel in it and number of voxels of each robot."""
@@ -117,6 +155,16 @@ class Readout:
         p = state.positions.numpy().astype(float)[self._body]
         x, y = arms.T
         return np.stack([p[:, 0] + p[:, 2] * x - p[:, 3] * y, p[:, 1] + p[:, 3] * x + p[:, 2] * y], axis=1)
+
+
+def _in_space(points: np.ndarray) -> np.ndarray:
+    """Points (x, z) of the plane, shape [..., 2], as (x, 0, z)."""
+    return np.insert(points, 1, 0.0, axis=-1)
+
+
+def _reciprocals(values: np.ndarray) -> np.ndarray:
+    """1/x, and 0 where x is 0: bodies that are held have no mass to move."""
+    return np.divide(1.0, values, out=np.zeros(len(values)), where=values > 0)
 
 
 def _voxel_corners(shape: Shape) -> np.ndarray:

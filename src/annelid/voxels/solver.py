@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import copy_state, restore_worlds, rows
 from annelid.voxels.hosted import call_host_controllers
-from annelid.voxels.kernels.program import advance_clock, block_kernel, team_kernel
+from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
 from annelid.voxels.pictures import Painter
@@ -38,20 +40,22 @@ class State:
             touched the ground, shape [worlds, 4].
         history: Readings that sensors remember.
         signals: What voxels told each other.
+        origins: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array
-    velocities: wp.array
-    touching: wp.array
-    ropes: wp.array
-    controls: wp.array
-    heights: wp.array
-    efforts: wp.array
-    peaks: wp.array
-    history: wp.array
-    signals: wp.array
-    clock: wp.array
+    positions: wp.array = rows("body")
+    velocities: wp.array = rows("body")
+    touching: wp.array = rows("body", wp.int32)
+    ropes: wp.array = rows("voxel", each=4)
+    controls: wp.array = rows("voxel")
+    heights: wp.array = rows("body", wp.float64)
+    efforts: wp.array = rows("voxel", wp.vec2d)
+    peaks: wp.array = rows("world", wp.vec4d)
+    history: wp.array = rows("reading")
+    signals: wp.array = rows("signal")
+    origins: wp.array = rows("world", wp.int64)
+    clock: wp.array = rows("simulation", wp.int64)
 
 
 class Solver:
@@ -60,7 +64,12 @@ class Solver:
     Args:
         model: The model.
         threads: CPU threads; None takes all cores.
+
+    Attributes:
+        readout: What reads states.
     """
+
+    physics = "voxels"
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
@@ -73,6 +82,11 @@ class Solver:
         self._prepared = -1
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return len(self.model.worlds)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -98,6 +112,7 @@ class Solver:
             peaks=wp.full(len(model.worlds), wp.vec4d(-1.0e300, 0.0, 0.0, 0.0), dtype=wp.vec4d, device=device),
             history=zeros(model.history_count, types.real),
             signals=zeros(model.bank.memory_count, types.real),
+            origins=zeros(len(model.worlds), wp.int64),
             clock=zeros(1, wp.int64),
         )
 
@@ -122,6 +137,28 @@ class Solver:
             self._launch(count)
             now, steps = now + count, steps - count
 
+    def reset(self, state: State, mask: wp.array | None = None) -> None:
+        """Bring worlds back to their beginning; see `core.solver.Solver`."""
+        if mask is None:
+            copy_state(self._beginning, state)
+            self._prepared = -1
+            return
+        if self.model.hosted or self.model.bank.tabulated:
+            raise InvalidValue(
+                "worlds whose controllers are functions of time on the host begin again together: reset all of them."
+            )
+        restore_worlds(self._beginning, state, mask, self._world_of)
+        outputs = [state.origins, self._motion.trouble]
+        wp.launch(begin_again, len(self.model.worlds), [mask, state.clock], outputs, device=self.device)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.initial_state()
+
+    @cached_property
+    def _world_of(self) -> dict[str, wp.array]:
+        return self.model.world_of()
+
     def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are; a control value that is no number is an error."""
         faults = self._motion.faults.numpy()
@@ -145,7 +182,7 @@ class Solver:
         speeds = np.linalg.norm(state.velocities.numpy()[:, :2].astype(float), axis=1)
         fastest = int(np.nanargmax(speeds))
         robot = int(self.model.robot_of_body[fastest])
-        return f"robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; more substeps or a smaller step may help"
+        return f"robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; more substeps or a smaller step help"
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""
@@ -199,12 +236,6 @@ class Solver:
         return np.asarray(self._motion.inputs.numpy())
 
     @property
-    def origins(self) -> wp.array:
-        """Step at which each world began, on the device, shape [worlds]; whoever restarts a world sets it."""
-        origins: wp.array = self._motion.origins
-        return origins
-
-    @property
     def troubles(self) -> wp.array:
         """First step of each world whose result was not finite, -1 while all are, on the device, shape [worlds]."""
         troubles: wp.array = self._motion.trouble
@@ -240,7 +271,7 @@ class Solver:
         self._prepared = -1
         for name in (
             "positions", "velocities", "touching", "ropes", "controls", "heights", "efforts", "peaks", "history",
-            "signals", "clock",
+            "signals", "origins", "clock",
         ):  # fmt: skip
             setattr(self._motion, name, getattr(state, name))
 
@@ -254,7 +285,6 @@ class Solver:
             setattr(motion, name, wp.zeros(count, dtype=types.vec4, device=device))
         motion.inputs = wp.zeros(int(model.bank.first_inputs[-1]), dtype=types.real, device=device)
         motion.neurons = wp.zeros(model.bank.neuron_count, dtype=types.real, device=device)
-        motion.origins = wp.zeros(len(model.worlds), dtype=wp.int64, device=device)
         motion.trouble = wp.full(len(model.worlds), -1, dtype=wp.int64, device=device)
         motion.faults = wp.full(len(model.worlds), wp.vec2i(-1, -1), dtype=wp.vec2i, device=device)
         return motion

@@ -263,3 +263,18 @@ def block_kernel(features: Features) -> wp.Kernel:
 @wp.kernel
 def advance_clock(steps: int, clock: wp.array[wp.int64]):
     clock[0] = clock[0] + wp.int64(steps)
+
+
+@wp.kernel
+def begin_again(
+    mask: wp.array[wp.bool],
+    clock: wp.array[wp.int64],
+    # State out:
+    origins: wp.array[wp.int64],
+    trouble: wp.array[wp.int64],
+):
+    """Masked worlds begin now, and have not diverged."""
+    w = wp.tid()
+    if mask[w]:
+        origins[w] = clock[0]
+        trouble[w] = wp.int64(-1)

@@ -74,7 +74,7 @@ class Balancing(Task[BalancingOutcome]):
         )
         top = self.pivot_height + 0.5 * self.plank[1]
         feet = np.array([[self.offset - 0.5 * robot.size[0], top] for robot in robots])
-        world = self.world(_GROUND, objects=(plank,), watch=True)
+        world = self.world(_GROUND, boxes=(plank,), watch=True)
         return Model([[robot] for robot in robots], world, device, positions=feet)
 
     def judge(self, solver: Solver, state: Any, start: np.ndarray) -> BalancingOutcome:
@@ -82,6 +82,6 @@ class Balancing(Task[BalancingOutcome]):
         peaks = state.peaks.numpy()
         return BalancingOutcome(
             mean_angle=without_lost(peaks[:, 1] / self.steps, solver),
-            final_angle=without_lost(solver.readout.object_positions(state)[:, 0, 2], solver),
+            final_angle=without_lost(solver.readout.box_positions(state)[:, 0, 2], solver),
             off_ground=without_lost(1.0 - peaks[:, 2] / self.steps, solver),
         )

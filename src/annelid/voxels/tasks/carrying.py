@@ -52,17 +52,17 @@ class Carrying(Task[CarryingOutcome]):
     def model(self, robots: list[Robot], device: wp.Device) -> Model:
         """Each robot standing on ground of its own with a box on its back."""
         item = Box(size=self.box, mass=self.box_mass, friction=self.box_friction)
-        worlds, world = [[robot] for robot in robots], self.world(self.terrain, objects=(item,), watch=True)
+        worlds, world = [[robot] for robot in robots], self.world(self.terrain, boxes=(item,), watch=True)
         corners = place(worlds, world, None) - [0.0, GAP]
         above = corners + np.array([_back(robot) for robot in robots]) + [0.0, 0.5 * self.box[1]]
         feet = corners + np.array([robot.empty_margin for robot in robots])
-        return Model(worlds, world, device, positions=feet, object_positions=above[:, None])
+        return Model(worlds, world, device, positions=feet, box_positions=above[:, None])
 
     def judge(self, solver: Solver, state: Any, start: np.ndarray) -> CarryingOutcome:
         """Measures of the run."""
         begin, _ = solver.model.initial_motion()
         first = begin[solver.model.first_body[1:] - 1, :2]
-        moved = solver.readout.object_positions(state)[:, 0, :2] - first
+        moved = solver.readout.box_positions(state)[:, 0, :2] - first
         return CarryingOutcome(
             velocity=without_lost(moved[:, 0] / (self.steps * self.dt), solver),
             carried=without_lost(1.0 - state.peaks.numpy()[:, 3] / self.steps, solver),

@@ -12,11 +12,13 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
-from annelid.voxels.model import Model, World
+from annelid.voxels.model import Model
+from annelid.voxels.objects import Box
 from annelid.voxels.robot import Robot
 from annelid.voxels.solver import Solver
 from annelid.voxels.tasks.trial import Trial
 from annelid.voxels.terrain import Terrain, terrain
+from annelid.voxels.world import World
 
 Outcome = TypeVar("Outcome")
 
@@ -37,7 +39,7 @@ class Task(Generic[Outcome]):
     dt: float = 1.0 / 60.0
     control_interval: int = 1
     precision: str = "float32"
-    gravity: float = 9.8
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.8)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.seconds) and self.seconds > 0.0):
@@ -92,7 +94,7 @@ class Task(Generic[Outcome]):
         """The outcome of a run that began with centres at `start` [m], shape [robots, 2]."""
         raise NotImplementedError
 
-    def world(self, ground: Terrain | str | None, **changes: Any) -> World:
+    def world(self, ground: Terrain | str | None, *, boxes: Sequence[Box] = (), **changes: Any) -> World:
         """The surroundings."""
         settings = {
             "dt": self.dt,
@@ -100,7 +102,9 @@ class Task(Generic[Outcome]):
             "precision": self.precision,
             "gravity": self.gravity,
         }
-        return World(terrain=terrain(ground) if isinstance(ground, str) else ground, **{**settings, **changes})
+        found = terrain(ground) if isinstance(ground, str) else ground
+        obstacles = [*([] if found is None else [found]), *boxes]
+        return World(obstacles=obstacles, **{**settings, **changes})
 
 
 def without_lost(values: np.ndarray, solver: Solver) -> np.ndarray:
