@@ -406,7 +406,7 @@ def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _samples(row_of: np.ndarray, most: int) -> np.ndarray:
-    """Up to `most` masses of each row: rows tell springs apart, not the directions in which they lie."""
+    """Up to `most` masses of each row: rows are distinguished by their springs, not by the directions of these."""
     order = np.argsort(row_of, kind="stable")
     counts = np.bincount(row_of)
     first = np.cumsum(counts) - counts
@@ -417,7 +417,7 @@ def _samples(row_of: np.ndarray, most: int) -> np.ndarray:
 
 
 def _lanes(mass_count: int) -> int:
-    """Threads that share a mass on CUDA: small bodies are bound by latency and want many (measured on an H200)."""
+    """Threads that share a mass on CUDA: small bodies are bound by latency and need many (measured on an H200)."""
     for limit, lanes in ((12_000, 16), (20_000, 8), (60_000, 4), (100_000, 2)):
         if mass_count < limit:
             return lanes

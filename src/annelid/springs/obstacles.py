@@ -25,7 +25,7 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Contact:
-    """How a surface answers.
+    """How a surface responds to contact.
 
     Attributes:
         stiffness: Force per depth of one mass [N/m].
@@ -237,7 +237,7 @@ class HeightField(Contact):
 class Rigid(Contact):
     """Any solid shape or closed mesh, by its signed distance baked on a grid; masses stay outside.
 
-    Parts thinner than two cells of the grid, and edges, are as sharp as the grid can tell.
+    Parts thinner than two cells of the grid, and edges, are resolved only as finely as the grid.
 
     Attributes:
         shape: The shape, where it stands.

@@ -31,7 +31,7 @@ class World:
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
         obstacles: What masses can touch: planes, balls, cuboids, height fields, rigid shapes, the user's surfaces.
-        collisions: Groups of masses that touch each other; nobody does unless told.
+        collisions: Groups of masses that touch each other; by default none do.
         motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
