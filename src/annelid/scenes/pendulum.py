@@ -76,7 +76,7 @@ class Pendulum(Reaching):
             robot.limit(side, effort=effort, stroke=stroke)
 
     def measure(self, simulation: Simulation[fem.ControlSolver]) -> list[Measurement]:
-        """How far the tip went each way, and how near to its target it was while it waited there."""
+        """Largest displacement of the tip in each direction, and its distance from the target while it waited there."""
         steps: list[fem.Step] = simulation.attachments["steps"]
         if not steps:
             return [Measurement("steps", 0.0)]

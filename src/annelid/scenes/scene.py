@@ -15,7 +15,7 @@ class Scene(Protocol):
 
     Attributes:
         name: Name on the command line.
-        duration: Simulated time of a run [s] unless told otherwise.
+        duration: Default simulated time of a run [s].
     """
 
     name: ClassVar[str]

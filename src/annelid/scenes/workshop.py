@@ -61,7 +61,7 @@ class Workshop:
         return TriangleMesh.read(self.file, scale=self.scale, repair=self.repair).require_closed()
 
     def with_file(self, path: str) -> Workshop:
-        """The same with the shape of a file, which is read now to tell at once what is wrong with it."""
+        """The same with the shape of a file, which is read at once, so that errors in it are reported now."""
         changed = replace(self, shape="file", file=path)
         changed.solid()
         return changed
