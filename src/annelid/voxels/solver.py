@@ -214,11 +214,11 @@ class Solver:
         bodies = slice(*self.model.first_body[world : world + 2])
         voxels = slice(*self.model.first_voxel[world : world + 2])
         digest = hashlib.blake2b(digest_size=16)
-        for array, rows in (
+        for array, own in (
             (state.positions, bodies), (state.velocities, bodies), (state.touching, bodies), (state.heights, bodies),
             (state.controls, voxels), (state.efforts, voxels),
         ):  # fmt: skip
-            digest.update(np.ascontiguousarray(array.numpy()[rows]).tobytes())
+            digest.update(np.ascontiguousarray(array.numpy()[own]).tobytes())
         return digest.hexdigest()
 
     def launch(self, kernel_of: Any, *arguments: Any) -> None:
