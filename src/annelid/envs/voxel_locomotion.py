@@ -133,8 +133,8 @@ class VoxelLocomotion(Worlds):
             if name != "clock":
                 self._restore(mask, source, getattr(state, name))
         bodies = solver.model.body_count // self.count
-        outputs = [state.velocities, state.origins, state.clock, solver.troubles]
-        self._launch(kernels.nudge, [mask, self.seeds, self.episodes, bodies, self.options.noise], outputs)
+        inputs = [mask, self.seeds, self.episodes, bodies, self.options.noise, state.clock, state.velocities]
+        self._launch(kernels.nudge, inputs, [state.origins, solver.troubles])
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 
     def _advance(self) -> None:
