@@ -3,13 +3,12 @@
 from annelid.shapes.gear import HelicalGear, helical_gear
 from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
 from annelid.shapes.mass import MassProperties, mass_properties
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.revolved import Revolved, hopper, tube
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
-from annelid.shapes.shape import Shape
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
