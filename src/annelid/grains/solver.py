@@ -33,9 +33,9 @@ from annelid.grains.kernels.layout import (
     WORLD_REACHES,
     Grains,
     Lists,
-    vec14,
 )
-from annelid.grains.kernels.program import team_kernel
+from annelid.grains.kernels.sums import ContactSum
+from annelid.grains.kernels.team import team_kernel
 from annelid.grains.launches import Launches
 from annelid.grains.model import Model, Obstacle, replaced_features
 from annelid.grains.paths import PathTable
@@ -542,7 +542,7 @@ class Solver:
         self._kept.places = -1
         count = len(model.bodies)
         self._bodies.chunk_counts = self._zeros(count * self._bodies.chunks, wp.int32)
-        self._bodies.totals = self._zeros(count * self._bodies.parts, vec14)
+        self._bodies.totals = self._zeros(count * self._bodies.parts, ContactSum)
 
     def _zeros(self, count: int, dtype: Any) -> wp.array:
         return wp.zeros(count, dtype=dtype, device=self.device)

@@ -35,7 +35,7 @@ def take_actions(
 @wp.kernel
 def open_episodes(
     mask: wp.array[wp.bool],
-    given: wp.array[wp.int32],  # new seeds_out; -1 for the next episode of the old one
+    given: wp.array[wp.int32],  # new seeds; -1 for the next episode of the old one
     # State:
     episodes: wp.array[wp.int32],
     # State out:
