@@ -11,10 +11,10 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.grains.heaps import Heap, heap
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, tube
 
 _WALL = 0.12  # thickness of the wall over the radius of the column

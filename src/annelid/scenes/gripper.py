@@ -12,9 +12,9 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
-from annelid.scenes.scene import parameter
 from annelid.shapes import Box
 
 _PITCH = 0.02

@@ -9,9 +9,9 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes.lattice import Lattice
 from annelid.springs.stiffness import round_area
 

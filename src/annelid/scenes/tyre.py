@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder
 
 _PITCH = 0.02

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from annelid import springs
 from annelid.core.errors import InvalidValue
-from annelid.scenes.scene import parameter
+from annelid.core.scene import parameter
 from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh
 from annelid.shapes.lattice import Solid
 
