@@ -11,7 +11,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.scenes.scene import parameter
 from annelid.scenes.support.workpiece import Workpiece
-from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh
+from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh, ground
 from annelid.shapes.lattice import Solid
 
 
@@ -75,7 +75,7 @@ class Workshop:
 
     def world(self, contact_stiffness: float) -> dict[str, Any]:
         """Gravity and the ground, whose contacts have this stiffness [N/m]."""
-        plane = springs.Plane(stiffness=contact_stiffness, static_friction=self.friction, restitution=0.2)
+        plane = ground(self.friction, stiffness=contact_stiffness, restitution=0.2)
         return {"gravity": (0.0, 0.0, -self.gravity), "obstacles": [plane] if self.ground else []}
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
