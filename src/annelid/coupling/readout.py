@@ -56,7 +56,7 @@ class Readout:
 
     def summary(self, body: SpringSummary, grain_state: grains.State) -> Summary:
         """Totals, given those of the spring bodies."""
-        bed = self._grains.summary(grain_state)
+        bed = self.bed_summary(grain_state)
         return Summary(
             momentum=body.momentum + bed.momentum,
             angular_momentum=body.angular_momentum + bed.angular_momentum,
@@ -65,6 +65,10 @@ class Readout:
             body=body,
             bed=bed,
         )
+
+    def bed_summary(self, grain_state: grains.State) -> grains.Summary:
+        """Totals of the grains and free rigid bodies."""
+        return self._grains.summary(grain_state)
 
     def positions(self, state: Any) -> np.ndarray:
         """Centres of the grains [m], shape [n, 3]."""

@@ -55,7 +55,7 @@ class Solver:
         self._parts: tuple[Any, Any] = (None, None)
         self._ready = False
         self.readout = Readout(model)
-        self._painter = Painter(self)
+        self._painter = Painter(model, self.springs, self.grains, self.readout)
         self.grains.accompany(self._follow)
 
     # --- states ---

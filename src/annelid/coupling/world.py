@@ -12,7 +12,7 @@ from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
-from annelid.shapes.shape import as_vector
+from annelid.shapes.values import as_vector
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]

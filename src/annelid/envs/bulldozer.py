@@ -19,7 +19,7 @@ from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require, require_numbers
 from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
 from annelid.grains.model import Obstacle
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 from annelid.view.camera.camera import Camera, Film
 
 _NEAR, _FAR, _FOV = 0.2, 3.0, 1.57  # ego camera [m], [m], [rad]

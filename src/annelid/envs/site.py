@@ -11,7 +11,7 @@ from annelid.envs.machines import Bucket
 from annelid.grains import Bed, Grain, Plane, Rigid, jittered_lattice
 from annelid.grains.model import Obstacle
 from annelid.shapes import Box
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 TRAY = ((0.30, -0.25, 0.0), (0.72, 0.25, 0.14))
 """Inner corners of the tray [m]."""

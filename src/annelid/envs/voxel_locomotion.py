@@ -123,8 +123,8 @@ class VoxelLocomotion(Worlds):
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
         options = self.options
         return voxels.simulation(
-            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1, device=self.device,
-            threads=threads,
+            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
+            device=self.device, threads=threads,
         )  # fmt: skip
 
     def _begin(self, mask: wp.array) -> None:
@@ -133,8 +133,8 @@ class VoxelLocomotion(Worlds):
             if name != "clock":
                 self._restore(mask, source, getattr(state, name))
         bodies = solver.model.body_count // self.count
-        outputs = [state.velocities, state.origins, state.clock, solver.troubles]
-        self._launch(kernels.nudge, [mask, self.seeds, self.episodes, bodies, self.options.noise], outputs)
+        inputs = [mask, self.seeds, self.episodes, bodies, self.options.noise, state.clock, state.velocities]
+        self._launch(kernels.nudge, inputs, [state.origins, solver.troubles])
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 
     def _advance(self) -> None:

@@ -142,8 +142,8 @@ class Worlds(ABC):
         if given.shape != (self.count,):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
         self._given.assign(given.astype(np.int32))
-        state = [self.seeds, self.episodes, self.steps, self.actions]
-        self._launch(kernels.open_episodes, [chosen, self._given, *state])
+        outputs = [self.seeds, self.steps, self.actions]
+        self._launch(kernels.open_episodes, [chosen, self._given, self.episodes], outputs)
         if not keep_results:
             self._launch(kernels.clear_results, [chosen], [self.rewards, self.terminated, self.truncated, self.done])
         self._begin(chosen)

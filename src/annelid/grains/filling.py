@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.relax import Relaxation, bake_room
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, TriangleMesh
 from annelid.shapes.interior import Interior
-from annelid.shapes.shape import Floats, as_vector, require_count, require_positive, seeded
+from annelid.shapes.values import Floats, as_vector, require_count, require_positive, seeded
 
 Radii: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator, int], ArrayLike]
 """One radius, the ends of a uniform distribution, or a function of a generator and a count [m]."""

@@ -27,7 +27,7 @@ from annelid.shapes import (
     baked,
     mass_properties,
 )
-from annelid.shapes.shape import as_vector, frame
+from annelid.shapes.values import as_vector, frame
 
 Vector = tuple[float, float, float]
 

@@ -42,7 +42,7 @@ from annelid.grains.paths import PathTable
 from annelid.grains.pictures import Painter
 from annelid.grains.readout import Readout, Summary
 from annelid.grains.rigid import Rigid
-from annelid.shapes.shape import as_vector
+from annelid.shapes.values import as_vector
 
 _BATCH = 64
 _QUEUE = 32  # batches that CUDA is given before the host looks at them

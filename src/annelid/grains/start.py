@@ -16,7 +16,7 @@ from annelid.grains.bed import Bed
 from annelid.grains.packing import overlaps, wrapped
 from annelid.grains.rigid import Plane, Rigid
 from annelid.shapes import Shape, SignedDistanceGrid
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 CHOICES = ("refuse", "push", "allow")
 

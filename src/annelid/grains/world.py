@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.shapes.shape import as_vector
+from annelid.shapes.values import as_vector
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (

@@ -5,7 +5,7 @@ from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
 from annelid.shapes.mass import MassProperties, mass_properties
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.path import Path
 from annelid.shapes.placed import turned_about
 from annelid.shapes.plane import Plane
@@ -15,7 +15,6 @@ from annelid.shapes.revolved import Revolved, hopper, tube
 from annelid.shapes.rigid import Geometry, Obstacle, Rigid
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
-from annelid.shapes.shape import Shape
 from annelid.shapes.surface import Surface
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.quadratic import QuadraticTetMesh

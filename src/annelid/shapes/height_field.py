@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, Indices, require_positive
+from annelid.shapes.values import Floats, Indices, require_positive
 
 
 @dataclass(frozen=True, eq=False)

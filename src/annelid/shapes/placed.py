@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
-from annelid.shapes.shape import Floats, Shape, Vector, as_axis, as_points, as_vector
+from annelid.shapes.values import Floats, Vector, as_axis, as_points, as_vector
 
 Quaternion = tuple[float, float, float, float]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Vector, as_vector
+from annelid.shapes.values import Vector, as_vector
 
 
 @dataclass(frozen=True, kw_only=True)

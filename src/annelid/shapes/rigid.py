@@ -21,15 +21,15 @@ from annelid.core.snapshot import Color
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.mass import MassProperties, mass_properties
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.path import Path, followed
 from annelid.shapes.placed import UPRIGHT, Quaternion, placed
 from annelid.shapes.plane import Plane
 from annelid.shapes.primitives import Sphere
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
-from annelid.shapes.shape import Shape, Vector, as_vector
 from annelid.shapes.surface import Surface
+from annelid.shapes.values import Vector, as_vector
 
 Geometry = Shape | Plane | HeightField | ImplicitSurface
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from annelid.core.errors import InvalidValue
 from annelid.shapes.plane import Plane
 from annelid.shapes.rigid import Rigid
-from annelid.shapes.shape import Vector, as_vector
 from annelid.shapes.surface import Surface
+from annelid.shapes.values import Vector, as_vector
 
 
 def ground(

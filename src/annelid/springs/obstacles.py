@@ -18,7 +18,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, SignedDistanceGrid, Sphere
 from annelid.shapes.placed import Quaternion, placed
 from annelid.shapes.rigid import as_rigids
-from annelid.shapes.shape import Vector
+from annelid.shapes.values import Vector
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
 FRICTION, RESTITUTION, STIFFNESS = 0.5, 0.5, 1.0e4

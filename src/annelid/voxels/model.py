@@ -104,6 +104,13 @@ class Model:
         """Steps from one call of the controllers to the next."""
         return self.world.control_interval + 1
 
+    def voxel_name(self, voxel: int) -> str:
+        """A voxel in words."""
+        robot = int(self.robot_of_voxel[voxel])
+        first = int(np.searchsorted(self.robot_of_voxel, robot))
+        x, y = self.robots[robot].cells[voxel - first]
+        return f"voxel ({x}, {y}) of robot {robot}"
+
     def fingerprint(self) -> str:
         """A hash of all that states of this model depend on."""
         digest = hashlib.blake2b(digest_size=16)

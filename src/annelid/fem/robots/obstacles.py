@@ -16,7 +16,7 @@ from annelid.fem.kernels.actuation import carry
 from annelid.fem.solid import Solid
 from annelid.shapes.primitives import Box as BoxShape
 from annelid.shapes.primitives import Sphere as SphereShape
-from annelid.shapes.shape import as_axis, as_vector, require_positive
+from annelid.shapes.values import as_axis, as_vector, require_positive
 
 _COLOR = (0.62, 0.66, 0.70)
 

@@ -43,8 +43,8 @@ class Table:
 
 
 @wp.kernel
-def clear(table: Table):
-    table.heads[wp.tid()] = -1
+def clear(table_out: Table):
+    table_out.heads[wp.tid()] = -1
 
 
 @wp.kernel

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, Indices, as_vector
 from annelid.shapes.tet.files import read_archive, write_archive
 from annelid.shapes.tet.locate import Locator
 from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.topology import EDGES, boundary_of, closed_pieces, dihedral_angles_of, volumes_of
+from annelid.shapes.values import Floats, Indices, as_vector
 
 _LARGEST = 1e30
 """No coordinate may be larger [m], so that volumes stay finite."""
