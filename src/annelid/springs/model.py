@@ -21,7 +21,7 @@ from annelid.springs.kernels.program import Features
 from annelid.springs.motors import Motors, drive_functions
 from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
-from annelid.springs.obstacles import Contact, Surface
+from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows, entry_keys
 from annelid.springs.world import PRECISIONS, World
 
@@ -104,7 +104,7 @@ class Model:
         stiff = self._row_eigenvalues(body.stiffness * ease**2)[self.rows.row_of] * 2 / body.masses
         dash = self._row_eigenvalues(body.damping * ease)[self.rows.row_of] * 2 / body.masses
         dash = dash + self.world.velocity_damping
-        for contact in self.world.obstacles:
+        for contact in self.world.contacts:
             stiff = stiff + contact.stiffness / body.masses
             dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
         for rule in self.world.collisions:  # two contacts of a mass with its like, which moves the other way
@@ -263,7 +263,7 @@ class Model:
             raise InvalidValue(
                 "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
             )
-        if sum(len(o.values()) for o in world.obstacles) != len(self.arrays.grid_values):
+        if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
         self.arrays.parameters.assign(self._parameters())
@@ -398,33 +398,33 @@ class Model:
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag
-        parameters.obstacle_count = sum(not isinstance(o, Surface) for o in world.obstacles)
+        parameters.obstacle_count = sum(contact.function is None for contact in world.contacts)
         return [parameters]
 
     def _obstacles(self) -> list[Any]:
         """Built-in obstacles first, then the user's surfaces, whose place the kernels count from there."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        first = np.cumsum([0, *(len(contact.values()) for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        first = np.cumsum([0, *(len(contact.values) for contact in ordered)])
         return [self._obstacle(contact, int(start)) for contact, start in zip(ordered, first, strict=False)]
 
     def _grid_values(self) -> np.ndarray:
         """Heights and signed distances of all obstacles [m], in their order."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        return np.concatenate([np.zeros(0, np.float32), *(contact.values() for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in ordered)])
 
     def _obstacle(self, contact: Contact, first: int) -> Any:
         obstacle, types = self.types.Obstacle(), self.types
         kinds = {"place": types.vec3, "spacing": types.vec3, "turn": types.mat33, "counts": wp.vec3i}
-        for name, value in contact.numbers().items():
+        for name, value in contact.numbers.items():
             setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
         obstacle.first = first
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
-        obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
+        obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         return obstacle
 
 
 def _features(body: Body, world: World) -> Features:
-    surfaces = tuple(o.function for o in world.obstacles if isinstance(o, Surface))
+    surfaces = tuple(contact.function for contact in world.contacts if contact.function is not None)
     return Features(
         real=PRECISIONS[world.precision],
         integrator=world.integrator,
@@ -432,7 +432,7 @@ def _features(body: Body, world: World) -> Features:
         breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
-        touching=tuple(sorted({o.numbers()["kind"] for o in world.obstacles if not isinstance(o, Surface)})),
+        touching=tuple(sorted({contact.numbers["kind"] for contact in world.contacts if contact.function is None})),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
         substeps=_substeps(body, world),
