@@ -88,20 +88,29 @@ class Solver:
             copy_state(self._beginning, state)
             self.unbind()
             return
+        self.restore(self._beginning, state, mask)
+
+    def restore(self, source: State, target: State, mask: wp.array) -> None:
+        """Copy grains and bodies of some worlds from one state to another; their lists are made anew.
+
+        Args:
+            source: Where rows come from.
+            target: Where they go to.
+            mask: Which worlds, bool of shape [worlds].
+        """
         if self.model.paths:
             raise InvalidValue(
                 "worlds in which bodies follow a path, a function of time, begin again together: reset all of them."
             )
-        restore_worlds(self._beginning, state, mask, self.world_of)
-        wp.launch(make_stale, self.worlds, [mask], [state.flags], device=self.device)
+        restore_worlds(source, target, mask, self._world_of)
+        wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
 
     @cached_property
     def _beginning(self) -> State:
         return self.initial_state()
 
     @cached_property
-    def world_of(self) -> dict[str, wp.array]:
-        """World of each grain, row, body and point; see `State`."""
+    def _world_of(self) -> dict[str, wp.array]:
         return self._work.world_of()
 
     def unbind(self) -> None:
@@ -142,7 +151,8 @@ class Solver:
     @property
     def pushes(self) -> wp.array:
         """Impulse [N s] and angular impulse [N m s] on each guest of the model in the last step, and the impulse that
-        the next one is expected to bring, three each."""
+        the next one is expected to bring, three each.
+        """
         return self._work.pushes
 
     @property

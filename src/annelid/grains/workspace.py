@@ -94,8 +94,8 @@ class Workspace:
     def _keep_room(self, state: State) -> None:
         """Room as large as the state's, for what is kept while grains change places and lists are made."""
         n = self.model.count
-        if not self._old_made:
-            self._old_made = True
+        if not self._has_old:
+            self._has_old = True
             for name, source in self._of_grains.items():
                 setattr(self.old, name, wp.zeros_like(getattr(state, source)))
         places, body_places = len(state.neighbours) // n, len(state.bodies) // n
@@ -112,7 +112,7 @@ class Workspace:
         """Arrays of the structures that are no part of a state."""
         model, n = self.model, self.model.count
         self._spare = {name: self._zeros(n + 1, wp.vec4) for name in _BUFFERED}
-        self._old_made = False
+        self._has_old: bool = False
         for grains in (self.here, self.there):
             grains.starts = self._zeros(n + 1 if model.features.bouncing else 0, wp.vec4)
         cells = model.world_count * model.parameters.cell_count
