@@ -207,13 +207,6 @@ class Worlds(ABC):
             )
         return wp.array(values, dtype=wp.bool, device=self.device)
 
-    def _restore(self, mask: wp.array, source: wp.array, target: wp.array) -> None:
-        """Rows of masked worlds as they are in `source`; worlds have equally many rows."""
-        each = len(target) // self.count
-        if each:
-            kernel = kernels.restore_kernel(target.dtype)
-            wp.launch(kernel, each * self.count, [mask, each, source, target], device=self.device)
-
     def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
         """One thread a world."""
         wp.launch(kernel, self.count, inputs, outputs or [], device=self.device)

@@ -105,7 +105,7 @@ class SandWalker:
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
         """How far it walked, on sand and on hard ground."""
         solver, state, body = simulation.solver, simulation.state, simulation.solver.model.springs.body
-        moved = solver.summary(state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().parts["springs"].center_of_mass - body.center_of_mass
         hard = self._on_hard_ground(simulation)
         return [
             Measurement("grains", len(solver.model.bed)),

@@ -12,6 +12,7 @@ import warp as wp
 from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
 from annelid.shapes import ground
 from annelid.studies.support.plots import COLORS, figure
@@ -129,12 +130,12 @@ class LocomotionOnSand:
             else worm.build(device=str(device), threads=threads)
         )
         simulation.run(_SETTLING / worm.frequency)
-        start, begin = simulation.solver.summary(simulation.state).center_of_mass[0], simulation.time
+        start, begin = _place(simulation), simulation.time
         waves = max(1, round((1.0 if self.quick else self.seconds) * worm.frequency))
         simulation.run(waves / worm.frequency)
-        moved = simulation.solver.summary(simulation.state).center_of_mass[0] - start
+        moved = _place(simulation) - start
         inside = len(simulation.solver.readout.grains_inside(simulation.state)) if ground == "sand" else 0
-        return float(moved) / (simulation.time - begin), inside
+        return moved / (simulation.time - begin), inside
 
     def measure(self, found: Found) -> list[Measurement]:
         """All speeds; what must hold is that no grain got in, and that stronger waves are faster on sand."""
@@ -174,6 +175,12 @@ def _curves(axis: Any, found: Found, parameter: str) -> None:
     axis.set_xlabel(_LABELS[parameter])
     axis.set_ylabel("speed [mm/s]")
     axis.legend()
+
+
+def _place(simulation: Simulation[Any]) -> float:
+    """Where the worm is along x [m], in sand or on hard ground."""
+    summary = simulation.summary()
+    return float(summary.parts.get("springs", summary).center_of_mass[0])
 
 
 def _on_hard_ground(worm: Sandworm, device: wp.Device, threads: int | None) -> Any:
