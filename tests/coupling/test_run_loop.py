@@ -136,6 +136,7 @@ def test_it_runs_in_its_own_thread(resting: Simulation[coupling.Solver]) -> None
     resting.stop()
     assert resting.step_count > 0
 
+
 def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:
     """Edits of the body and what they mean to its guests are part of a checkpoint; a reset undoes them."""
     begin = resting.state_hash()
