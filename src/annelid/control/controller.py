@@ -19,7 +19,7 @@ TimeFunction = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Program:
-    """A controller bound to a robot: what the kernels need to know of it.
+    """A controller bound to a robot: what the kernels need of it.
 
     Attributes:
         kind: One of the kinds above.

@@ -1,4 +1,4 @@
-"""Handles to things that come and go: an index and the generation of its slot, which tells a stale one."""
+"""Handles to things that come and go: an index and the generation of its slot, which reveals stale ones."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class HandleTable:
     def require(self, handles: Handles) -> np.ndarray:
         """The slots of handles, all of which must be valid."""
         if handles.kind != self.kind:
-            raise InvalidValue(f"a handle of a {handles.kind} was given where a {self.kind} is meant.")
+            raise InvalidValue(f"a handle of a {handles.kind} was given where one of a {self.kind} is needed.")
         good = self.valid(handles)
         if not good.all():
             first = int(np.flatnonzero(~good)[0])

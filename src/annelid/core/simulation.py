@@ -176,7 +176,7 @@ class Simulation(Generic[S]):
         Args:
             at: Simulated time [s]; it must not have passed.
             when: A condition that the physics package understands, evaluated on the device after every step.
-            name: Name to tell it by.
+            name: Name that identifies it.
         """
         if (at is None) == (when is None):
             raise InvalidValue("a breakpoint needs either a time (at=...) or a condition (when=...).")
@@ -368,7 +368,7 @@ class Simulation(Generic[S]):
         return None
 
     def _due(self) -> bool:
-        """Whether an observer or a breakpoint wants to see this very step."""
+        """Whether an observer or a breakpoint is due at exactly this step."""
         return any(w.due <= self._steps for w in self._watches) or self._reached() is not None
 
     def _reached(self) -> Breakpoint | None:
@@ -464,14 +464,14 @@ _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()
 
 
 def _background(reference: weakref.ref[Simulation[Any]]) -> None:
-    """Advance a simulation until it stops; one that nobody holds any more simply ends."""
+    """Advance a simulation until it stops; one that is no longer referenced simply ends."""
     while True:
         simulation = reference()
         if simulation is None:
             return
         try:
             event = simulation._one_turn()
-        except BaseException as error:  # handed to whoever waits
+        except BaseException as error:  # handed to the threads that wait
             simulation._log.end(None, error)
             return
         if event is not None:

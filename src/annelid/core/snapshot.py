@@ -123,7 +123,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Look:
-    """What a viewer wants to see, so that physics computes and copies no more than that.
+    """What a viewer will show, so that physics computes and copies no more than that.
 
     Attributes:
         surface: Include closed surfaces as meshes.

@@ -9,7 +9,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.coupling.division import Division
-from annelid.coupling.kernels.exchange import GuestArrays
+from annelid.coupling.kernels.guests import GuestArrays
 from annelid.coupling.surface import meeting_points
 
 _HELD = 1.0e-3  # inverse mass of a held guest, in inverse masses of the lightest grain

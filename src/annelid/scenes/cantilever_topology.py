@@ -18,7 +18,7 @@ from annelid.springs.topology import Optimiser
 
 @dataclass(frozen=True)
 class CantileverTopology:
-    """A lattice of bars under load removes its idlest bars, and regrows others, while it is simulated."""
+    """A lattice of bars under load loses the bars that carry least, and regrows others, while it is simulated."""
 
     name: ClassVar[str] = "cantilever-topology"
     duration: ClassVar[float] = 4.0

@@ -1,4 +1,4 @@
-"""A column of grains whose wall is lifted away: it collapses into a heap (Lube et al. 2004)."""
+"""A column of grains whose wall is lifted: it collapses into a heap (Lube et al. 2004)."""
 
 from __future__ import annotations
 

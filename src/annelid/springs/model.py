@@ -377,7 +377,7 @@ class Model:
 
 
 def _lanes(mass_count: int) -> int:
-    """Threads that share a mass on CUDA: small bodies are bound by latency and want many (measured on an H200)."""
+    """Threads that share a mass on CUDA: small bodies are bound by latency and need many (measured on an H200)."""
     for limit, lanes in ((12_000, 16), (20_000, 8), (60_000, 4), (100_000, 2)):
         if mass_count < limit:
             return lanes

@@ -28,7 +28,7 @@ length [m²]."""
 class Patch:
     """Elements of the device's arrays to overwrite: row of masses, extents of rows, entries of rows.
 
-    `replaced` are rows that nobody uses after the patch.
+    `replaced` are rows that no mass uses after the patch.
     """
 
     masses: np.ndarray
@@ -199,7 +199,7 @@ class Network:
             columns["damping"][index] = values["damping"]
 
     def strike(self, index: np.ndarray) -> None:
-        """Strike broken springs off the list; their entries stay in the rows until the next edit."""
+        """Remove broken springs from the list; their entries stay in the rows until the next edit."""
         halves = self.halves(index)
         self.struck = {name: np.concatenate([values, halves[name]]) for name, values in self.struck.items()}
         self.bury(index)
@@ -285,12 +285,12 @@ class Network:
         return table | {name: values[entry] for name, values in self.entries.items()}
 
     def release(self, patch: Patch) -> None:
-        """Return the rows that a patch has replaced to the pools, once the device uses them no more."""
+        """Return the rows that a patch has replaced to the pools, once the device no longer uses them."""
         for row in patch.replaced[self.capacities[patch.replaced] >= _SMALLEST_ROW].tolist():
             self._pools.setdefault(int(self.capacities[row]), _Pool()).free.append(row)
 
     def _rows_for(self, masses: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A new row for each mass, and the rows that nobody uses any more.
+        """A new row for each mass, and the rows that are no longer used.
 
         Rows are never changed in place: until a mass is switched to its new row, the kernels go on with the old one.
         """

@@ -26,7 +26,7 @@ from annelid.springs.body import Body
 from annelid.springs.build import MaterialLike, Part
 from annelid.springs.potential import Potential
 
-_PROBE = 0.055  # spacing in the unit cube that tells how much a network relaxes
+_PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network is measured
 
 
 def quasi_lattice(

@@ -43,8 +43,8 @@ class State:
         velocities: Velocities [m/s], shape [n, 3].
         accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
-        partners: Masses that touch others, by whom friction is kept account of; kept where masses touch each other.
-        slips: How far each of them was dragged along [m].
+        partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
+        slips: How far each of them was dragged along the surface [m].
         clock: Steps done, shape [1].
     """
 
@@ -133,7 +133,7 @@ class Solver:
             copy_state(self.initial_state(), state)
 
     def enqueue(self, state: State, steps: int) -> None:
-        """Launch steps on CUDA one by one, for whoever captures them together with launches of their own."""
+        """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
         self._bind(state)
         while steps > 0:  # the table of signals has room for a batch
             count = min(steps, self.batch)
@@ -178,7 +178,7 @@ class Solver:
     # --- conditions that end a run ---
 
     def watch_condition(self, condition: Any) -> None:
-        """Look out for a condition: an `Energy`, or a Warp function `(time, index, position, velocity) -> bool`."""
+        """Watch a condition: an `Energy`, or a Warp function `(time, index, position, velocity) -> bool`."""
         if isinstance(condition, Energy):
             self._energies.append(condition)
             return
@@ -190,7 +190,7 @@ class Solver:
         self._set_conditions(conditions)
 
     def drop_condition(self, condition: Any) -> None:
-        """Look out for it no more."""
+        """Stop watching a condition."""
         if isinstance(condition, Energy):
             self._energies.remove(condition)
             return
@@ -248,7 +248,7 @@ class Solver:
         return [Event("broken", step * self.dt, step, broken)] if len(broken) else []
 
     def harvest(self, states: Sequence[State]) -> Handles:
-        """Strike springs that broke on the device off the list of springs; their handles.
+        """Remove springs that broke on the device from the list of springs; returns their handles.
 
         Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
         """
@@ -320,7 +320,7 @@ class Solver:
             self.graphs.clear()
 
     def _grow(self, states: Sequence[State]) -> None:
-        """Make room for more masses; happens ever more rarely as it doubles."""
+        """Make room for more masses; the room doubles each time, so that this is rare."""
         room = max(self.model.network.masses.used, self.model.mass_count * 3 // 2)
         self.model.grow(room)
         for state in states:

@@ -249,7 +249,7 @@ def _create(path: Path, header: Mapping[str, Any], stride: int) -> h5py.File:
 
 
 def _open_single_writer(path: Path) -> h5py.File:
-    """Open in SWMR mode at once: a kill between opening and a later switch would leave a file that nobody can open."""
+    """Open in SWMR mode at once: a kill between opening and a later switch would leave a file that cannot be opened."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     access.set_file_locking(True, True)  # lock, but do without on file systems that cannot

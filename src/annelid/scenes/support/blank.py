@@ -50,7 +50,7 @@ class Blank:
     # --- work ---
 
     def cut(self, cells: np.ndarray) -> int:
-        """Take cells away, a mask of the grid's shape; returns how many there were."""
+        """Remove cells, a mask of the grid's shape; returns how many there were."""
         gone = self.kept & cells
         if not (self.kept & ~gone).any():
             raise InvalidValue("nothing would be left of the body; make the box smaller.")

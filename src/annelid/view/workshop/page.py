@@ -312,7 +312,7 @@ class WorkshopPage:
 
 
 def _silently(tool: Callable[..., Any], *arguments: Any) -> str:
-    """Use a tool that has nothing to tell."""
+    """Use a tool that has nothing to report."""
     tool(*arguments)
     return ""
 
