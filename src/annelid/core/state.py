@@ -96,8 +96,8 @@ def arrays_hash(arrays: Mapping[str, np.ndarray]) -> str:
 
 def clone_state(state: S) -> S:
     """A copy on the same device."""
-    parts = {f.name: getattr(state, f.name) for f in fields(state)}  # type: ignore[arg-type]
-    return type(state)(**{name: clone_state(p) if is_dataclass(p) else wp.clone(p) for name, p in parts.items()})
+    copies = {name: clone_state(part) if is_dataclass(part) else wp.clone(part) for name, part in vars(state).items()}
+    return type(state)(**copies)
 
 
 def copy_state(source: State, target: State) -> None:

@@ -123,9 +123,12 @@ class VoxelLocomotion(Worlds):
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
         options = self.options
         return voxels.simulation(
-            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1, device=self.device,
+            [self.robot] * count,
+            obstacles=[voxels.terrain(options.terrain)],
+            control_interval=options.substeps - 1,
+            device=self.device,
             threads=threads,
-        )  # fmt: skip
+        )
 
     def _begin(self, mask: wp.array) -> None:
         state, solver = self.state, self.solver

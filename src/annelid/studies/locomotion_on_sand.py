@@ -108,10 +108,14 @@ class LocomotionOnSand:
             if (ground, parameter) != ("hard", "depth")
         ]
 
+    def _changed(self, trial: Trial) -> Sandworm:
+        change: dict[str, Any] = {trial.parameter: trial.value}
+        return replace(self.worm, **change)
+
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Let them crawl, one after the other."""
         trials = self.trials()
-        cases = [(t.ground, replace(self.worm, **{t.parameter: t.value})) for t in trials]  # type: ignore[arg-type]
+        cases = [(trial.ground, self._changed(trial)) for trial in trials]
         results: dict[tuple[str, Sandworm], tuple[float, int]] = {}
         for trial, case in zip(trials, cases, strict=True):
             if case not in results:  # several trials are those of the same worm
