@@ -112,16 +112,21 @@ def copy_state(source: State, target: State) -> None:
 
 def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
     """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
-    found = list(_walk(state))
-    for name, owner, own, one in found:
-        _require_fit(name, values, getattr(owner, own).numpy(), grows=one is not None and one.grows is not None)
-    _require_proportion(found, values)
-    for name, owner, own, _ in found:
+    require_fit(state, values)
+    for name, owner, own, _ in _walk(state):
         array = getattr(owner, own)
         if len(values[name]) != len(array):
             setattr(owner, own, wp.array(values[name], dtype=array.dtype, device=array.device))
         else:
             array.assign(values[name])
+
+
+def require_fit(state: State, values: Mapping[str, np.ndarray]) -> None:
+    """Refuse host arrays that `fill_state` could not fill a state with."""
+    found = list(_walk(state))
+    for name, owner, own, one in found:
+        _require_alike(name, values, getattr(owner, own).numpy(), grows=one is not None and one.grows is not None)
+    _require_proportion(found, values)
 
 
 def restore_worlds(source: State, target: State, mask: wp.array, world_of: Mapping[str, wp.array]) -> None:
@@ -152,7 +157,7 @@ def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows 
             yield f"{prefix}{f.name}", state, f.name, f.metadata.get("rows")
 
 
-def _require_fit(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
+def _require_alike(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
     if name not in values:
         raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
     given, first = values[name], 1 if grows else 0

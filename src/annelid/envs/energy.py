@@ -90,4 +90,4 @@ class Audit:
 
     def _energy(self) -> float:
         summary = self.solver.readout.summary(self.state)
-        return summary.kinetic + summary.rotational + summary.potential
+        return summary.total

@@ -161,7 +161,7 @@ class Excavation(Worlds):
     # --- episodes ---
 
     def _begin(self, mask: wp.array) -> None:
-        self.soil.restart(mask, self._restore)
+        self.soil.restart(mask)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, self._home, self.options.spread, self._arm, self._links]
         self._launch(kernels.pose, [*inputs, self.joints], [state.places, state.turns])

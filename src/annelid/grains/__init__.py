@@ -15,9 +15,10 @@ from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.grains.material import GLASS, SAND, Grain, Surface
 from annelid.grains.model import Model, Obstacle
 from annelid.grains.packing import overlaps, packing_fraction
-from annelid.grains.readout import Contacts, Depth, Readout, Summary
+from annelid.grains.readout import Contacts, Depth, Readout
 from annelid.grains.rigid import Plane, Rigid, box_walls
-from annelid.grains.solver import Solver, State
+from annelid.grains.solver import Solver
+from annelid.grains.state import State
 from annelid.grains.world import World, world_of
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "Rigid",
     "Solver",
     "State",
-    "Summary",
     "Surface",
     "World",
     "box_walls",

@@ -85,8 +85,8 @@ class Column:
     def measure(self, simulation: Simulation[grains.Solver]) -> list[Measurement]:
         """How far it ran, and how high it is, beside Lube's laws."""
         found, solver = self.deposit(simulation), simulation.solver
-        summary, masses = solver.readout.summary(simulation.state), solver.model.bed.masses
-        rest = summary.kinetic / (float(masses.sum()) * 9.81 * 0.5 * self.diameter)
+        summary = simulation.summary()
+        rest = (summary.kinetic - summary.rotational) / (summary.mass * 9.81 * 0.5 * self.diameter)
         return [
             Measurement("grains", solver.model.count),
             Measurement("run-out", found.radius / self.radius - 1.0, "", run_out_law(self.aspect), source=_SOURCE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.elements import grown, scatter
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.springs.body import FREE, Body
 from annelid.springs.contacts import Contacts
 from annelid.springs.kernels.dynamics import Plugins
@@ -19,7 +20,8 @@ from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.kernels.program import Features
 from annelid.springs.motors import Motors, drive_functions
 from annelid.springs.network import Network, Patch
-from annelid.springs.obstacles import Contact, Surface
+from annelid.springs.network_record import network_record, restore_network
+from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows, entry_keys
 from annelid.springs.world import PRECISIONS, World
 
@@ -102,7 +104,7 @@ class Model:
         stiff = self._row_eigenvalues(body.stiffness * ease**2)[self.rows.row_of] * 2 / body.masses
         dash = self._row_eigenvalues(body.damping * ease)[self.rows.row_of] * 2 / body.masses
         dash = dash + self.world.velocity_damping
-        for contact in self.world.obstacles:
+        for contact in self.world.contacts:
             stiff = stiff + contact.stiffness / body.masses
             dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
         for rule in self.world.collisions:  # two contacts of a mass with its like, which moves the other way
@@ -119,8 +121,12 @@ class Model:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""
         digest = hashlib.blake2b(digest_size=16)
         body = self.body
-        digest.update(f"{self.world.integrator} {self.world.precision} {self.mass_count} {self.spring_count}".encode())
-        for array in (body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed):
+        counts = f"{body.mass_count} {body.spring_count}"
+        digest.update(f"{self.world.integrator} {self.world.precision} {counts}".encode())
+        arrays = [body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed]
+        if self.features.breaking:
+            arrays.append(body.yield_strains)
+        for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -146,8 +152,7 @@ class Model:
         network = self.network
         network.row_room = max(network.row_room, 3 * len(network.starts) // 2)
         network.entry_room = max(network.entry_room, 3 * network.entries_used // 2)
-        extents = np.stack([network.starts, network.counts], axis=1)
-        self.arrays.rows = self._roomy(extents, wp.vec2i, network.row_room)
+        self.arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(self.arrays)
 
     def switch_rows(self, patch: Patch) -> None:
@@ -163,6 +168,65 @@ class Model:
         self.masses = np.concatenate([self.masses, np.ones(room - len(self.masses))])
         self.fixed = np.concatenate([self.fixed, np.ones(room - len(self.fixed), bool)])
         self.arrays.mass_count = room
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the body; nothing while it is as it was built."""
+        if not self.network.edited:
+            return {}
+        record = network_record(self.network) | {"mass": self.masses.copy(), "fixed": self.fixed.copy()}
+        if self.features.pushed:
+            record["forces"] = self.arrays.forces.numpy()
+        if self.contacts is not None:
+            record["kinds"] = self.contacts.struct.kinds.numpy()
+        return record
+
+    def restore_changes(self, record: Mapping[str, np.ndarray]) -> None:
+        """Make the body what it was when `changes` returned this, or as it was built for an empty record.
+
+        Nothing is changed if the record is refused. Graphs captured before are void.
+        """
+        body, fresh = self.body, Network(self.rows, self.body.springs, self._constants())
+        masses, fixed = body.masses.copy(), body.fixed.copy()
+        forces = body.forces
+        if record:
+            masses, fixed, forces = self._recorded(record)
+            restore_network(fresh, record, len(masses))
+            fresh.edited = True
+        room = len(masses)
+        self.network.become(fresh)
+        self.masses, self.fixed, self.arrays.mass_count = masses, fixed, room
+        network = self.network
+        self.arrays.row_of = self._roomy(network.row_of[:room], wp.int32, room, fill=network.empty_row)
+        self.arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
+        self.upload_entries(self.arrays)
+        if forces.any() and not self.features.pushed:
+            self.features = replace(self.features, pushed=True)
+        if self.features.pushed:
+            self.arrays.forces = self._roomy(forces, self.types.vec3, room)
+        if self.features.guided:
+            self.arrays.guides = self._roomy(body.guides, wp.int32, room)
+            self.arrays.guide_axes = self._roomy(body.guide_axes, self.types.vec3, room)
+        if self.contacts is not None:
+            self.contacts.set_kinds(record.get("kinds"))
+
+    def _recorded(self, record: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses, whether they are fixed, and forces of a record."""
+        masses, fixed = record.get("mass", np.zeros(0)), record.get("fixed", np.zeros(0))
+        forces = record.get("forces", np.zeros((len(masses), 3)))
+        kinds = None if self.contacts is None else self.contacts.struct.kinds.numpy()
+        good = (
+            masses.dtype == float
+            and fixed.dtype == bool
+            and masses.shape == fixed.shape == (len(masses),)
+            and len(masses) >= self.body.mass_count
+            and (masses > 0.0).all()
+            and forces.shape == (len(masses), 3)
+            and np.isfinite(forces).all()
+            and (kinds is None or record.get("kinds", np.zeros(0)).shape == kinds.shape)
+        )
+        if not good:
+            raise FileFormatError("the checkpoint is damaged: its masses do not fit together.")
+        return masses.copy(), fixed.copy(), forces
 
     def set_forces(self, index: np.ndarray, forces: np.ndarray) -> bool:
         """Set external forces [N]; True if the kernels had to change because there were none before."""
@@ -199,7 +263,7 @@ class Model:
             raise InvalidValue(
                 "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
             )
-        if sum(len(o.values()) for o in world.obstacles) != len(self.arrays.grid_values):
+        if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
         self.arrays.parameters.assign(self._parameters())
@@ -276,7 +340,7 @@ class Model:
         arrays = types.Arrays()
         arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, network.stride, len(signal_kinds)
         arrays.row_of = self._array(network.row_of, wp.int32)
-        arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
+        arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(arrays)
         self._upload_fast(arrays)
         arrays.signal_kinds = self._array(signal_kinds, wp.int32)
@@ -314,9 +378,11 @@ class Model:
         arrays.fast_masses = self._array(masses, wp.int32)
         arrays.fast_groups = self._array(np.unique(masses // WIDTH), wp.int32)
 
-    def _roomy(self, values: np.ndarray, dtype: Any, room: int) -> wp.array:
+    def _roomy(self, values: np.ndarray, dtype: Any, room: int, *, fill: int = 0) -> wp.array:
         """An array with unused elements after the values."""
         array = wp.zeros(max(room, len(values)), dtype=dtype, device=self.device)
+        if fill:
+            array.fill_(fill)
         wp.copy(array, wp.array(values, dtype=dtype, device="cpu"), count=len(values))
         return array
 
@@ -332,33 +398,33 @@ class Model:
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag
-        parameters.obstacle_count = sum(not isinstance(o, Surface) for o in world.obstacles)
+        parameters.obstacle_count = sum(contact.function is None for contact in world.contacts)
         return [parameters]
 
     def _obstacles(self) -> list[Any]:
         """Built-in obstacles first, then the user's surfaces, whose place the kernels count from there."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        first = np.cumsum([0, *(len(contact.values()) for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        first = np.cumsum([0, *(len(contact.values) for contact in ordered)])
         return [self._obstacle(contact, int(start)) for contact, start in zip(ordered, first, strict=False)]
 
     def _grid_values(self) -> np.ndarray:
         """Heights and signed distances of all obstacles [m], in their order."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        return np.concatenate([np.zeros(0, np.float32), *(contact.values() for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in ordered)])
 
     def _obstacle(self, contact: Contact, first: int) -> Any:
         obstacle, types = self.types.Obstacle(), self.types
         kinds = {"place": types.vec3, "spacing": types.vec3, "turn": types.mat33, "counts": wp.vec3i}
-        for name, value in contact.numbers().items():
+        for name, value in contact.numbers.items():
             setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
         obstacle.first = first
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
-        obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
+        obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         return obstacle
 
 
 def _features(body: Body, world: World) -> Features:
-    surfaces = tuple(o.function for o in world.obstacles if isinstance(o, Surface))
+    surfaces = tuple(contact.function for contact in world.contacts if contact.function is not None)
     return Features(
         real=PRECISIONS[world.precision],
         integrator=world.integrator,
@@ -366,7 +432,7 @@ def _features(body: Body, world: World) -> Features:
         breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
-        touching=tuple(sorted({o.numbers()["kind"] for o in world.obstacles if not isinstance(o, Surface)})),
+        touching=tuple(sorted({contact.numbers["kind"] for contact in world.contacts if contact.function is None})),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
         substeps=_substeps(body, world),

@@ -12,7 +12,9 @@ import warp as wp
 from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
+from annelid.shapes import ground
 from annelid.studies.support.plots import COLORS, figure
 
 _AXES: dict[str, tuple[float, ...]] = {
@@ -132,12 +134,12 @@ class LocomotionOnSand:
             else worm.build(device=str(device), threads=threads)
         )
         simulation.run(_SETTLING / worm.frequency)
-        start, begin = simulation.solver.summary(simulation.state).center_of_mass[0], simulation.time
+        start, begin = _place(simulation), simulation.time
         waves = max(1, round((1.0 if self.quick else self.seconds) * worm.frequency))
         simulation.run(waves / worm.frequency)
-        moved = simulation.solver.summary(simulation.state).center_of_mass[0] - start
+        moved = _place(simulation) - start
         inside = len(simulation.solver.readout.grains_inside(simulation.state)) if ground == "sand" else 0
-        return float(moved) / (simulation.time - begin), inside
+        return moved / (simulation.time - begin), inside
 
     def measure(self, found: Found) -> list[Measurement]:
         """All speeds; what must hold is that no grain got in, and that stronger waves are faster on sand."""
@@ -179,11 +181,17 @@ def _curves(axis: Any, found: Found, parameter: str) -> None:
     axis.legend()
 
 
+def _place(simulation: Simulation[Any]) -> float:
+    """Where the worm is along x [m], in sand or on hard ground."""
+    summary = simulation.summary()
+    return float(summary.parts.get("springs", summary).center_of_mass[0])
+
+
 def _on_hard_ground(worm: Sandworm, device: wp.Device, threads: int | None) -> Any:
     """The same worm on a plane."""
     body = worm.body()
     lowest = float(body.bounds()[0][2])
-    ground = springs.Plane(static_friction=worm.friction, stiffness=200.0)
+    plane = ground(worm.friction, stiffness=200.0)
     return springs.simulation(
-        body.moved((0.0, 0.0, -lowest)), obstacles=[ground], dt=1.0e-4, device=device, threads=threads
+        body.moved((0.0, 0.0, -lowest)), obstacles=[plane], dt=1.0e-4, device=device, threads=threads
     )

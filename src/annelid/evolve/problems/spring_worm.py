@@ -11,6 +11,7 @@ from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.shapes import ground
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ class WormCrawl(Problem):
             apart = np.linspace(0.1, 0.2, count)[:, None] * [1.0, 1.0, 1.0]
             self._crowd = springs.simulation(
                 self._actuated(apart),
-                obstacles=[springs.Plane(static_friction=self.options.friction)],
+                obstacles=[ground(self.options.friction)],
                 dt=self.options.dt,
                 device=self.device,
                 threads=self.threads,

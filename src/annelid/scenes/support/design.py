@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.scene import parameter
-from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh
+from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh, ground
 from annelid.shapes.lattice import Solid
 
 
@@ -70,5 +69,5 @@ class Design:
 
     def world(self, contact_stiffness: float) -> dict[str, Any]:
         """Gravity and the ground, whose contacts have this stiffness [N/m]."""
-        plane = springs.Plane(stiffness=contact_stiffness, static_friction=self.friction, restitution=0.2)
+        plane = ground(self.friction, stiffness=contact_stiffness, restitution=0.2)
         return {"gravity": (0.0, 0.0, -self.gravity), "obstacles": [plane] if self.ground else []}

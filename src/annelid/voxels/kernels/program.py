@@ -270,11 +270,11 @@ def begin_again(
     mask: wp.array[wp.bool],
     clock: wp.array[wp.int64],
     # State out:
-    origins: wp.array[wp.int64],
-    trouble: wp.array[wp.int64],
+    origins_out: wp.array[wp.int64],
+    trouble_out: wp.array[wp.int64],
 ):
     """Masked worlds begin now, and have not diverged."""
     w = wp.tid()
     if mask[w]:
-        origins[w] = clock[0]
-        trouble[w] = wp.int64(-1)
+        origins_out[w] = clock[0]
+        trouble_out[w] = wp.int64(-1)
