@@ -18,7 +18,6 @@ ALLOWED = {
     ("evolve/executors/ray_cluster.py", "getattr(error, 'cause', None)"): "an exception of Ray's, which may have none",
     ("envs/worlds.py", "hasattr(actions, 'detach')"): "a tensor of PyTorch, which need not be installed",
     ("envs/stable.py", "hasattr(self.worlds, attr_name)"): "Stable-Baselines3 asks for attributes by name",
-    ("envs/stable.py", "getattr(source, attr_name)"): "Stable-Baselines3 asks for attributes by name",
     (
         "envs/training/agents.py",
         "getattr(agent, 'replay_buffer', None)",

@@ -6,7 +6,8 @@
         clock: wp.array = rows("simulation", wp.int64)
 
 Allocating, copying, hashing, saving and restoring some worlds of a state is generic over these declarations: a new
-array is added in one line. A field may be a state of its own; its arrays have dotted names: `springs.positions`.
+array is added in one line. A field may be a state of its own, declared `nested()`; its arrays have dotted names:
+`springs.positions`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class Rows:
 def rows(of: str, dtype: Any = None, *, each: int = 1, spare: int = 0, grows: str | None = None) -> Any:
     """Declare an array of a state; see `Rows`."""
     return field(metadata={"rows": Rows(of, dtype, each, spare, grows)})
+
+
+def nested() -> Any:
+    """Declare a state within a state."""
+    return field()
 
 
 def declared(kind: type) -> dict[str, Rows]:

@@ -40,6 +40,7 @@ class Workspace:
         self.model, self.device = model, model.device
         self.here: Any = Grains()
         self.there: Any = Grains()
+        self._has_old = False
         self.old: Any = Grains()
         self.lists: Any = Lists()
         self.kept: Any = Lists()
@@ -113,7 +114,6 @@ class Workspace:
         """Arrays of the structures that are no part of a state."""
         model, n = self.model, self.model.count
         self._spare = {name: self._zeros(n + 1, wp.vec4) for name in _BUFFERED}
-        self._has_old: bool = False
         for grains in (self.here, self.there):
             grains.starts = self._zeros(n + 1 if model.features.bouncing else 0, wp.vec4)
         cells = model.world_count * model.parameters.cell_count

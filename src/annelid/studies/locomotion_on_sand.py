@@ -169,11 +169,11 @@ class LocomotionOnSand:
 
 
 def _curves(axis: Any, found: Found, parameter: str) -> None:
-    for ground, color in zip(("sand", "hard"), COLORS, strict=False):
-        values, speeds = found.curve(ground, parameter)
+    for soil, color in zip(("sand", "hard"), COLORS, strict=False):
+        values, speeds = found.curve(soil, parameter)
         if len(values):
             axis.plot(
-                values, 1000.0 * speeds, "o-", color=color, label=f"{ground} ground" if ground == "hard" else ground
+                values, 1000.0 * speeds, "o-", color=color, label=f"{soil} ground" if soil == "hard" else soil
             )
     axis.axhline(0.0, color="#888888", linewidth=0.8)
     axis.set_xlabel(_LABELS[parameter])

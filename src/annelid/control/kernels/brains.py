@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.control.controller import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
 
 wp.set_module_options({"enable_backward": False})
 

@@ -21,7 +21,7 @@ from annelid.view.browser.page import Page
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
 from annelid.view.browser.targets import Targets
-from annelid.view.workshop.page import WorkshopPage
+from annelid.view.browser.workshop.page import WorkshopPage
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
