@@ -135,6 +135,12 @@ def require_fit(state: State, values: Mapping[str, np.ndarray]) -> None:
     _require_proportion(found, values)
 
 
+def part_of(values: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """The host arrays of a nested state, under the names that they have there."""
+    prefix = f"{name}."
+    return {full.removeprefix(prefix): array for full, array in values.items() if full.startswith(prefix)}
+
+
 def restore_worlds(source: State, target: State, mask: wp.array, world_of: Mapping[str, wp.array]) -> None:
     """Copy the rows of some worlds from one state to another of the same shapes.
 
