@@ -172,9 +172,7 @@ def _curves(axis: Any, found: Found, parameter: str) -> None:
     for soil, color in zip(("sand", "hard"), COLORS, strict=False):
         values, speeds = found.curve(soil, parameter)
         if len(values):
-            axis.plot(
-                values, 1000.0 * speeds, "o-", color=color, label=f"{soil} ground" if soil == "hard" else soil
-            )
+            axis.plot(values, 1000.0 * speeds, "o-", color=color, label=f"{soil} ground" if soil == "hard" else soil)
     axis.axhline(0.0, color="#888888", linewidth=0.8)
     axis.set_xlabel(_LABELS[parameter])
     axis.set_ylabel("speed [mm/s]")
