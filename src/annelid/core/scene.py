@@ -24,7 +24,16 @@ class Parameters(Protocol):
 
 
 @runtime_checkable
-class Scene(Parameters, Protocol):
+class Buildable(Parameters, Protocol):
+    """What a viewer asks of a scene."""
+
+    def build(self, *, device: str | wp.Device = "auto", threads: int | None = None) -> Simulation[Any]:
+        """The simulation at its beginning."""
+        ...
+
+
+@runtime_checkable
+class Scene(Buildable, Protocol):
     """A ready robot or world.
 
     Attributes:
@@ -34,10 +43,6 @@ class Scene(Parameters, Protocol):
 
     name: ClassVar[str]
     duration: ClassVar[float]
-
-    def build(self, *, device: str | wp.Device = "auto", threads: int | None = None) -> Simulation[Any]:
-        """The simulation at its beginning."""
-        ...
 
     def measure(self, simulation: Simulation[Any]) -> list[Measurement]:
         """Results of a simulation of this scene at its end."""

@@ -6,7 +6,8 @@
         clock: wp.array = rows("simulation", wp.int64)
 
 Allocating, copying, hashing, saving and restoring some worlds of a state is generic over these declarations: a new
-array is added in one line. A field may be a state of its own; its arrays have dotted names: `springs.positions`.
+array is added in one line. A field may be a state of its own, declared `nested()`; its arrays have dotted names:
+`springs.positions`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ def rows(of: str, dtype: Any = None, *, each: int = 1, spare: int = 0, grows: st
     return field(metadata={"rows": Rows(of, dtype, each, spare, grows)})
 
 
+def nested() -> Any:
+    """Declare a state within a state."""
+    return field()
+
+
 def declared(kind: type) -> dict[str, Rows]:
     """The declarations of a state class by name of the array; those of nested states are theirs."""
     return {f.name: f.metadata["rows"] for f in fields(kind) if "rows" in f.metadata}
@@ -96,8 +102,8 @@ def arrays_hash(arrays: Mapping[str, np.ndarray]) -> str:
 
 def clone_state(state: S) -> S:
     """A copy on the same device."""
-    parts = {f.name: getattr(state, f.name) for f in fields(state)}  # type: ignore[arg-type]
-    return type(state)(**{name: clone_state(p) if is_dataclass(p) else wp.clone(p) for name, p in parts.items()})
+    copies = {name: clone_state(part) if is_dataclass(part) else wp.clone(part) for name, part in vars(state).items()}
+    return type(state)(**copies)
 
 
 def copy_state(source: State, target: State) -> None:

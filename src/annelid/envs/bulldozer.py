@@ -200,7 +200,7 @@ class BulldozerField(Worlds):
         return self.options.dt * self.options.steps
 
     @property
-    def camera(self) -> Camera:  # type: ignore[override]
+    def camera(self) -> Camera | None:
         """From behind the left corner."""
         long, wide = self.options.extent
         return Camera.framing(

@@ -107,9 +107,11 @@ class SpringWalker(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
-        for name in ("positions", "velocities"):
-            target = getattr(twin.state, name)
-            wp.copy(target, getattr(self.state, name), src_offset=world * len(target), count=len(target))
+        for target, source in (
+            (twin.state.positions, self.state.positions),
+            (twin.state.velocities, self.state.velocities),
+        ):
+            wp.copy(target, source, src_offset=world * len(target), count=len(target))
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 

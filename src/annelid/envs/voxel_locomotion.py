@@ -114,9 +114,9 @@ class VoxelLocomotion(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
+        sources = state_arrays(self.state)
         for name, target in state_arrays(twin.state).items():
-            source = getattr(self.state, name)
-            wp.copy(target, source, src_offset=0 if name == "clock" else world * len(target), count=len(target))
+            wp.copy(target, sources[name], src_offset=0 if name == "clock" else world * len(target), count=len(target))
         return twin.solver.snapshot(twin.state, Look())
 
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:

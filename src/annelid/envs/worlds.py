@@ -111,8 +111,10 @@ class Worlds(ABC):
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
 
-    camera: Camera | None = None
-    """Where pictures are taken from; None frames what there is."""
+    @property
+    def camera(self) -> Camera | None:
+        """Where pictures are taken from; None frames what there is."""
+        return None
 
     idle_reward: float = 0.0
     """What an action is paid in a world that nobody has touched."""

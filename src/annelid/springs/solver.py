@@ -17,7 +17,7 @@ from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, rows
+from annelid.core.state import copy_state, rows, state_arrays
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -324,9 +324,10 @@ class Solver:
         room = max(self.model.network.masses.used, self.model.mass_count * 3 // 2)
         self.model.grow(room)
         for state in states:
+            arrays = state_arrays(state)
             for name in ("positions", "velocities", "accelerations", "broken"):
-                if len(getattr(state, name)):
-                    setattr(state, name, grown(getattr(state, name), room))
+                if len(arrays[name]):
+                    setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):
             self._seen_broken = np.append(self._seen_broken, np.zeros(room - len(self._seen_broken), np.uint64))
         bound = self._bound

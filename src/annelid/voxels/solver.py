@@ -15,7 +15,7 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows
+from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
 from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
@@ -269,11 +269,8 @@ class Solver:
             return
         self._bound = state
         self._prepared = -1
-        for name in (
-            "positions", "velocities", "touching", "ropes", "controls", "heights", "efforts", "peaks", "history",
-            "signals", "origins", "clock",
-        ):  # fmt: skip
-            setattr(self._motion, name, getattr(state, name))
+        for name, array in state_arrays(state).items():
+            setattr(self._motion, name, array)
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

@@ -218,8 +218,8 @@ class Inverse:
     def memory(self) -> ControlMemory:
         """What the control carries from one step to the next, before the first."""
         device = self.robot.device
-        nothing = [wp.zeros(count, dtype=wp.float64, device=device) for count in (2, 0, 0)]
-        return ControlMemory(*nothing, self.condenser.memory())
+        damping, duals, careful = (wp.zeros(count, dtype=wp.float64, device=device) for count in (2, 0, 0))
+        return ControlMemory(damping, duals, careful, self.condenser.memory())
 
     def remember(self, memory: ControlMemory) -> None:
         """Write what the control carries to the next step into a memory."""

@@ -14,14 +14,14 @@ from dataclasses import replace
 from typing import Any
 
 from annelid.core.errors import AnnelidError, UnknownName
-from annelid.core.scene import Adjustable, Scene, WithStatus, values
+from annelid.core.scene import Adjustable, Buildable, WithStatus, values
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.browser.page import Page
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
 from annelid.view.browser.targets import Targets
-from annelid.view.workshop.page import WorkshopPage
+from annelid.view.browser.workshop.page import WorkshopPage
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
@@ -35,7 +35,7 @@ _MAX_RATE = 30.0
 _SHARE = 0.06  # of the time that looking may cost the simulation
 _SAME = "(all alike)"
 
-Build = Callable[[Scene], Simulation[Any]]
+Build = Callable[[Buildable], Simulation[Any]]
 """Makes the simulation of a scene."""
 
 
@@ -52,8 +52,8 @@ class LiveViewer:
 
     def __init__(
         self,
-        scenes: Mapping[str, type[Scene]],
-        scene: Scene,
+        scenes: Mapping[str, type[Buildable]],
+        scene: Buildable,
         *,
         build: Build | None = None,
         host: str = "127.0.0.1",
@@ -62,7 +62,7 @@ class LiveViewer:
         self._scenes, self._scene = dict(scenes), scene
         self._build: Build = build or (lambda s: s.build())
         self._name = next((name for name, kind in self._scenes.items() if type(scene) is kind), type(scene).__name__)
-        self._variants: list[Scene] = [scene]
+        self._variants: list[Buildable] = [scene]
         self._names: list[str] = []
         self._shown: Moment | None = None
         self._last_error: Exception | None = None
@@ -214,7 +214,7 @@ class LiveViewer:
         else:
             self._rebuild()
 
-    def _build_anew(self, scene: Scene) -> None:
+    def _build_anew(self, scene: Buildable) -> None:
         """Build the simulations of another scene of this kind; keep what there is if that fails."""
         now = values(self._scene)
         live = {f.name: now[f.name] for f in parameter_fields(scene) if f.metadata.get("live")}
@@ -266,7 +266,7 @@ class LiveViewer:
         if was_playing:
             self.runner.play()
 
-    def _chosen_variants(self) -> tuple[list[Scene], list[str]]:
+    def _chosen_variants(self) -> tuple[list[Buildable], list[str]]:
         count, name = int(self._count.value), self._varied
         if name is None:
             return [self._scene] * count, [""] * count
@@ -325,7 +325,7 @@ class LiveViewer:
         return text
 
 
-def _adjust(pairs: Sequence[tuple[Scene, Simulation[Any]]], name: str) -> None:
+def _adjust(pairs: Sequence[tuple[Buildable, Simulation[Any]]], name: str) -> None:
     """Let the value that each scene has for a parameter act on its simulation."""
     for scene, simulation in pairs:
         if isinstance(scene, Adjustable):

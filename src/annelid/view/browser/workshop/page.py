@@ -20,7 +20,7 @@ from annelid.core.scene import FromFile, values
 from annelid.materials import names
 from annelid.view.browser.page import Page
 from annelid.view.browser.runner import Runner
-from annelid.view.workshop.marks import Handle, MarkBox
+from annelid.view.browser.workshop.marks import Handle, MarkBox
 
 _UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254}
 _BUILT_FROM = ("shape", "length", "width", "height", "radius", "pitch", "material", "drop", "ground", "repair")
