@@ -17,7 +17,8 @@ from annelid.grains.model import Model, Obstacle
 from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout, Summary
 from annelid.grains.rigid import Plane, Rigid, box_walls
-from annelid.grains.solver import Solver, State
+from annelid.grains.solver import Solver
+from annelid.grains.state import State
 from annelid.grains.world import World, world_of
 
 __all__ = [
