@@ -36,7 +36,7 @@ def _edit(simulation: Simulation[springs.Solver], seed: int) -> None:
     masses = np.flatnonzero(network.masses.alive[: network.masses.used])
     chosen = chance.choice(network.live_springs(), 12, replace=False)
     with simulation.edit() as edit:
-        new = edit.add_masses(chance.uniform(0.0, 0.05, (5, 3)) + [0.0, 0.0, 0.05], 1e-4)
+        new = edit.add_masses(chance.uniform((0.0, 0.0, 0.05), (0.05, 0.05, 0.1), (5, 3)), 1e-4)
         to = chance.choice(masses, 5, replace=False)
         edit.add_springs(new, to, stiffness=chance.uniform(5.0, 50.0, 5), damping=1e-3, yield_strains=0.4)
         edit.change_masses(to, forces=chance.normal(size=(5, 3)) * 1e-3)

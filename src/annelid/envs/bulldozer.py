@@ -17,8 +17,8 @@ from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import Bulldozer
 from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require, require_numbers
-from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
-from annelid.grains.model import Obstacle
+from annelid.grains import Bed, Grain, World, jittered_lattice
+from annelid.shapes import Obstacle, Rigid, Surface, box_walls
 from annelid.shapes.values import Floats
 from annelid.view.camera.camera import Camera, Film
 
@@ -126,7 +126,7 @@ class BulldozerOptions:
         places = jittered_lattice((columns, rows, _LAYERS), pitch, jitter=0.04 * self.radius, corner=corner)
         return Bed(places[: self.grains], self.radius, Grain(friction=_FRICTION, rolling=self.rolling))
 
-    def walls(self, world: int = 0) -> list[Plane]:
+    def walls(self, world: int = 0) -> list[Rigid]:
         """Floor and walls."""
         x, y = 0.5 * self.extent[0], 0.5 * self.extent[1]
         ground = Surface(friction=_FRICTION, rolling=self.rolling)
@@ -160,9 +160,12 @@ class BulldozerField(Worlds):
         super().__init__(count, options, device=device)
         self.machine = Bulldozer()
         body = Rigid(
-            shape=self.machine.mesh(), motion="driven", color=_YELLOW, name="bulldozer", friction=0.3,
-            rolling=options.rolling,
-        )  # fmt: skip
+            self.machine.mesh(),
+            Surface(friction=0.3, rolling=options.rolling),
+            motion="driven",
+            color=_YELLOW,
+            name="bulldozer",
+        )
         bed = settled(options.heap(), options.walls(), options.world, _SETTLE, self.device)
 
         def bodies(world: int) -> Sequence[Obstacle]:

@@ -23,13 +23,14 @@ from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW
 from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
-from annelid.grains.model import Model, Obstacle, replaced_features
+from annelid.grains.model import Model, replaced_features
 from annelid.grains.paths import PathTable
 from annelid.grains.pictures import Painter
 from annelid.grains.readout import Readout
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Solid
 from annelid.grains.state import State
 from annelid.grains.workspace import Workspace
+from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector
 
 _BATCH = 64
@@ -316,6 +317,6 @@ class Solver:
     def _movable(self, body: Obstacle | int, motion: str) -> int:
         number = self.model.number(body)
         found = self.model.bodies[number]
-        if not (isinstance(found, Rigid) and found.motion == motion) or number in self.model.paths:
+        if not (isinstance(found, Solid) and found.rigid.moves == motion) or number in self.model.paths:
             raise InvalidValue(f"body {number} is not {motion}: give it motion={motion!r} and no path.")
         return number

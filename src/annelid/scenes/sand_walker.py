@@ -14,7 +14,7 @@ from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.scenes.walker import Walker
-from annelid.shapes import ground
+from annelid.shapes import Surface, ground
 
 _DT = 6.0e-5
 
@@ -71,14 +71,14 @@ class SandWalker:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The quadruped at rest on the bed."""
         box, body = self.sandbox(), self.body()
-        skin = grains.Surface(friction=self.walker.friction)
+        skin = Surface(friction=self.walker.friction)
         radius = float(coupling.closing_radii(body, self.grain_radius, stretch=1.2 + self.inflation).max())
         lift = self.depth + radius - float(body.bounds()[0][2])
         with on_purpose():
             return coupling.simulation(
                 body.moved((0.0, 0.0, lift)),
                 box.bed(),
-                box.walls(),
+                obstacles=box.walls(),
                 skin=skin,
                 stretch=1.2 + self.inflation,
                 inside="remove",

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid import springs
+from annelid import shapes, springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
-from annelid.shapes import ground
 from annelid.studies.support.plots import COLORS, figure
 
 _AXES: dict[str, tuple[float, ...]] = {
@@ -189,7 +188,7 @@ def _on_hard_ground(worm: Sandworm, device: wp.Device, threads: int | None) -> A
     """The same worm on a plane."""
     body = worm.body()
     lowest = float(body.bounds()[0][2])
-    plane = ground(worm.friction, stiffness=200.0)
+    plane = shapes.ground(worm.friction, stiffness=200.0)
     return springs.simulation(
         body.moved((0.0, 0.0, -lowest)), obstacles=[plane], dt=1.0e-4, device=device, threads=threads
     )
