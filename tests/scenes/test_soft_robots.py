@@ -96,11 +96,10 @@ def test_limits_can_be_moved_while_it_runs() -> None:
     simulation.step(2)
     for name, value in (("highest", 100.0), ("lowest", -50.0), ("growth", 2.0)):
         scene.adjust(simulation, name, value)
-    robot = simulation.solver.robot
-    effort, stroke = robot.limits[robot.number(SIDES[0])]
+    effort, stroke = simulation.solver.limits(simulation.state)[SIDES[0]]
     assert (effort.low, effort.high, stroke.high) == (-50.0, 100.0, pytest.approx(2e-6))
     simulation.step(2)
-    assert robot.efforts.max() <= 100.0 * (1 + 1e-6)
+    assert max(simulation.solver.readout.efforts(simulation.state).values()) <= 100.0 * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("scene", [Pendulum(), Trunk()], ids=lambda s: s.name)

@@ -182,7 +182,7 @@ def test_bad_input_is_refused() -> None:
         control.step((float("nan"), 0.0, 0.0))
     with pytest.raises(InvalidValue, match="no effector"):
         fem.Inverse(trunk(effectors=[]))
-    for name in ("seconds", "energy", "reach", "settled"):
+    for name in ("dt", "energy", "reach", "settled"):
         with pytest.raises(InvalidValue, match=name):
             fem.InverseSettings(**{name: -1.0})
 

@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.state import new_state
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
@@ -217,9 +218,8 @@ class Inverse:
 
     def memory(self) -> ControlMemory:
         """What the control carries from one step to the next, before the first."""
-        device = self.robot.device
-        nothing = [wp.zeros(count, dtype=wp.float64, device=device) for count in (2, 0, 0)]
-        return ControlMemory(*nothing, self.condenser.memory())
+        counts = {"chooser": 2, "dual": 0}
+        return new_state(ControlMemory, counts, self.robot.device, stiffness=self.condenser.memory())
 
     def remember(self, memory: ControlMemory) -> None:
         """Write what the control carries to the next step into a memory."""
