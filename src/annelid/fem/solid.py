@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,29 @@ Volume = Literal["auto", "mean", "plain"]
 
 _NEARLY_INCOMPRESSIBLE = 0.4
 """Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
+
+
+@runtime_checkable
+class WithRegions(Protocol):
+    """A mesh whose tetrahedra belong to regions, of one material each."""
+
+    regions: Any
+
+
+@runtime_checkable
+class WithCells(Protocol):
+    """A mesh whose tetrahedra belong to cells that were cut into several."""
+
+    cells: Any
+
+
+@runtime_checkable
+class Containing(Protocol):
+    """Anything that tells which points are inside it."""
+
+    def contains(self, points: Any) -> np.ndarray:
+        """Which points [m], shape [n, 3], are inside, bool of shape [n]."""
+        ...
 
 
 class Solid:
@@ -61,7 +84,7 @@ class Solid:
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
-        regions = getattr(mesh, "regions", None)
+        regions = mesh.regions if isinstance(mesh, WithRegions) else None
         self.regions = np.zeros(len(self.elements), np.int32) if regions is None else np.asarray(regions)
         self.materials, self.element_materials = _materials(material, self.regions)
         if volume not in ("auto", "mean", "plain"):
@@ -108,7 +131,7 @@ class Solid:
             return None
         if self.elements.shape[1] == 10:  # the four points of an element are enough of a cell
             return np.arange(len(self.elements))
-        cells = getattr(self.mesh, "cells", None)
+        cells = self.mesh.cells if isinstance(self.mesh, WithCells) else None
         if cells is None:
             return merged(self.nodes, self.elements, self.element_materials)
         pairs = np.column_stack([cells, self.element_materials])
@@ -124,9 +147,9 @@ class Solid:
             if where not in self.groups:
                 raise UnknownName("group of nodes", where, self.groups)
             return self.groups[where]
-        if isinstance(where, Callable):  # type: ignore[arg-type]
+        if callable(where):
             return np.flatnonzero(where(self.nodes))
-        if hasattr(where, "contains"):
+        if isinstance(where, Containing):
             return np.flatnonzero(where.contains(self.nodes))
         return _chosen(np.asarray(where), self.node_count)
 

@@ -278,8 +278,10 @@ class StaleSolver:
         nodes = tetrahedra.points.nodes.numpy()
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
-        entries = order // nodes.shape[1]
-        return tuple(wp.array(a.astype(np.int32), dtype=wp.int32, device=self.device) for a in (first, entries))  # type: ignore[return-value]
+        return self._indices(first), self._indices(order // nodes.shape[1])
+
+    def _indices(self, values: np.ndarray) -> wp.array:
+        return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
 
     def _rotations(self) -> wp.array:
         unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))

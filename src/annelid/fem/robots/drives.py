@@ -214,7 +214,8 @@ def _pulled(fluid: Fluid, gravity: np.ndarray) -> Fluid | None:
     """The fluid under the gravity of the robot; none where nothing weighs anything."""
     if not gravity.any():
         return None
-    return replace(fluid, gravity=tuple(float(g) for g in gravity))  # type: ignore[arg-type]
+    x, y, z = gravity.tolist()
+    return replace(fluid, gravity=(x, y, z))
 
 
 def _waypoints(cable: Cable, solid: Solid) -> tuple[np.ndarray, np.ndarray]:

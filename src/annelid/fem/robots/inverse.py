@@ -61,8 +61,8 @@ class InverseSettings:
     refresh: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("dt", "energy", "reach", "settled"):
-            value = getattr(self, name)
+        positive = {"dt": self.dt, "energy": self.energy, "reach": self.reach, "settled": self.settled}
+        for name, value in positive.items():
             if not (np.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
         if self.refresh is not None and self.refresh < 1:
@@ -113,7 +113,7 @@ class Step:
         """Whether every effector is within 0.1 mm of its target."""
         return self.distance <= _REACHED
 
-    def summary(self) -> str:
+    def in_words(self) -> str:
         """In one sentence: what was reached, and what stood in the way."""
         return outcome_in_words(self.distances, self.active)
 
