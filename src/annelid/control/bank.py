@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.control.controller import DISTRIBUTED, FUNCTION, HOST, MLP, Program
+from annelid.control.controller import Program
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, HOST, MLP
 from annelid.control.kernels.layout import brain_layout
 
 TABLE_ROWS = 512

@@ -52,12 +52,12 @@ class HandleTable:
         self.used = count
         self.alive = np.ones(count, bool)
         self.generation = np.zeros(count, np.int32)
-        self._free: list[int] = []
+        self.free_slots: list[int] = []  # the last is taken first
 
     @property
     def live_count(self) -> int:
         """Number of taken slots."""
-        return self.used - len(self._free)
+        return self.used - len(self.free_slots)
 
     def handles(self, index: np.ndarray | None = None) -> Handles:
         """Handles to the things now in these slots (all live ones by default)."""
@@ -68,7 +68,7 @@ class HandleTable:
 
     def take(self, count: int) -> Handles:
         """Take slots, freed ones first."""
-        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        reused = [self.free_slots.pop() for _ in range(min(count, len(self.free_slots)))]
         fresh = np.arange(self.used, self.used + count - len(reused))
         self.used += len(fresh)
         self._room(self.used)
@@ -80,7 +80,7 @@ class HandleTable:
         """Free slots; handles to them are stale from now on."""
         self.alive[index] = False
         self.generation[index] += 1
-        self._free.extend(index.tolist())
+        self.free_slots.extend(index.tolist())
 
     def valid(self, handles: Handles) -> np.ndarray:
         """Whether each handle still means what it meant, shape [k]."""

@@ -156,6 +156,24 @@ class Eventful(Protocol):
         ...
 
 
+@runtime_checkable
+class Changing(Protocol):
+    """A physics whose model changes while it runs, by edits or because things break."""
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What has changed since the model was built, as arrays by name; empty while nothing has."""
+        ...
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make the model what it was when `changes` returned this; nothing is changed if it is refused.
+
+        Args:
+            changes: The changes; empty makes the model as it was built.
+            state: Arrays of the state that will be filled in next, which must fit.
+        """
+        ...
+
+
 def editable(solver: Solver) -> Editable:
     """The solver as one whose bodies can be edited."""
     if isinstance(solver, Editable):

@@ -13,6 +13,7 @@ from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels.layout import HALTED
 from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
 from annelid.grains.model import PATIENCE, Model
+from annelid.grains.workspace import Workspace
 
 _LANES = 4
 _BLOCK = 128
@@ -23,18 +24,13 @@ class Launches:
 
     Args:
         model: The model.
-        here: Grains.
-        there: The buffers that grains come from and go to by turns.
-        old: Room for grains while they change places.
-        lists: Lists.
-        kept: Room for lists while they are made.
-        bodies: Bodies.
+        work: The structures that its kernels work on.
     """
 
-    def __init__(self, model: Model, here: Any, there: Any, old: Any, lists: Any, kept: Any, bodies: Any) -> None:
+    def __init__(self, model: Model, work: Workspace) -> None:
         self.model, self.device = model, model.device
-        self.here, self.there, self.old = here, there, old
-        self.lists, self.kept, self.bodies = lists, kept, bodies
+        self.here, self.there, self.old = work.here, work.there, work.old
+        self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
         self._loaded = False
         self.companion: Any = None

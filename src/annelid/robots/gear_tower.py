@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes.gear import HelicalGear
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Cylinder
-from annelid.shapes.shape import Floats, require_count, seeded
+from annelid.shapes.values import Floats, require_count, seeded
 
 MOST_GEARS = 20
 

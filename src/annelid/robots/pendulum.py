@@ -10,10 +10,10 @@ import numpy as np
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
-from annelid.shapes.shape import Floats, Vector, require_count, require_positive
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
+from annelid.shapes.values import Floats, Vector, require_count, require_positive
 
 SIDES = ("left", "back", "front", "right")
 """Names of the four cavities, at -x, +y, -y, +x."""

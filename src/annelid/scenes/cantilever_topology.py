@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
-from annelid.scenes.scene import parameter
 from annelid.springs.topology import Optimiser
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, require_positive
+from annelid.shapes.values import Floats, require_positive
 
 
 def prism(outline: ArrayLike, width: float, *, y: float = 0.0) -> TriangleMesh:

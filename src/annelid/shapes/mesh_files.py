@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.shape import Floats, Indices
+from annelid.shapes.values import Floats, Indices
 
 SUFFIXES = (".stl", ".obj", ".ply")
 """Formats that can be read and written."""

@@ -11,8 +11,8 @@ from scipy import ndimage
 
 from annelid.core.errors import DeviceUnavailable
 from annelid.shapes.kernels import query as kernels
-from annelid.shapes.shape import Floats, Indices, Vector, as_points
 from annelid.shapes.topology import beyond, edges_of
+from annelid.shapes.values import Floats, Indices, Vector, as_points
 
 
 class MeshDistance:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.kernels.sdf import SdfGrid, sample_points
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
-from annelid.shapes.shape import Floats, Shape, Vector, as_points, require_count, require_positive
+from annelid.shapes.values import Floats, Vector, as_points, require_count, require_positive
 
 MAX_NODES = 512**3
 """Largest grid that is baked (512 MiB)."""

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 from annelid.shapes.extrusion import joined
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
 from annelid.shapes.repair import compact
 from annelid.shapes.sdf import SignedDistanceGrid, bake_values, grid_over
-from annelid.shapes.shape import Shape, Vector
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
+from annelid.shapes.values import Vector
 
 _MAGIC = b"annelid-sdf"
 _VERSION = 2  # of what is baked: a mended distance must not be hidden by an old file

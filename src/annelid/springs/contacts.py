@@ -66,6 +66,7 @@ class Contacts:
         struct.rules = wp.array([self._rule(rule) for rule in rules], dtype=types.Rule, device=device)
         struct.places = _PLACES
         struct.place_strides = wp.vec2i(1, len(pairs.masses)) if device.is_cuda else wp.vec2i(_PLACES, 1)
+        self._first_kinds = struct.kinds.numpy().copy()
         self.struct, self.array = struct, wp.zeros(1, dtype=types.Contacts, device=device)
         self._make_room(_ROOM)
 
@@ -95,6 +96,11 @@ class Contacts:
         kinds = self.struct.kinds.numpy()
         kinds[known] = 0
         self.struct.kinds.assign(kinds)
+
+    def set_kinds(self, kinds: np.ndarray | None) -> None:
+        """Set which masses touch others, None for all that did in the beginning; lists are made anew."""
+        self.struct.kinds.assign(self._first_kinds if kinds is None else kinds)
+        self.invalidate()
 
     def invalidate(self) -> None:
         """Make the lists anew before the next forces."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ import warp as wp
 
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, rows
+from annelid.core.state import copy_state, rows, state_arrays
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -48,10 +48,10 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array = rows("mass")
-    velocities: wp.array = rows("mass")
-    accelerations: wp.array = rows("mass")
-    broken: wp.array = rows("mass", wp.uint64)
+    positions: wp.array = rows("mass", grows="masses")
+    velocities: wp.array = rows("mass", grows="masses")
+    accelerations: wp.array = rows("mass", grows="masses")
+    broken: wp.array = rows("mass", wp.uint64, grows="masses")
     partners: wp.array = rows("contact")
     slips: wp.array = rows("contact")
     clock: wp.array = rows("simulation", wp.int64)
@@ -127,8 +127,9 @@ class Solver:
             steps -= count
 
     def reset(self, state: State, mask: wp.array | None = None) -> None:
-        """Bring the one world back to its beginning; see `core.solver.Solver`."""
+        """Bring the one world back to its beginning, before all edits; see `core.solver.Solver`."""
         if mask is None or mask.numpy()[0]:
+            self._restore_model({})
             copy_state(self.initial_state(), state)
 
     def enqueue(self, state: State, steps: int) -> None:
@@ -213,6 +214,26 @@ class Solver:
         self.graphs.clear()
 
     # --- edits ---
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the body; see `core.solver.Changing`."""
+        return self.model.changes()
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make the body what it was; see `core.solver.Changing`."""
+        wanted = len(changes["mass"]) if "mass" in changes else self.model.body.mass_count
+        if len(state["positions"]) != wanted:
+            raise FileFormatError(f"the checkpoint is damaged: it has {len(state['positions'])} masses, not {wanted}.")
+        self._restore_model(changes)
+        self._seen_broken = state["broken"].copy()
+
+    def _restore_model(self, changes: Mapping[str, np.ndarray]) -> None:
+        if not changes and not self.model.network.edited:
+            return
+        with self.model.network.lock:
+            self.model.restore_changes(changes)
+        self._seen_broken = np.zeros(self.model.mass_count if self.model.features.breaking else 0, np.uint64)
+        self._renew_scratch()
 
     def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""
@@ -303,17 +324,23 @@ class Solver:
         room = max(self.model.network.masses.used, self.model.mass_count * 3 // 2)
         self.model.grow(room)
         for state in states:
+            arrays = state_arrays(state)
             for name in ("positions", "velocities", "accelerations", "broken"):
-                if len(getattr(state, name)):
-                    setattr(state, name, grown(getattr(state, name), room))
+                if len(arrays[name]):
+                    setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):
             self._seen_broken = np.append(self._seen_broken, np.zeros(room - len(self._seen_broken), np.uint64))
-        clock, bound = self._work.clock, self._bound
+        bound = self._bound
+        self._renew_scratch()
+        if bound is not None:
+            self._bind(bound)
+
+    def _renew_scratch(self) -> None:
+        """Make the memory that steps work in anew, for another number of masses."""
+        clock = self._work.clock
         self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
         self._work.clock = clock
         self.graphs.clear()
-        if bound is not None:
-            self._bind(bound)
 
     # --- launches ---
 

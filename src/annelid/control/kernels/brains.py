@@ -5,7 +5,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.control.controller import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
 from annelid.control.kernels.layout import brain_layout
 from annelid.control.kernels.networks import distributed_network, joint_network
 from annelid.control.kernels.signals import driving_value, user_value, wave

@@ -203,8 +203,8 @@ class Recorder:
         self._flush("frames")
 
     def _flush(self, table: str | None = None) -> None:
-        target = self._tables[table] if table else self._file
-        target.flush()  # type: ignore[union-attr]
+        target: Any = self._tables[table] if table else self._file
+        target.flush()
 
 
 class _Stored:
@@ -231,7 +231,7 @@ def _header(scene: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     except PackageNotFoundError:
         annelid_version = "unknown"
     header = {"annelid": annelid_version, "scene": scene, "parameters": dict(parameters)}
-    text = json.dumps(header, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    text = json.dumps(header, default=lambda value: value.item() if isinstance(value, np.generic) else str(value))
     # Texts of fixed length: HDF5 keeps those of variable length where no checksum guards them.
     return {"format": np.bytes_(FORMAT), "version": VERSION, "header": np.bytes_(text)}
 

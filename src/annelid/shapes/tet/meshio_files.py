@@ -12,7 +12,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh
 from annelid.core.packages import optional
-from annelid.shapes.shape import Floats, Indices, require_positive
+from annelid.shapes.values import Floats, Indices, require_positive
 
 SUFFIXES = (".msh", ".vtk", ".vtu")
 """Formats that can be read."""

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.sdf import SignedDistanceGrid
-from annelid.shapes.shape import Floats, Shape, require_positive
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.clipping import Distance, clipped
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
+from annelid.shapes.values import Floats, require_positive
 
 _FIRST_CUBES = 12
 _TRIALS = 8

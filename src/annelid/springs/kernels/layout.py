@@ -58,8 +58,8 @@ def layout(real: Any) -> Layout:
         counts=wp.vec3i,  # values along each axis
         stiffness=real,  # [N/m]
         damping_ratio=real,
-        static_friction=real,
-        kinetic_friction=real,
+        friction=real,
+        sliding_friction=real,
     )
     arrays = make_struct(
         f"SpringArrays{bits}",

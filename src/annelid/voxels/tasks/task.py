@@ -103,7 +103,7 @@ class Task(Generic[Outcome]):
             "gravity": self.gravity,
         }
         found = terrain(ground) if isinstance(ground, str) else ground
-        obstacles = [*([] if found is None else [found]), *boxes]
+        obstacles: list[Terrain | Box] = [*([] if found is None else [found]), *boxes]
         return World(obstacles=obstacles, **{**settings, **changes})
 
 
