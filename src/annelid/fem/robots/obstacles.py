@@ -64,7 +64,7 @@ class Plane:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        return PlanePart(self.name, tuple(self.point), tuple(self.normal))  # type: ignore[arg-type]
+        return PlanePart(self.name, as_vector("point", self.point), as_vector("normal", self.normal))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Sphere:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        surface = SphereShape(self.radius, center=tuple(self.center)).surface(24)  # type: ignore[arg-type]
+        surface = SphereShape(self.radius, center=as_vector("center", self.center)).surface(24)
         return Mesh(self.name, surface.vertices.astype(np.float32), surface.triangles, color=_COLOR)
 
 
@@ -137,7 +137,7 @@ class Box:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        surface = BoxShape(tuple(self.size), center=tuple(self.center)).surface()  # type: ignore[arg-type]
+        surface = BoxShape(as_vector("size", self.size), center=as_vector("center", self.center)).surface()
         return Mesh(self.name, surface.vertices.astype(np.float32), surface.triangles, color=_COLOR)
 
 
