@@ -151,9 +151,9 @@ class Solver:
 
     @property
     def pushes(self) -> wp.array[Any]:
-        """What guests of the model received in the last step, three rows each.
+        """Impulses on each guest of the model, three vectors each.
 
-        Impulse [N s], angular impulse [N m s], and the impulse that the next step is expected to bring.
+        Those of the last step, linear [N s] and angular [N m s], and the impulse expected of the next one.
         """
         return self._work.pushes
 

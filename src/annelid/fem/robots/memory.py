@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.state import nested, rows
 
 
-@dataclass
+@dataclass(kw_only=True)
 class StiffnessMemory:
     """Where a robot stood when the stiffness at hand was factored: from there the same factor can be made again.
 
@@ -37,7 +37,7 @@ class StiffnessMemory:
     next_efforts: wp.array[Any] = rows("actuator", wp.float64)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ControlMemory:
     """What inverse control carries from one step to the next.
 

@@ -12,7 +12,7 @@ from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.robots.memory import ControlMemory
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RobotState:
     """A robot that goes from equilibrium to equilibrium; all that its future depends on.
 
@@ -37,7 +37,7 @@ class RobotState:
     linear: FactorMemory = nested()
 
 
-@dataclass
+@dataclass(kw_only=True)
 class InverseState(RobotState):
     """A robot that follows targets.
 
