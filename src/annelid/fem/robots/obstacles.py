@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -63,7 +64,7 @@ class Plane:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        return PlanePart(self.name, tuple(self.point), tuple(self.normal))  # type: ignore[arg-type]
+        return PlanePart(self.name, as_vector("point", self.point), as_vector("normal", self.normal))
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Sphere:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        surface = SphereShape(self.radius, center=tuple(self.center)).surface(24)  # type: ignore[arg-type]
+        surface = SphereShape(self.radius, center=as_vector("center", self.center)).surface(24)
         return Mesh(self.name, surface.vertices.astype(np.float32), surface.triangles, color=_COLOR)
 
 
@@ -136,7 +137,7 @@ class Box:
 
     def part(self) -> Mesh | PlanePart:
         """What to draw."""
-        surface = BoxShape(tuple(self.size), center=tuple(self.center)).surface()  # type: ignore[arg-type]
+        surface = BoxShape(as_vector("size", self.size), center=as_vector("center", self.center)).surface()
         return Mesh(self.name, surface.vertices.astype(np.float32), surface.triangles, color=_COLOR)
 
 
@@ -177,7 +178,7 @@ class ContactLoads(ElementSet):
         self._loads.assign(forces)
         self.tangent.assign(blocks[:, None, None])
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy and forces; they stay as they were given."""
         arguments = [self._nodes, self._loads, positions, self.energy, self.forces]
         wp.launch(carry, self.element_count, arguments, device=self.device)
