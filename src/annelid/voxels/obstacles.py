@@ -60,7 +60,7 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
         )
     if rigid.world != 0:
         raise InvalidValue(
-            f"voxel robots have one list of obstacles for all worlds, and {what} names world {rigid.world}: use world=0."
+            f"voxel robots have one list of obstacles for all worlds, and {what} names world {rigid.world}: use 0."
         )
     surface = rigid.surface
     for name, value in (
