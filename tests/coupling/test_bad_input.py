@@ -29,7 +29,7 @@ def test_grains_make_room_for_a_body(how: str) -> None:
     assert (gaps > 0.95 * model.bed.radii[:, None] + model.guests.radii[None]).all()
     simulation.run(0.05)
     assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0
-    assert np.abs(simulation.solver.readout.velocities(simulation.state)).max() < 2.0
+    assert np.abs(simulation.solver.readout.grain_velocities(simulation.state)).max() < 2.0
 
 
 def test_holes_wider_than_a_grain_say_where_and_what_would_do() -> None:

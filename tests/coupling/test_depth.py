@@ -82,7 +82,7 @@ def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
     steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.dt / parts}
     simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps)
     simulation.run(TIME)
-    return float((body.positions - simulation.solver.readout.masses(simulation.state))[:, 2].mean()) - drop.fall
+    return float((body.positions - simulation.solver.readout.mass_positions(simulation.state))[:, 2].mean()) - drop.fall
 
 
 def _rigid_depth(drop: Drop) -> float:

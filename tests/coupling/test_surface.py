@@ -186,7 +186,7 @@ def test_a_grain_bounces_rolls_and_sticks_as_on_a_plate(place: tuple[float, floa
     for share in (0.8, 1.2):
         hanging = alone(bottom, (0.0, 0.0, 0.0), friction=0.5, cohesion=share * weight)
         hanging.run(0.1)
-        fallen = bottom - hanging.solver.readout.positions(hanging.state)[0, 2]
+        fallen = bottom - hanging.solver.readout.grain_positions(hanging.state)[0, 2]
         assert fallen < 0.1 * RADIUS if share > 1.0 else fallen > 0.5 * RADIUS
 
 
@@ -203,7 +203,7 @@ def test_discs_do_not_reach_over_edges_of_graded_surfaces() -> None:
 
 
 def _velocity(simulation: Any) -> np.ndarray:
-    return np.asarray(simulation.solver.readout.velocities(simulation.state))[0]
+    return np.asarray(simulation.solver.readout.grain_velocities(simulation.state))[0]
 
 
 def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:

@@ -36,14 +36,15 @@ def test_a_world_among_others_moves_as_alone(device: str) -> None:
     together = many.initial_state()
     many.reserve(together, 32, 8)
     many.advance(together, 250)
-    masses, bed = (a.reshape(3, -1, 3) for a in (many.readout.masses(together), many.readout.positions(together)))
+    masses = many.readout.mass_positions(together).reshape(3, -1, 3)
+    bed = many.readout.grain_positions(together).reshape(3, -1, 3)
     for world, speed in enumerate(speeds):
         single = _solver([speed], device)
         alone = single.initial_state()
         single.reserve(alone, 32, 8)
         single.advance(alone, 250)
-        assert np.array_equal(single.readout.masses(alone), masses[world])
-        assert np.array_equal(single.readout.positions(alone), bed[world])
+        assert np.array_equal(single.readout.mass_positions(alone), masses[world])
+        assert np.array_equal(single.readout.grain_positions(alone), bed[world])
     assert not np.array_equal(masses[0], masses[1])
 
 

@@ -67,7 +67,7 @@ def test_arrays_may_stay_on_the_device(settled: Grains) -> None:
 def test_numbers(settled: Grains) -> None:
     numbers = settled.snapshot_numbers()
     summary = settled.summary()
-    assert numbers["potential"].value == summary.potential
+    assert numbers["gravitational-energy"].value == summary.gravitational
     assert numbers["center-z"].value == pytest.approx(summary.center_of_mass[2])
     assert not settled.snapshot(Look(numbers=False)).numbers
 

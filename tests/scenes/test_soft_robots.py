@@ -24,7 +24,7 @@ def test_water_bends_the_cylinder_more_than_air_and_inflation_less() -> None:
     scene = SiliconeCylinder()
     simulation = scene.build(device="cpu", threads=1)
     simulation.run(1.0)
-    assert simulation.solver.strokes[0] == pytest.approx(15e-6, rel=1e-6)
+    assert simulation.state.strokes.numpy()[0] == pytest.approx(15e-6, rel=1e-6)
     angles = values(scene, simulation)
     assert angles["tip-angle-water"] < angles["tip-angle-air"] - 5.0
     assert 0.0 > angles["tip-angle-air-15ml"] > angles["tip-angle-air"]

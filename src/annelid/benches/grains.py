@@ -92,7 +92,7 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
         weight = float(bed.masses.sum()) * 9.81 * RADIUS
         yield Measurement(f"{name}-overlap-largest", overlap.largest, "diameters", 0.05, bound="at-most")
         yield Measurement(f"{name}-overlap-mean", overlap.mean, "diameters")
-        yield Measurement(f"{name}-kinetic-energy", summary.kinetic / weight, "m g R a grain")
+        yield Measurement(f"{name}-kinetic-energy", (summary.kinetic - summary.rotational) / weight, "m g R a grain")
         listed = float(simulation.state.counts.numpy()[:, 0].mean())
         pushing = 2.0 * len(readout.contacts(state).pairs) / count
         yield Measurement(f"{name}-neighbours", listed, "a grain", source="in lists")

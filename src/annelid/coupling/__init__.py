@@ -12,7 +12,7 @@ from annelid import grains, springs
 from annelid.core.errors import StepTooLong, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
-from annelid.coupling.readout import Readout, Summary
+from annelid.coupling.readout import Readout
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
 from annelid.coupling.steps import LONGEST
@@ -26,7 +26,6 @@ __all__ = [
     "Readout",
     "Solver",
     "State",
-    "Summary",
     "World",
     "closed_surface",
     "closing_radii",

@@ -9,7 +9,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.coupling.division import Division
-from annelid.coupling.kernels.exchange import GuestArrays
+from annelid.coupling.kernels.guests import GuestArrays
 from annelid.coupling.surface import meeting_points
 from annelid.grains.material import response_of
 from annelid.shapes import Surface

@@ -76,7 +76,7 @@ class Model:
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        require_outside(self.guests.division.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
+        require_outside(self.guests.division.mixed(body.positions), self.worlds_of_guests(), self.bed, bodies)
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
@@ -85,7 +85,7 @@ class Model:
         self.grains = grains.Model(
             self.guests.among(self.bed, self.skin),
             world=self.world.grains_world(self.dt),
-            worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
+            worlds=None if worlds is None else np.concatenate([own, self.worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.guests),
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),
@@ -97,7 +97,7 @@ class Model:
         """Time step of the grains, at whose ends both meet [s]."""
         return self.substeps * self.springs.world.dt
 
-    def _worlds_of_guests(self) -> np.ndarray:
+    def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
         return (self.guests.division.corners[:, 0] // (self.guests.body.mass_count // self.worlds)).astype(np.int32)
 

@@ -203,7 +203,7 @@ class BulldozerField(Worlds):
         return self.options.dt * self.options.steps
 
     @property
-    def camera(self) -> Camera:  # type: ignore[override]
+    def camera(self) -> Camera | None:
         """From behind the left corner."""
         long, wide = self.options.extent
         return Camera.framing(
@@ -222,7 +222,7 @@ class BulldozerField(Worlds):
 
     def _begin(self, mask: wp.array) -> None:
         long, wide = self.options.extent
-        self.soil.restart(mask, self._restore)
+        self.soil.restart(mask)
         low, high = wp.vec3(-long / 2 + 0.5, -wide / 6, -0.4), wp.vec3(-long / 2 + 0.7, wide / 6, 0.4)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, *self._which, self._middle, low, high]

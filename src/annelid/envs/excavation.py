@@ -139,7 +139,7 @@ class Excavation(Worlds):
         return self.options.dt * self.options.substeps
 
     @property
-    def camera(self) -> Camera:  # type: ignore[override]
+    def camera(self) -> Camera | None:
         """From the side of the bin."""
         return Camera.framing((np.array([-0.1, -0.3, 0.0]), np.array([0.85, 0.65, 0.7])), direction=(0.9, 0.9, 0.6))
 
@@ -161,7 +161,7 @@ class Excavation(Worlds):
     # --- episodes ---
 
     def _begin(self, mask: wp.array) -> None:
-        self.soil.restart(mask, self._restore)
+        self.soil.restart(mask)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, self._home, self.options.spread, self._arm, self._links]
         self._launch(kernels.pose, [*inputs, self.joints], [state.places, state.turns])

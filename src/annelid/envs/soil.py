@@ -10,7 +10,6 @@ import numpy as np
 import warp as wp
 
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
-from annelid.core.state import clone_state
 from annelid.envs.kernels import soil as kernels
 from annelid.grains import Bed, Model, Solver, World
 from annelid.grains.kernels.readout import unsort
@@ -21,11 +20,6 @@ from annelid.view.camera.stage import Stage
 
 _ROOM = (32, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SAND = (0.80, 0.66, 0.45)
-_KEPT = (
-    "positions", "velocities", "spins", "forecast", "turning", "surfaces", "names", "counts", "places", "turns",
-    "body_velocities", "body_spins", "body_forecast", "body_turning", "contacts", "travel", "forces", "torques",
-    "commands", "loads",
-)  # fmt: skip
 
 
 def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, device: wp.Device) -> Bed:
@@ -77,18 +71,15 @@ class Soil:
         self.state = self.solver.initial_state()
         self.solver.reserve(self.state, *_ROOM)
         self.bodies = len(every) // count
-        self._start = clone_state(self.state)
         self.points = wp.zeros(count * self.grains, dtype=wp.vec3, device=device)
         self._shown = [n for n in range(self.bodies) if isinstance(model.bodies[n], Solid)]
         self._vertices = self._local_vertices()
         self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=device)
         self.stage: Stage | None = None
 
-    def restart(self, mask: wp.array, restore: Callable[[wp.array, wp.array, wp.array], None]) -> None:
-        """Bring masked worlds back to their beginning; `restore(mask, source, target)` copies their rows."""
-        for name in _KEPT:
-            restore(mask, getattr(self._start, name), getattr(self.state, name))
-        wp.launch(kernels.make_stale, self.count, [mask], [self.state.flags], device=self.device)
+    def restart(self, mask: wp.array) -> None:
+        """Bring masked worlds back to their beginning."""
+        self.solver.reset(self.state, mask)
 
     def advance(self, steps: int) -> None:
         """Take the steps of an action.

@@ -111,8 +111,10 @@ class Worlds(ABC):
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
 
-    camera: Camera | None = None
-    """Where pictures are taken from; None frames what there is."""
+    @property
+    def camera(self) -> Camera | None:
+        """Where pictures are taken from; None frames what there is."""
+        return None
 
     idle_reward: float = 0.0
     """What an action is paid in a world that nobody has touched."""
@@ -206,13 +208,6 @@ class Worlds(ABC):
                 f"a mask of worlds must be {self.count} truth values, not {values.dtype}{list(values.shape)}."
             )
         return wp.array(values, dtype=wp.bool, device=self.device)
-
-    def _restore(self, mask: wp.array, source: wp.array, target: wp.array) -> None:
-        """Rows of masked worlds as they are in `source`; worlds have equally many rows."""
-        each = len(target) // self.count
-        if each:
-            kernel = kernels.restore_kernel(target.dtype)
-            wp.launch(kernel, each * self.count, [mask, each, source, target], device=self.device)
 
     def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
         """One thread a world."""

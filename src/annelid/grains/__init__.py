@@ -14,7 +14,7 @@ from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
-from annelid.grains.readout import Contacts, Depth, Readout, Summary
+from annelid.grains.readout import Contacts, Depth, Readout
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World, world_of
@@ -30,7 +30,6 @@ __all__ = [
     "Readout",
     "Solver",
     "State",
-    "Summary",
     "World",
     "fill",
     "jittered_lattice",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import warp as wp
@@ -158,9 +158,10 @@ def _sizes(radius: Radii, generator: np.random.Generator, count: int) -> Floats:
                 f"the function of the radii must give {count} finite numbers above 0, one for each grain."
             )
         return radii
-    if np.ndim(radius) == 0:
-        return np.full(count, require_positive("radius", radius))  # type: ignore[arg-type]
-    low, high = (require_positive("radius", end) for end in radius)  # type: ignore[union-attr]
+    ends: Any = radius
+    if np.ndim(ends) == 0:
+        return np.full(count, require_positive("radius", ends))
+    low, high = (require_positive("radius", end) for end in ends)
     return generator.uniform(min(low, high), max(low, high), count)
 
 

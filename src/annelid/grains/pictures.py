@@ -149,10 +149,10 @@ class Painter:
             "center-x": Number(float(x), "m"),
             "center-y": Number(float(y), "m"),
             "center-z": Number(float(z), "m"),
-            "kinetic": Number(summary.kinetic, "J"),
-            "rotational": Number(summary.rotational, "J"),
-            "potential": Number(summary.potential, "J"),
-            "fastest": Number(summary.fastest, "m/s"),
+            "kinetic-energy": Number(summary.kinetic, "J"),
+            "rotational-energy": Number(summary.rotational, "J"),
+            "gravitational-energy": Number(summary.gravitational, "J"),
+            "largest-speed": Number(self.readout.largest_speed(state), "m/s"),
         }
 
 

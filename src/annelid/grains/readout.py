@@ -1,4 +1,4 @@
-"""What a state tells: grains in the order of their bed, bodies, energies, momenta, contacts and overlaps."""
+"""What a state says: grains in the order of their bed, bodies, energies, momenta, contacts and overlaps."""
 
 from __future__ import annotations
 
@@ -11,40 +11,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.summary import Summary
 from annelid.grains.kernels.layout import GROUP, IMPACT
 from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Model, is_free
 from annelid.grains.packing import packing_fraction
 from annelid.grains.rigid import Solid
 from annelid.shapes import Obstacle, Shape
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Totals of grains and free bodies.
-
-    Attributes:
-        center_of_mass: [m], shape [3].
-        momentum: [kg m/s], shape [3].
-        angular_momentum: About the origin [kg m²/s], shape [3].
-        kinetic: Energy of motion along paths [J].
-        rotational: Energy of spinning [J].
-        potential: Energy in the field of gravity, zero at the origin [J].
-        fastest: Largest speed of a grain [m/s].
-    """
-
-    center_of_mass: np.ndarray
-    momentum: np.ndarray
-    angular_momentum: np.ndarray
-    kinetic: float
-    rotational: float
-    potential: float
-    fastest: float
-
-    @property
-    def total(self) -> float:
-        """Sum of the energies [J]."""
-        return self.kinetic + self.rotational + self.potential
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +129,18 @@ class Readout:
         about = np.cross(x, momenta).sum(axis=0) + inertia @ spins + body_momenta.sum(axis=0)
         rotational = 0.5 * float(inertia @ (spins**2).sum(axis=1) + (body_spins * body_momenta).sum())
         return Summary(
+            mass=float(masses.sum()),
             center_of_mass=masses @ x / masses.sum(),
             momentum=momenta.sum(axis=0),
             angular_momentum=about,
-            kinetic=0.5 * float((momenta * v).sum()),
+            kinetic=0.5 * float((momenta * v).sum()) + rotational,
             rotational=rotational,
-            potential=-float(masses @ (x @ gravity)),
-            fastest=float(np.sqrt((v[: len(bed)] ** 2).sum(axis=1).max())),
+            gravitational=-float(masses @ (x @ gravity)),
         )
+
+    def largest_speed(self, state: Any) -> float:
+        """Speed of the fastest grain [m/s]."""
+        return float(np.sqrt((self.velocities(state) ** 2).sum(axis=1).max()))
 
     def contacts(self, state: Any) -> Contacts:
         """Pairs of grains that push each other, and their forces."""

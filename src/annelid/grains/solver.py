@@ -20,7 +20,7 @@ from annelid.core.state import clone_state, copy_state, restore_worlds
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW, RESIDUAL, TOO_FAST
-from annelid.grains.kernels.program import team_kernel
+from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
 from annelid.grains.model import Model, replaced_features
@@ -89,20 +89,29 @@ class Solver:
             copy_state(self._beginning, state)
             self.unbind()
             return
+        self.restore(self._beginning, state, mask)
+
+    def restore(self, source: State, target: State, mask: wp.array) -> None:
+        """Copy grains and bodies of some worlds from one state to another; their lists are made anew.
+
+        Args:
+            source: Where rows come from.
+            target: Where they go to.
+            mask: Which worlds, bool of shape [worlds].
+        """
         if self.model.paths:
             raise InvalidValue(
                 "worlds in which bodies follow a path, a function of time, begin again together: reset all of them."
             )
-        restore_worlds(self._beginning, state, mask, self.world_of)
-        wp.launch(make_stale, self.worlds, [mask], [state.flags], device=self.device)
+        restore_worlds(source, target, mask, self._world_of)
+        wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
 
     @cached_property
     def _beginning(self) -> State:
         return self.initial_state()
 
     @cached_property
-    def world_of(self) -> dict[str, wp.array]:
-        """World of each grain, row, body and point; see `State`."""
+    def _world_of(self) -> dict[str, wp.array]:
         return self._work.world_of()
 
     def unbind(self) -> None:

@@ -63,7 +63,7 @@ class BuriedWorm:
 
     @property
     def skin(self) -> Surface:
-        """How its surface answers to contact."""
+        """How its surface responds to contact."""
         return Surface(friction=self.friction)
 
     @property

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
 from annelid.shapes import Rigid, ground
 
 

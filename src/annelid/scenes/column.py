@@ -1,4 +1,4 @@
-"""A column of grains whose wall is lifted away: it collapses into a heap (Lube et al. 2004)."""
+"""A column of grains whose wall is lifted: it collapses into a heap (Lube et al. 2004)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.grains.heaps import Heap, heap
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, Rigid, Surface, ground, tube
 
 _WALL = 0.12  # thickness of the wall over the radius of the column
@@ -84,8 +84,8 @@ class Column:
     def measure(self, simulation: Simulation[grains.Solver]) -> list[Measurement]:
         """How far it ran, and how high it is, beside Lube's laws."""
         found, solver = self.deposit(simulation), simulation.solver
-        summary, masses = solver.readout.summary(simulation.state), solver.model.bed.masses
-        rest = summary.kinetic / (float(masses.sum()) * 9.81 * 0.5 * self.diameter)
+        summary = simulation.summary()
+        rest = (summary.kinetic - summary.rotational) / (summary.mass * 9.81 * 0.5 * self.diameter)
         return [
             Measurement("grains", solver.model.count),
             Measurement("run-out", found.radius / self.radius - 1.0, "", run_out_law(self.aspect), source=_SOURCE),

@@ -10,11 +10,11 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
 from annelid.robots import GearTower, gear_tower
 from annelid.robots.gear_tower import MOST_GEARS
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, Rigid, Surface
 
 _COLORS = ((0.30, 0.45, 0.62), (0.70, 0.36, 0.28))

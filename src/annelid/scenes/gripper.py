@@ -12,9 +12,9 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
-from annelid.scenes.scene import parameter
 from annelid.shapes import Box, Surface
 
 _PITCH = 0.02
@@ -107,7 +107,7 @@ class Gripper:
 
     def lifted(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """Whether each grain is held above the bed, shape [n]."""
-        height = simulation.solver.readout.positions(simulation.state)[:, 2]
+        height = simulation.solver.readout.grain_positions(simulation.state)[:, 2]
         rise = self.speed * max(simulation.time - _LIFT, 0.0)
         return np.asarray(height > max(self.depth, self.tips + 0.5 * rise) + 2.0 * self.grain_radius)
 

@@ -11,9 +11,9 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, Plane, Rigid, Surface, hopper
 
 _LOOSE = 0.57  # packing at the start

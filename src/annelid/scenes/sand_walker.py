@@ -10,9 +10,9 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
-from annelid.scenes.scene import parameter
 from annelid.scenes.walker import Walker
 from annelid.shapes import Surface, ground
 
@@ -29,7 +29,7 @@ def inflate_gently(time: Any, parameters: Any) -> Any:
 
 @dataclass(frozen=True)
 class SandWalker:
-    """A quadruped of silicone walks on loose grains; how far it would have come on hard ground is told beside."""
+    """A quadruped of silicone walks on loose grains; its distance on hard ground is reported for comparison."""
 
     name: ClassVar[str] = "sand-walker"
     duration: ClassVar[float] = 2.0
@@ -105,7 +105,7 @@ class SandWalker:
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
         """How far it walked, on sand and on hard ground."""
         solver, state, body = simulation.solver, simulation.state, simulation.solver.model.springs.body
-        moved = solver.summary(state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().parts["springs"].center_of_mass - body.center_of_mass
         hard = self._on_hard_ground(simulation)
         return [
             Measurement("grains", len(solver.model.bed)),

@@ -9,9 +9,9 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes import ground
 from annelid.shapes.lattice import Lattice
 from annelid.springs.stiffness import round_area
@@ -49,7 +49,7 @@ class Swarm:
         return springs.simulation(self.body(), obstacles=[plane], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
-        """Size of the swarm and its way."""
+        """Number of robots and their displacement."""
         model = simulation.solver.model
         moved = simulation.summary().center_of_mass - model.body.center_of_mass
         full = self.side >= 10

@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes import Cylinder, Rigid, Surface
 
 _PITCH = 0.02
@@ -79,15 +79,14 @@ class Tyre:
             body, box.bed(), obstacles=[*box.walls(), hub], skin=Surface(friction=0.8), device=device, threads=threads
         )
         solver = simulation.solver
-        solver.grains.load(solver.parts(simulation.state)[1], hub, torque=(0.0, self.torque, 0.0))
+        solver.grains.load(simulation.state.grains, hub, torque=(0.0, self.torque, 0.0))
         simulation.attachments["hub"] = hub
         return simulation
 
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
         """How far it rolled, how deep it sank, and how much of its turning was lost to slip."""
         solver, hub = simulation.solver, simulation.attachments["hub"]
-        _, bed = solver.parts(simulation.state)
-        readout = solver.grains.readout
+        bed, readout = simulation.state.grains, solver.grains.readout
         place, spin = readout.body_position(bed, hub), readout.body_spin(bed, hub)
         speed, rolling = float(readout.body_velocity(bed, hub)[0]), float(spin[1]) * self.outer
         return [

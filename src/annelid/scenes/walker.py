@@ -10,9 +10,9 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.quadruped import quadruped
-from annelid.scenes.scene import parameter
 from annelid.shapes import ground
 
 _PHASES = {"spine": 0.81, "front-left": 0.6, "front-right": 0.6, "hind-left": 0.0, "hind-right": 0.0}

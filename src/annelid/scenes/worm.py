@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
 from annelid.shapes import Rigid, ground
 
 

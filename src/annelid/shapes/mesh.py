@@ -132,7 +132,7 @@ class TriangleMesh(Shape):
         return self.query(device).distance_and_gradient(points)
 
     def query(self, device: str = "cpu") -> MeshDistance:
-        """The closed mesh on a device, ready for distance queries; built once a device."""
+        """The closed mesh on a device, ready for distance queries; built once for each device."""
         if device not in self._queries:
             self.require_closed()
             self._queries[device] = MeshDistance(self.vertices, self.triangles, device=device)

@@ -18,7 +18,7 @@ SUFFIXES = (".stl", ".obj", ".ply")
 """Formats that can be read and written."""
 
 MAX_BYTES = 512 * 1024**2
-"""Largest file that is read unless told otherwise [B]."""
+"""Largest file that is read by default [B]."""
 
 
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:

@@ -53,7 +53,7 @@ class SignedDistanceGrid:
             shape: What to bake.
             resolution: Cells along the longest side of the shape; 64 if neither this nor the spacing is given.
             spacing: Distance between nodes [m], instead of a resolution.
-            margin: Free space around the shape that the grid covers at least [m]; two cells unless told.
+            margin: Free space around the shape that the grid covers at least [m]; two cells by default.
             device: Where the grid lives, such as 'cpu' or 'cuda:0'.
         """
         origin, step, counts = grid_over(*shape.bounds(), resolution=resolution, spacing=spacing, margin=margin)

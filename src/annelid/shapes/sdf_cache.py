@@ -59,7 +59,7 @@ def baked(
         shape: A primitive, a closed mesh, or several of them.
         cells: Cells along the longest side; 64 if neither this nor the spacing is given.
         spacing: Distance between nodes [m], instead of a number of cells.
-        padding: Free space around the solid that the grid covers at least [m]; two cells unless told.
+        padding: Free space around the solid that the grid covers at least [m]; two cells by default.
         cache: Whether to keep the grid on disk; or the folder, instead of the user's cache.
         device: Where the grid lives, such as 'cpu' or 'cuda:0'.
     """

@@ -1,7 +1,7 @@
 """Edits of a running network: masses and springs that are added, removed and changed between two steps.
 
-An edit collects wishes, checks them all, and is applied whole or not at all. Its cost depends on what it changes, not
-on the size of the body.
+An edit collects changes, checks them all, and is applied as a whole or not at all. Its cost depends on what it changes,
+not on the size of the body.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Editor:
         self._new_masses: list[Handles] = []
         self.pause_seconds = 0.0
 
-    # --- wishes ---
+    # --- changes that are asked for ---
 
     def add_masses(
         self, positions: np.ndarray, masses: float | np.ndarray, *, velocities: Any = 0.0, fixed: Any = False

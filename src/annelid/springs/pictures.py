@@ -42,7 +42,7 @@ class Painter:
         triangles = _standing(self.model.body.triangles, network)
         skin, corners = np.unique(triangles, return_inverse=True)
         corners = corners.reshape(-1, 3).astype(np.int32)
-        if not np.array_equal(corners, self._triangles):  # whoever draws them takes the same array for no change
+        if not np.array_equal(corners, self._triangles):  # viewers take the same array as a sign of no change
             self._triangles = corners
         self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
         alive = np.flatnonzero(network.masses.alive[: network.masses.used]).astype(np.int32)

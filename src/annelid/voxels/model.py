@@ -10,7 +10,8 @@ import numpy as np
 import warp as wp
 
 from annelid.control.bank import Bank
-from annelid.control.controller import HOST, Program
+from annelid.control.controller import Program
+from annelid.control.kernels.kinds import HOST
 from annelid.core.errors import InvalidValue
 from annelid.voxels.kernels.layout import Layout, layout
 from annelid.voxels.kernels.program import Features

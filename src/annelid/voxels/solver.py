@@ -15,7 +15,7 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows
+from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
 from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
@@ -39,7 +39,7 @@ class State:
         peaks: Highest centre [m], summed swing of the first object [rad], steps that the robots and the first object
             touched the ground, shape [worlds, 4].
         history: Readings that sensors remember.
-        signals: What voxels told each other.
+        signals: Signals that voxels have sent each other.
         origins: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
     """
@@ -163,7 +163,7 @@ class Solver:
         """First step whose result was not finite, None while all are; a control value that is no number is an error."""
         faults = self._motion.faults.numpy()
         if (faults[:, 0] >= 0).any():
-            self._complain(faults)
+            self._refuse(faults)
         steps = self._motion.trouble.numpy()
         bad = steps[steps >= 0]
         return int(bad.min()) if len(bad) else None
@@ -257,7 +257,7 @@ class Solver:
             self.launch(block_kernel, steps)
             wp.launch(advance_clock, 1, [steps, self._motion.clock], device=self.device)
 
-    def _complain(self, faults: np.ndarray) -> None:
+    def _refuse(self, faults: np.ndarray) -> None:
         world = int(np.flatnonzero(faults[:, 0] >= 0)[0])
         voxel, step = faults[world]
         name = self.model.voxel_name(int(self.model.first_voxel[world]) + int(voxel))
@@ -269,11 +269,8 @@ class Solver:
             return
         self._bound = state
         self._prepared = -1
-        for name in (
-            "positions", "velocities", "touching", "ropes", "controls", "heights", "efforts", "peaks", "history",
-            "signals", "origins", "clock",
-        ):  # fmt: skip
-            setattr(self._motion, name, getattr(state, name))
+        for name, array in state_arrays(state).items():
+            setattr(self._motion, name, array)
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

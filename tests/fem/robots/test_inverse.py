@@ -85,7 +85,7 @@ def test_limits_are_kept_and_named_where_the_target_is_out_of_reach() -> None:
 
 def test_rates_are_kept() -> None:
     mesh_robot = hollow(fem.Pneumatic(name="air", pressure=(0.0, 8000.0), pressure_rate=3000.0, growth_rate=2e-5))
-    control = fem.Inverse(mesh_robot, fem.InverseSettings(seconds=0.1))
+    control = fem.Inverse(mesh_robot, fem.InverseSettings(dt=0.1))
     before, grown = 0.0, mesh_robot.aim()[0]
     for _ in range(5):
         step = control.step((0.11, 0.0, 0.0))

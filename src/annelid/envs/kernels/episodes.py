@@ -1,7 +1,4 @@
-"""Episodes of many worlds, by masks: actions are checked, episodes begun and ended, rows brought back."""
-
-import functools
-from typing import Any
+"""Episodes of many worlds, by masks: actions are checked, episodes begun and ended."""
 
 import warp as wp
 
@@ -35,7 +32,7 @@ def take_actions(
 @wp.kernel
 def open_episodes(
     mask: wp.array[wp.bool],
-    given: wp.array[wp.int32],  # new seeds_out; -1 for the next episode of the old one
+    given: wp.array[wp.int32],  # new seeds; -1 for the next episode of the old one
     # State:
     episodes: wp.array[wp.int32],
     # State out:
@@ -93,16 +90,3 @@ def close_steps(
     if steps[w] >= most:
         truncated[w] = True
     done_out[w] = terminated[w] or truncated[w]
-
-
-@functools.cache
-def restore_kernel(dtype: Any) -> wp.Kernel:
-    """Bring the rows of masked worlds back to what they were at the beginning."""
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def restore(mask: wp.array[wp.bool], each: int, source: wp.array[dtype], rows_out: wp.array[dtype]):
-        i = wp.tid()
-        if mask[i // each]:
-            rows_out[i] = source[i]
-
-    return restore

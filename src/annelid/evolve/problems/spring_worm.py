@@ -141,7 +141,7 @@ class WormCrawl(Problem):
         amplitude, frequency, slope = (np.repeat(column, self._worm.spring_count) for column in rows.T)
         delay = slope * np.tile(self._along, count) / frequency
         delay -= np.minimum(slope, 0.0) / frequency  # a wave that travels against x begins at the other end
-        return body.actuate(springs.wave(amplitude, frequency, delay))  # type: ignore[arg-type]
+        return body.actuate(springs.wave(amplitude, frequency, delay))
 
     def _places(self, simulation: Simulation[springs.Solver]) -> np.ndarray:
         """Mean place of the masses of each worm along x [m]."""

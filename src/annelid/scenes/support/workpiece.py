@@ -104,7 +104,7 @@ class Workpiece:
         return len(masses)
 
     def cut(self) -> int:
-        """Take the cells of the marked part away; returns how many."""
+        """Remove the cells of the marked part; returns how many."""
         count = self._blank.cut(self._marked_cells())
         self._nodes, self._cells = np.zeros_like(self._nodes), np.zeros_like(self._cells)
         self._simulate(self._motion())
@@ -179,7 +179,7 @@ class Workpiece:
         return self._positions()[self._masses(self._blank.fixed)]
 
     def set_ground(self, there: bool) -> None:
-        """Put a ground at height 0, or take it away."""
+        """Add a ground at height 0, or remove it."""
         if there and self._positions()[:, 2].min() < -0.5 * self.design.pitch:
             raise InvalidValue("the body has fallen below the ground: reset it before you put the ground back.")
         self.design = replace(self.design, ground=there)

@@ -119,7 +119,7 @@ def tet_hollow_cylinder(
         radius: Outer radius [m].
         length: Along the axis, with both caps [m].
         wall: Thickness of the wall around the cavity [m].
-        cap: Thickness of the two ends [m]; that of the wall unless told.
+        cap: Thickness of the two ends [m]; that of the wall by default.
         cells: Cells along a side of the square core of the caps, an even number; circles are polygons of 4 cells.
         rings: Cells through the wall.
         layers: Cells along the cavity.

@@ -51,7 +51,7 @@ def tet_fill(
 
     Args:
         solid: A closed shape or mesh, a baked distance, or any object with `bounds` and `signed_distance`.
-        pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. Unless told, the first of a falling
+        pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. By default the first of a falling
             series that keeps the tolerance.
         tolerance: Largest relative error of the solid's volume; None allows any, and any number of surfaces.
         cavity_tolerance: Largest relative error of the volume of each cavity of a mesh; None allows any.

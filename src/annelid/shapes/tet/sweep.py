@@ -35,7 +35,7 @@ def swept(
     Args:
         section: Quadrilaterals in the plane of x and y.
         heights: Coordinates of the layers' borders along z, rising [m], shape [l + 1].
-        keep: Which cells are filled, shape [l, q]; all of them unless told.
+        keep: Which cells are filled, shape [l, q]; all of them by default.
         regions: Number of each cell's material, shape [l, q], or one for all.
         place: Where the nodes go: takes and gives positions [m] of shape [n, 3].
     """

@@ -63,7 +63,7 @@ class Features:
 
     @property
     def first_forces(self) -> str:
-        """The first pass that needs forces: before it, contacts take account of what they drag along."""
+        """The first pass that needs forces: before it, contacts update how far their partners were dragged along."""
         return next(kind for kind in self.passes if kind not in GATHERLESS)
 
     @property

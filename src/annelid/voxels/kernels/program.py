@@ -11,7 +11,8 @@ from typing import Any
 
 import warp as wp
 
-from annelid.control.kernels.brains import brain_act, brain_layout
+from annelid.control.kernels.brains import brain_act
+from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.actuation import apply_controls
 from annelid.voxels.kernels.bodies import body_move, body_step
 from annelid.voxels.kernels.layout import layout

@@ -62,7 +62,7 @@ class Trial(Generic[Outcome]):
         solver.clear_divergence()
         self._load(rows)
         solver.advance(state, self.task.steps)
-        solver.diverged_at()  # waits, and complains of control values that are no numbers
+        solver.diverged_at()  # waits, and refuses control values that are not numbers
         return _first(self.task.judge(solver, state, self._start), len(rows))
 
     def _load(self, rows: np.ndarray) -> None:
