@@ -112,7 +112,7 @@ def _steps(
     yield Measurement(f"inverse-rate-{name}", 1.0 / float(spent.mean()), "Hz", aim, bound="at-least")
     yield Measurement(f"inverse-median-{name}", 1e3 * float(np.median(spent)), "ms")
     yield Measurement(f"inverse-worst-{name}", 1e3 * float(spent.max()), "ms")
-    yield Measurement(f"inverse-miss-{name}", 1e3 * float(np.max(misses)), "mm")
+    yield Measurement(f"inverse-miss-{name}", float(np.max(misses)), "m")
 
 
 def _mean(work: Callable[[], Any], device: wp.Device, seconds: float) -> float:

@@ -10,7 +10,7 @@ from annelid.core.state import nested, rows
 from annelid.fem.linalg.memory import FactorMemory
 
 
-@dataclass
+@dataclass(kw_only=True)
 class State:
     """A solid at rest or in motion; all that its future depends on.
 

@@ -36,7 +36,7 @@ class Pendulum(Reaching):
     weight: Literal["hydrostatic", "columns"] = parameter("hydrostatic", "How the weight of the water is found")
     highest: float = parameter(20e3, "Highest pressure", unit="Pa", range=(1e3, 30e3), live=True)
     lowest: float = parameter(-2e3, "Lowest pressure: suction", unit="Pa", range=(-3e3, 0.0), live=True)
-    growth: float = parameter(18.0, "Most that a cavity may grow", unit="ml", range=(1.0, 25.0), live=True)
+    growth: float = parameter(18e-6, "Most that a cavity may grow", unit="m³", range=(1e-6, 25e-6), live=True)
     resolution: int = parameter(1, "Cells through a wall", range=(1, 2))
 
     def robot(self, *, cells: int = 100, layers: int | None = None, **machine: Any) -> fem.Robot:
@@ -48,7 +48,7 @@ class Pendulum(Reaching):
             machine: `device`, `threads`.
         """
         return pendulum(
-            weight=self.weight, pressure=(self.lowest, self.highest), growth=1e-6 * self.growth,
+            weight=self.weight, pressure=(self.lowest, self.highest), growth=self.growth,
             resolution=self.resolution, layers=layers, cells=cells, **machine,
         )  # fmt: skip
 
@@ -69,7 +69,7 @@ class Pendulum(Reaching):
         for side in SIDES:
             effort, stroke = limits[side]
             if name == "growth":
-                stroke = fem.Limits.of(f"growth of {side}", (-1e-6 * value, 1e-6 * value))
+                stroke = fem.Limits.of(f"growth of {side}", (-value, value))
             else:
                 ends = (value, effort.high) if name == "lowest" else (effort.low, value)
                 effort = fem.Limits.of(f"pressure of {side}", ends)

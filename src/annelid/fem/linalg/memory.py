@@ -9,7 +9,7 @@ import warp as wp
 from annelid.core.state import new_state, rows
 
 
-@dataclass
+@dataclass(kw_only=True)
 class FactorMemory:
     """The matrices from which factors were made: from them the same factors can be made again.
 

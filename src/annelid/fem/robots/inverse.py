@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.state import new_state
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
@@ -60,8 +61,8 @@ class InverseSettings:
     refresh: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("dt", "energy", "reach", "settled"):
-            value = getattr(self, name)
+        positive = {"dt": self.dt, "energy": self.energy, "reach": self.reach, "settled": self.settled}
+        for name, value in positive.items():
             if not (np.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
         if self.refresh is not None and self.refresh < 1:
@@ -112,7 +113,7 @@ class Step:
         """Whether every effector is within 0.1 mm of its target."""
         return self.distance <= _REACHED
 
-    def summary(self) -> str:
+    def in_words(self) -> str:
         """In one sentence: what was reached, and what stood in the way."""
         return outcome_in_words(self.distances, self.active)
 
@@ -217,9 +218,8 @@ class Inverse:
 
     def memory(self) -> ControlMemory:
         """What the control carries from one step to the next, before the first."""
-        device = self.robot.device
-        damping, duals, careful = (wp.zeros(count, dtype=wp.float64, device=device) for count in (2, 0, 0))
-        return ControlMemory(damping, duals, careful, self.condenser.memory())
+        counts = {"chooser": 2, "dual": 0}
+        return new_state(ControlMemory, counts, self.robot.device, stiffness=self.condenser.memory())
 
     def remember(self, memory: ControlMemory) -> None:
         """Write what the control carries to the next step into a memory."""

@@ -9,7 +9,7 @@ import warp as wp
 from annelid.core.state import nested, rows
 
 
-@dataclass
+@dataclass(kw_only=True)
 class StiffnessMemory:
     """Where a robot stood when the stiffness at hand was factored: from there the same factor can be made again.
 
@@ -36,7 +36,7 @@ class StiffnessMemory:
     next_efforts: wp.array = rows("actuator", wp.float64)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ControlMemory:
     """What inverse control carries from one step to the next.
 

@@ -11,7 +11,7 @@ from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.robots.memory import ControlMemory
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RobotState:
     """A robot that goes from equilibrium to equilibrium; all that its future depends on.
 
@@ -36,7 +36,7 @@ class RobotState:
     linear: FactorMemory = nested()
 
 
-@dataclass
+@dataclass(kw_only=True)
 class InverseState(RobotState):
     """A robot that follows targets.
 
