@@ -66,7 +66,8 @@ class Replay:
         if self._device.is_cpu:
             self._commands = self._commands or [each.launch(self._device, record=True) for each in self._stages]
             for command in self._commands:
-                command.launch()
+                if command is not None:  # a launch over nothing is not recorded
+                    command.launch()
         elif not self._wants_graph or self._device.is_capturing:
             self._launch()
         elif self._graph is None:
