@@ -68,6 +68,7 @@ class SpringWalker(Worlds):
 
     title: ClassVar[str] = "SpringWalker"
     settings: ClassVar[type[Any]] = WalkerOptions
+    solver: springs.Solver
 
     def __init__(
         self, count: int, options: WalkerOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -111,6 +112,15 @@ class SpringWalker(Worlds):
             wp.copy(target, getattr(self.state, name), src_offset=world * len(target), count=len(target))
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "signals": self._parameters,
+            "places": self._places,
+            "velocities": self._velocities,
+            "before": self._before,
+        }
 
     # --- episodes ---
 

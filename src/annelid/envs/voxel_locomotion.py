@@ -83,6 +83,7 @@ class VoxelLocomotion(Worlds):
 
     title: ClassVar[str] = "VoxelLocomotion"
     settings: ClassVar[type[Any]] = VoxelOptions
+    solver: voxels.Solver
 
     def __init__(
         self, count: int, options: VoxelOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -125,6 +126,9 @@ class VoxelLocomotion(Worlds):
             [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
             device=self.device, threads=threads,
         )  # fmt: skip
+
+    def _memory(self) -> dict[str, Any]:
+        return {"state": self.state, "before": self._before, "troubles": self.solver.troubles}
 
     def _begin(self, mask: wp.array) -> None:
         state, solver = self.state, self.solver

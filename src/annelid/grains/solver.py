@@ -150,9 +150,7 @@ class Solver:
 
     @property
     def pushes(self) -> wp.array:
-        """Impulse [N s] and angular impulse [N m s] on each guest of the model in the last step, and the impulse that
-        the next one is expected to bring, three each.
-        """
+        """Impulses on the guests of the model in the last step; see `Workspace`."""
         return self._work.pushes
 
     @property

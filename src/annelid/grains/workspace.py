@@ -49,6 +49,7 @@ class Workspace:
         self._of_lists = _shared(Lists, kind)
         self._of_bodies = _shared(Bodies, kind, prefix="body_")
         self._bound: State | None = None
+        self._has_old = False
         self._make_room()
 
     # --- sizes ---
@@ -112,7 +113,6 @@ class Workspace:
         """Arrays of the structures that are no part of a state."""
         model, n = self.model, self.model.count
         self._spare = {name: self._zeros(n + 1, wp.vec4) for name in _BUFFERED}
-        self._has_old: bool = False
         for grains in (self.here, self.there):
             grains.starts = self._zeros(n + 1 if model.features.bouncing else 0, wp.vec4)
         cells = model.world_count * model.parameters.cell_count
