@@ -96,10 +96,10 @@ def _warn_of_steps(model: Model) -> None:
         ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
         ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),
     )
-    told: set[str] = set()
+    given: set[str] = set()
     for name, step, longest, reason in limits:
-        if step > longest * (1.0 + 1e-9) and reason not in told:
-            told.add(reason)
+        if step > longest * (1.0 + 1e-9) and reason not in given:
+            given.add(reason)
             warnings.warn(
                 f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=3
             )

@@ -1,4 +1,4 @@
-"""A body that starts inside the bed is refused, or grains make way; one that starts inside a wall is refused."""
+"""A body that starts inside the bed is refused, or displaces grains; one that starts inside a wall is refused."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
 
 
 def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle]) -> np.ndarray:
-    """Centres of the grains [m], shape [n, 3], after they made way."""
+    """Centres of the grains [m], shape [n, 3], after they were displaced."""
     reach = 4.0 * float(bed.radii.max()) + thickness
     solids = [lambda points: _distances(body, points, reach) - thickness]
     solids += [lambda points, other=other: distance(other, points) for other in bodies]  # type: ignore[misc]

@@ -188,7 +188,7 @@ class Excavation(Worlds):
         self.soil.advance(self.options.substeps)
 
     def after_step(self) -> None:
-        """Account for a step of the soil, and tell the arm where to go in the next one."""
+        """Account for a step of the soil, and set where the arm goes in the next one."""
         state = self.soil.state
         motion = [state.places, state.body_velocities, state.body_spins, state.forces, state.torques]
         inputs = [self.options.dt, self._arm, self._limits, self._links, *motion, self.joints]

@@ -1,4 +1,4 @@
-"""Crawling of a soft worm in sand: its segments swell as they are told, way along x is rewarded."""
+"""Crawling of a soft worm in sand: an action is the swelling of its segments; reward: distance travelled along x."""
 
 from __future__ import annotations
 

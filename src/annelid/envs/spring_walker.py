@@ -1,4 +1,4 @@
-"""Walking of a pneumatic quadruped of springs and masses: five groups of actuators act, way along x is rewarded."""
+"""Walking of a pneumatic quadruped: five groups of actuators act; reward: distance travelled along x."""
 
 from __future__ import annotations
 

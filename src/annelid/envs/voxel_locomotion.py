@@ -1,4 +1,4 @@
-"""Locomotion of a voxel robot as an environment: sensors are seen, voxels act, way along x is rewarded."""
+"""Locomotion of a voxel robot: sensors are observed, voxels act; reward: distance travelled along x."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class VoxelOptions:
             )
         robot = voxels.Robot(body.grid, body.materials, sensors=plan, fixed=body.fixed, loads=body.loads)
         if not robot.inputs:
-            raise InvalidValue("a robot without sensors shows nothing: give it sensors.")
+            raise InvalidValue("a robot without sensors has no observations: give it sensors.")
         return robot
 
 

@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """How a surface answers to contact; two surfaces meet with the geometric mean of their values.
+    """How a surface responds to contact; two surfaces meet with the geometric mean of their values.
 
     Attributes:
         friction: Coulomb coefficient.

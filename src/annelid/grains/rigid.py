@@ -77,7 +77,7 @@ class Rigid(Surface):
         mass: Mass of a free body [kg], instead of a density.
         velocity: Velocity of the centre of mass [m/s].
         spin: Angular velocity [rad/s].
-        path: Motion as a function of time, for a driven body; see `Path`. It tells where the body begins, too.
+        path: Motion as a function of time, for a driven body; see `Path`. It gives where the body begins, too.
         inside: Grains are kept inside the shape, not outside.
         cells: Cells of the grid of distances along the longest side of a mesh.
         points: Points of the surface of a free body that touch other bodies.
@@ -294,7 +294,7 @@ def box_walls(
         low: Lowest corner [m].
         high: Highest corner [m].
         top: Close it.
-        surface: How its walls answer; as sand-like grains unless told.
+        surface: How its walls respond to contact; the default is that of sand-like grains.
         world: World that they belong to.
     """
     (x0, y0, z0), (x1, y1, z1) = as_vector("low", low), as_vector("high", high)
@@ -309,11 +309,11 @@ def box_walls(
     ]
     if top:
         faces.append(((x1, y1, z1), (0.0, 0.0, -1.0)))
-    answer = surface or Surface()
+    response = surface or Surface()
     return [
         Plane(
-            point=point, normal=normal, world=world, hidden=normal[2] != 1.0, friction=answer.friction,
-            restitution=answer.restitution, rolling=answer.rolling, cohesion=answer.cohesion,
+            point=point, normal=normal, world=world, hidden=normal[2] != 1.0, friction=response.friction,
+            restitution=response.restitution, rolling=response.rolling, cohesion=response.cohesion,
         )
         for point, normal in faces
     ]  # fmt: skip

@@ -26,7 +26,7 @@ _ASIDE = 1.0e3  # how far apart worlds are looked at, in extents of the bed
 
 @contextmanager
 def on_purpose() -> Iterator[None]:
-    """Say nothing of grains that make way: bodies are meant to start among them."""
+    """Give no warning of grains that are displaced: bodies are meant to start among them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GrainsPushed)
         yield

@@ -63,7 +63,7 @@ class BuriedWorm:
 
     @property
     def skin(self) -> grains.Surface:
-        """How its surface answers to contact."""
+        """How its surface responds to contact."""
         return grains.Surface(friction=self.friction)
 
     @property

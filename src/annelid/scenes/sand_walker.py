@@ -28,7 +28,7 @@ def inflate_gently(time: Any, parameters: Any) -> Any:
 
 @dataclass(frozen=True)
 class SandWalker:
-    """A quadruped of silicone walks on loose grains; how far it would have come on hard ground is told beside."""
+    """A quadruped of silicone walks on loose grains; the distance on hard ground is measured beside."""
 
     name: ClassVar[str] = "sand-walker"
     duration: ClassVar[float] = 2.0
