@@ -218,8 +218,8 @@ class Model:
         points: list[np.ndarray] = []
         forms = []
         for number, body in enumerate(self.bodies):
-            response = self.surface_numbers([body])[0]
-            form = _plane_form(body, response) if isinstance(body, Plane) else _body_form(body, response, firsts[number])
+            own = self.surface_numbers([body])[0]
+            form = _plane_form(body, own) if isinstance(body, Plane) else _body_form(body, own, firsts[number])
             form.first_point = sum(len(p) for p in points)
             if is_free(body) and self.features.points and body.points > 0:
                 sample = body.sample_points()
