@@ -101,5 +101,5 @@ def _warn_of_steps(model: Model) -> None:
         if step > longest * (1.0 + 1e-9) and reason not in given:
             given.add(reason)
             warnings.warn(
-                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=3
+                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=4
             )

@@ -42,7 +42,7 @@ def make_room(
     if how == "refuse":
         raise InvalidValue(f"the body starts inside the bed: {trouble}; move it, or say inside='push' or 'remove'.")
     done = "taken out" if how == "remove" else "pushed aside"
-    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=4)
+    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=5)
     return bed.where(~inside) if how == "remove" else bed.copy(positions=_pushed(bed, body, thickness, bodies))
 
 

@@ -66,7 +66,7 @@ def begin(
     left = _trouble(pushed, bodies, worlds, period) if any(period) else None
     if left is not None:
         raise InvalidValue(f"{left} across the seam of the period, where they are not pushed: move them.")
-    warnings.warn(f"{sentence}; they were pushed apart, by up to {moved:.2g} m.", GrainsPushed, stacklevel=4)
+    warnings.warn(f"{sentence}; they were pushed apart, by up to {moved:.2g} m.", GrainsPushed, stacklevel=5)
     return pushed
 
 
