@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annelid import grains
-from annelid.shapes import Box
+from annelid.shapes import Box, Plane, Rigid, Surface
 
 from .conftest import block, box, dropped
 
-FAR = [grains.Plane(point=(0.0, 0.0, -50.0), friction=0.5, rolling=0.1)]
+FAR = [Rigid(Plane(point=(0.0, 0.0, -50.0)), Surface(friction=0.5, rolling=0.1))]
 
 
 def _thrown(**options: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     body = block(stiffness=1000.0).moved((0.02, 0.0, 0.11)).rotated((1.0, 1.0, 0.0), 0.4)
     body.velocities[:] = [0.7, 0.2, -1.5]
     body.velocities += np.cross([2.0, 5.0, 3.0], body.positions - body.center_of_mass)
-    bodies = [*FAR, *options.pop("bodies", [])]  # type: ignore[misc]
-    simulation = dropped(body, box(), bodies=bodies, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
+    obstacles = [*FAR, *options.pop("obstacles", [])]  # type: ignore[misc]
+    simulation = dropped(body, box(), obstacles=obstacles, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
     before = simulation.summary()
     simulation.run(0.1)
     after = simulation.summary()
@@ -34,10 +33,8 @@ def test_momentum_and_angular_momentum_of_a_closed_system(device: str) -> None:
 
 
 def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
-    lid = grains.Rigid(
-        shape=Box((0.08, 0.08, 0.02)), position=(0.02, 0.0, 0.092), motion="free", mass=0.3, friction=0.5
-    )
-    before, after, turning_before, turning_after, lost = _thrown(device=device, bodies=[lid], overlapping="push")
+    lid = Rigid(Box((0.08, 0.08, 0.02)), Surface(friction=0.5), position=(0.02, 0.0, 0.092), motion="free", mass=0.3)
+    before, after, turning_before, turning_after, lost = _thrown(device=device, obstacles=[lid], overlapping="push")
     assert lost > 0.3
     assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
     assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
@@ -62,7 +59,7 @@ def test_momentum_is_kept_while_lists_grow() -> None:
     sand = box(side=0.12, depth=0.07)
     sums = []
     for room in (None, 64):
-        simulation = dropped(body, sand, bodies=FAR, gravity=(0.0, 0.0, 0.0), inside="remove")
+        simulation = dropped(body, sand, obstacles=FAR, gravity=(0.0, 0.0, 0.0), inside="remove")
         before = simulation.summary()
         if room is not None:
             simulation.solver.reserve(simulation.state, room, 8)

@@ -135,3 +135,21 @@ def test_it_runs_in_its_own_thread(resting: Simulation[coupling.Solver]) -> None
     resting.pause()
     resting.stop()
     assert resting.step_count > 0
+
+
+def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:
+    """Edits of the body and what they mean to its guests are part of a checkpoint; a reset undoes them."""
+    begin = resting.state_hash()
+    resting.run(0.02)
+    with resting.edit() as edit:
+        edit.remove_masses([12, 13], with_springs=True)
+        edit.change_masses([0, 1, 2], forces=(0.5, 0.0, 0.0))
+    resting.run(0.02)
+    resting.save(tmp_path / "edited.h5")
+    other = dropped(block().moved((0.0, 0.0, 0.11)), box(), device=str(resting.solver.device))
+    other.load(tmp_path / "edited.h5")
+    for simulation in (resting, other):
+        simulation.run(0.02)
+    assert other.state_hash() == resting.state_hash()
+    resting.reset()
+    assert resting.state_hash() == begin

@@ -25,9 +25,9 @@ def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coup
     body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
     walls = [wall for world in range(count) for wall in SAND.walls(world)]
     options = {"inside": "allow", "overlapping": "allow", "worlds": count, "lanes": 4, **options}
-    world = coupling.World(dt=2e-4, spring_dt=1e-4, grains={"iterations": 1})  # whatever the speeds
+    world = coupling.World(dt=2e-4, spring_dt=1e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
     return coupling.Solver(
-        coupling.Model(body, _bed(count), walls, world=world, skin=SKIN, device=device, **options), threads=2
+        coupling.Model(body, _bed(count), world=world, skin=SKIN, device=device, **options), threads=2
     )
 
 

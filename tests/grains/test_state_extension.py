@@ -13,6 +13,7 @@ from annelid import grains
 from annelid.core.simulation import Simulation
 from annelid.core.state import clone_state, rows, state_arrays
 from annelid.grains.filling import jittered_lattice
+from annelid.shapes import Plane, Rigid
 
 RADIUS = 0.01
 COUNT = 48  # grains of a world
@@ -37,9 +38,9 @@ class WarmSolver(grains.Solver):
 def warm() -> Simulation[WarmSolver]:
     spots = jittered_lattice((4, 4, 3), 2.1 * RADIUS, seed=1, corner=(0.0, 0.0, 1.1 * RADIUS))
     bed = grains.Bed(np.tile(spots, (WORLDS, 1)), RADIUS)
-    floors = [grains.Plane(world=world) for world in range(WORLDS)]
+    floors = [Rigid(Plane(), world=world) for world in range(WORLDS)]
     worlds = np.tile(np.arange(WORLDS), (COUNT, 1)).T.ravel()
-    model = grains.Model(bed, floors, worlds=worlds, device="cpu")
+    model = grains.Model(bed, world=grains.World(obstacles=floors), worlds=worlds, device="cpu")
     return Simulation(WarmSolver(model, threads=1))
 
 

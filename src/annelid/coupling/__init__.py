@@ -19,8 +19,8 @@ from annelid.coupling.state import State
 from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
-from annelid.grains.model import Obstacle
 from annelid.grains.steps import meeting_step
+from annelid.shapes import Obstacle, Surface
 
 __all__ = [
     "Model",
@@ -43,14 +43,14 @@ _FAST = 4.0  # the same, in those that stop a body in time: more sweeps make up 
 def simulation(
     body: springs.Body,
     bed: grains.Bed,
-    bodies: Sequence[Obstacle] = (),
     *,
     dt: float | None = World.dt,
     spring_dt: float | None = World.spring_dt,
     gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
     springs: Mapping[str, Any] | None = None,
     grains: Mapping[str, Any] | None = None,
-    skin: grains.Surface | None = None,
+    skin: Surface | None = None,
     stretch: float = STRETCH,
     inside: str = "refuse",
     overlapping: str = "refuse",
@@ -62,12 +62,13 @@ def simulation(
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        bodies: Planes and rigid bodies, which grains and the surface of the body touch.
         dt: Time step [s], at whose ends body and grains meet; None takes one that suits bed and body.
         spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; None takes a part of `dt`, 1e-4 at
             most.
         gravity: Acceleration of gravity [m/s²].
-        springs: Other attributes of `springs.World`: integrator, velocity_damping, obstacles, collisions, motors...
+        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
+            `annelid.shapes.Rigid`.
+        springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
         skin: How the surface of the body responds to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
@@ -76,11 +77,12 @@ def simulation(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
-    world = World(dt=dt, spring_dt=spring_dt, gravity=gravity, springs=springs or {}, grains=grains or {})
+    world = World(
+        dt=dt, spring_dt=spring_dt, gravity=gravity, obstacles=obstacles, springs=springs or {}, grains=grains or {}
+    )
     model = Model(
-        body, bed, bodies, world=world, skin=skin, stretch=stretch, inside=inside, overlapping=overlapping,
-        device=device,
-    )  # fmt: skip
+        body, bed, world=world, skin=skin, stretch=stretch, inside=inside, overlapping=overlapping, device=device
+    )
     _warn_of_steps(model)
     return Simulation(Solver(model, threads=threads))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +11,11 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.core.elements import scatter
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, copy_state, new_state, restore_worlds
+from annelid.core.state import clone_state, copy_state, new_state, part_of, restore_worlds
 from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
@@ -26,6 +26,7 @@ from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
 
 _ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
+_EDITED = ("present", "alive", "extents", "outside")  # arrays of the guests that follow edits
 
 
 class Solver:
@@ -57,6 +58,7 @@ class Solver:
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
         self._state: State | None = None
         self._ready = False
+        self._built_guests = self._edited_guests()
         self.readout = Readout(model, self.springs.readout)
         self._painter = Painter(model, self.springs, self.grains, self.readout)
         self.grains.accompany(self._follow)
@@ -84,6 +86,8 @@ class Solver:
         again.
         """
         if mask is None:
+            self.springs.reset(state.springs)
+            self._set_guests(self._built_guests)
             copy_state(self.initial_state(), state)
             self.grains.unbind()
             return
@@ -253,6 +257,28 @@ class Solver:
         for state in states:
             self._settle(state)
         self.forget()
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the bodies and their guests; see `core.solver.Changing`."""
+        found = self.springs.changes()
+        return found and found | {f"guests.{name}": values for name, values in self._edited_guests().items()}
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make bodies and guests what they were; see `core.solver.Changing`."""
+        guests = {name: changes.get(f"guests.{name}", built) for name, built in self._built_guests.items()}
+        for name, built in self._built_guests.items():
+            if guests[name].shape != built.shape or guests[name].dtype != built.dtype:
+                raise FileFormatError("the checkpoint is damaged: its guests do not fit the bodies.")
+        self.springs.restore_changes(changes, part_of(state, "springs"))
+        self._set_guests(guests)
+
+    def _set_guests(self, values: Mapping[str, np.ndarray]) -> None:
+        for name, one in values.items():
+            getattr(self._guests, name).assign(one)
+        self.forget()
+
+    def _edited_guests(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self._guests, name).numpy().copy() for name in _EDITED}
 
     def forget(self) -> None:
         """Captured steps are of no use any more."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid import grains, springs
-from annelid.core.state import rows
+from annelid.core.state import nested, rows
 
 
 @dataclass
@@ -26,8 +26,8 @@ class State:
             [surface masses, 3].
     """
 
-    springs: springs.State
-    grains: grains.State
+    springs: springs.State = nested()
+    grains: grains.State = nested()
     last: wp.array = rows("guest", wp.vec3)
     contact_forces: wp.array = rows("surface-mass", wp.vec3)
 

@@ -12,7 +12,8 @@ from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
-from annelid.shapes.shape import as_vector
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
@@ -24,18 +25,21 @@ _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Gravity, steps, and other options of each kind of physics.
+    """Gravity, obstacles, steps, and other options of each kind of physics.
 
     Attributes:
         gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
+            `annelid.shapes.Rigid`.
         dt: Time step [s], at whose ends bodies and grains meet; None takes one that suits bed and body.
         spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; None takes a part of `dt`, 1e-4 at
             most.
-        springs: Other attributes of `springs.World`: integrator, velocity_damping, obstacles, collisions, motors...
+        springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
     """
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     dt: float | None = None
     spring_dt: float | None = None
     springs: Mapping[str, Any] = field(default_factory=dict)
@@ -48,13 +52,13 @@ class World:
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
+            both = sorted({"dt", "gravity", "obstacles"} & set(options))
+            if both:
+                raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
             known = [one.name for one in fields(kind)]
             for option in options:
                 if option not in known:
                     raise UnknownName(f"option of the {name}", option, known)
-            both = sorted({"dt", "gravity"} & set(options))
-            if both:
-                raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
 
     def fitted(self, bed: Bed, loads: Sequence[Load]) -> World:
         """The same world with a step for the springs, and contacts that do not depend on any step.
@@ -114,7 +118,7 @@ class World:
 
     def grains_world(self, dt: float | None) -> GrainsWorld:
         """Where the grains live."""
-        world = GrainsWorld(dt=dt, gravity=self.gravity, **self.grains)
+        world = GrainsWorld(dt=dt, gravity=self.gravity, obstacles=self.obstacles, **self.grains)
         if world.method != "nonsmooth" or world.too_fast == "substep":
             raise InvalidValue(
                 "grains beside spring bodies are computed by the nonsmooth method in steps of one length: leave out "

@@ -199,7 +199,7 @@ class SandWorm(Worlds):
         return coupling.Model(
             many,
             grains.Bed(np.tile(self.bed.positions, (count, 1)), np.tile(self.bed.radii, count), self.bed.materials),
-            [wall for world in range(count) for wall in box.walls(world)],
+            world=coupling.World(obstacles=[wall for world in range(count) for wall in box.walls(world)]),
             skin=worm.skin,
             stretch=worm.stretch,
             inside="allow",

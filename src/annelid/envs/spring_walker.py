@@ -15,6 +15,7 @@ from annelid.core.state import clone_state, restore_worlds
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.robots.quadruped import LIMBS, quadruped
+from annelid.shapes import ground
 
 _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 
@@ -107,9 +108,11 @@ class SpringWalker(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
-        for name in ("positions", "velocities"):
-            target = getattr(twin.state, name)
-            wp.copy(target, getattr(self.state, name), src_offset=world * len(target), count=len(target))
+        for target, source in (
+            (twin.state.positions, self.state.positions),
+            (twin.state.velocities, self.state.velocities),
+        ):
+            wp.copy(target, source, src_offset=world * len(target), count=len(target))
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 
@@ -165,8 +168,8 @@ class SpringWalker(Worlds):
             every = (chosen + each * np.arange(count)[:, None]).ravel()
             names = np.repeat(np.arange(count) * kernels.LIMBS + k, len(chosen)).astype(float)
             many.actuate(springs.Signal(follow, (0.0, 0.0, self.action_seconds, names)), every)
-        ground = springs.Plane(static_friction=o.friction, stiffness=100.0, restitution=0.2)
-        world = springs.World(dt=o.dt, obstacles=[ground], velocity_damping=2.0)
+        plane = ground(o.friction, stiffness=100.0, restitution=0.2)
+        world = springs.World(dt=o.dt, obstacles=[plane], velocity_damping=2.0)
         model = springs.Model(many, world, self.device, lanes=_LANES)
         return Simulation(springs.Solver(model, threads=threads))
 

@@ -115,9 +115,9 @@ class VoxelLocomotion(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
+        sources = state_arrays(self.state)
         for name, target in state_arrays(twin.state).items():
-            source = getattr(self.state, name)
-            wp.copy(target, source, src_offset=0 if name == "clock" else world * len(target), count=len(target))
+            wp.copy(target, sources[name], src_offset=0 if name == "clock" else world * len(target), count=len(target))
         return twin.solver.snapshot(twin.state, Look())
 
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
@@ -134,8 +134,8 @@ class VoxelLocomotion(Worlds):
         state, solver = self.state, self.solver
         solver.reset(state, mask)
         bodies = solver.model.body_count // self.count
-        outputs = [state.velocities, state.origins, state.clock, solver.troubles]
-        self._launch(kernels.nudge, [mask, self.seeds, self.episodes, bodies, self.options.noise], outputs)
+        inputs = [mask, self.seeds, self.episodes, bodies, self.options.noise, state.clock, state.velocities]
+        self._launch(kernels.nudge, inputs, [state.origins, solver.troubles])
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 
     def _advance(self) -> None:

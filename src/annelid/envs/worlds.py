@@ -122,8 +122,10 @@ class Worlds(ABC):
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
 
-    camera: Camera | None = None
-    """Where pictures are taken from; None frames what there is."""
+    @property
+    def camera(self) -> Camera | None:
+        """Where pictures are taken from; None frames what there is."""
+        return None
 
     idle_reward: float = 0.0
     """What an action is paid in a world that nobody has touched."""
@@ -153,8 +155,8 @@ class Worlds(ABC):
         if given.shape != (self.count,):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
         self._given.assign(given.astype(np.int32))
-        state = [self.seeds, self.episodes, self.steps, self.actions]
-        self._launch(kernels.open_episodes, [chosen, self._given, *state])
+        outputs = [self.seeds, self.steps, self.actions]
+        self._launch(kernels.open_episodes, [chosen, self._given, self.episodes], outputs)
         if not keep_results:
             self._launch(kernels.clear_results, [chosen], [self.rewards, self.terminated, self.truncated, self.done])
         self._begin(chosen)
@@ -193,7 +195,8 @@ class Worlds(ABC):
         own = {name: getattr(self, name) for name in episodes}
         return bundle(**own, observations=bundle(**self.observations), **self._memory())
 
-    def _fill(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
+        """Take over all arrays, or none; bodies of environments do not change."""
         fill_state(self._everything(), arrays)
         self._after_load()
 

@@ -12,14 +12,14 @@ from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.filling import fill, jittered_lattice, pour
-from annelid.grains.material import GLASS, SAND, Grain, Surface
-from annelid.grains.model import Model, Obstacle
+from annelid.grains.material import GLASS, SAND, Grain
+from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout
-from annelid.grains.rigid import Plane, Rigid, box_walls
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
+from annelid.shapes import Obstacle
 
 __all__ = [
     "GLASS",
@@ -29,14 +29,10 @@ __all__ = [
     "Depth",
     "Grain",
     "Model",
-    "Plane",
     "Readout",
-    "Rigid",
     "Solver",
     "State",
-    "Surface",
     "World",
-    "box_walls",
     "fill",
     "jittered_lattice",
     "overlaps",
@@ -50,10 +46,10 @@ __all__ = [
 @spelled_out("a simulation of grains")
 def simulation(
     bed: Bed,
-    bodies: Sequence[Obstacle] = (),
     *,
     dt: float | None = World.dt,
     gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
     method: str = World.method,
     iterations: int | None = World.iterations,
     tolerance: float | None = World.tolerance,
@@ -76,9 +72,9 @@ def simulation(
 
     Args:
         bed: The grains.
-        bodies: Planes and rigid bodies that they touch.
         dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
         gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth", "paper" or "hertz"; see `World`.
         iterations: Sweeps over all contacts in a step; see `World` for what None takes.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
@@ -98,9 +94,9 @@ def simulation(
         threads: CPU threads; None takes all cores.
     """
     world = World(
-        dt=dt, gravity=gravity, method=method, iterations=iterations, tolerance=tolerance, relaxation=relaxation,
-        softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin, period=period,
-        too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
+        dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
+        relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,
+        period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
     )  # fmt: skip
-    model = Model(bed, bodies, world=world, worlds=worlds, overlapping=overlapping, device=device)
+    model = Model(bed, world=world, worlds=worlds, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

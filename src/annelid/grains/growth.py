@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import warp as wp
 
-from annelid.core.state import declared
+from annelid.core.state import declared, state_arrays
 from annelid.grains.kernels.layout import BODY_OVERFLOW, GROUP, HALTED, OVERFLOW, STALE
 from annelid.grains.state import State
 
@@ -31,10 +31,12 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
     growing = {name: one for name, one in declared(type(state)).items() if one.grows}
     longer = len(state.neighbours) < sizes["place"]
     wide: dict[str, np.ndarray] = {}
+    arrays = state_arrays(state)
     for name, one in growing.items():
-        old = getattr(state, name)
+        old = arrays[name]
         new = wp.zeros(sizes[one.of] * one.each, dtype=old.dtype, device=old.device)
         setattr(state, name, new)
+        arrays[name] = new
         if len(new) and name not in _MADE_ANEW:
             wide[name] = widened(old.numpy().reshape(count, -1), new.numpy().size // count)
     if longer:
@@ -42,8 +44,7 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
         mend(counts[:, 0], wide["neighbours"], [wide[name] for name in _MIRRORED if name in wide])
         state.counts.assign(counts)
     for name, values in wide.items():
-        array = getattr(state, name)
-        array.assign(values.reshape(array.numpy().shape))
+        arrays[name].assign(values.reshape(arrays[name].numpy().shape))
     flags = state.flags.numpy().copy()
     flags[[OVERFLOW, BODY_OVERFLOW, HALTED]] = 0
     flags[STALE] = 1

@@ -12,7 +12,7 @@ from annelid.core.state import new_state
 from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, WORLD_REACHES
 from annelid.grains.model import Model
 from annelid.grains.paths import PathTable
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Solid
 from annelid.grains.state import State
 from annelid.grains.workspace import Workspace
 
@@ -79,10 +79,10 @@ def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array]:
     places, turns = np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
     velocities, spins, push = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros((count, 3))
     for number, body in enumerate(model.bodies):
-        if isinstance(body, Rigid):
+        if isinstance(body, Solid):
             places[number], turns[number] = body.place, body.quaternion
-            velocities[number], spins[number] = body.velocity, body.spin
-            push[number] = gravity * model.dt * (body.motion == "free")
+            velocities[number], spins[number] = body.rigid.velocity, body.rigid.spin
+            push[number] = gravity * model.dt * body.free
         else:
             places[number] = body.point
     for number in model.paths:

@@ -82,7 +82,7 @@ class Launches:
                 before, after = pair[turn % 2], pair[1 - turn % 2]
                 self._launch(
                     kernel, model.count * _LANES,
-                    [step, turn, sweeps, first, final, model.parameters, before, after, self.lists, self.bodies],
+                    [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
                 )  # fmt: skip
                 self._move_bodies(step, final)
                 turn += 1
@@ -112,7 +112,7 @@ class Launches:
         keep, bring, list_all = refresh_kernels(model.features)
         cells = model.world_count * model.parameters.cell_count
         spans = -(-cells // cell_programs.SCAN_SPAN)
-        self._launch(keep, n, [grains, self.old, lists, self.kept])
+        self._launch(keep, n, [grains, lists, self.old, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
         self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
@@ -123,8 +123,8 @@ class Launches:
         self._launch(cell_programs.add_totals, cells + 1, [lists, cells, n])
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(cell_programs.order_cells, cells, [lists])
-        self._launch(bring, n, [grains, self.old, lists])
-        self._launch(list_all, n, [model.parameters, grains, lists, self.kept, self.bodies])
+        self._launch(bring, n, [self.old, grains, lists])
+        self._launch(list_all, n, [model.parameters, grains, self.kept, lists, self.bodies])
         if model.features.tracked:
             shares = self.bodies.count * self.bodies.chunks
             self._launch(body_programs.count_chunks, shares, [model.parameters, lists, self.bodies])

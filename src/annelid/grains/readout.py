@@ -14,10 +14,10 @@ from annelid.core.errors import InvalidValue
 from annelid.core.summary import Summary
 from annelid.grains.kernels.layout import GROUP, IMPACT
 from annelid.grains.kernels.readout import unsort
-from annelid.grains.model import Model, Obstacle
+from annelid.grains.model import Model, is_free
 from annelid.grains.packing import packing_fraction
-from annelid.grains.rigid import Rigid
-from annelid.shapes import Shape
+from annelid.grains.rigid import Solid
+from annelid.shapes import Obstacle, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,9 @@ class Readout:
 
     def __init__(self, model: Model) -> None:
         self.model, self.device = model, model.device
-        free = [n for n, body in enumerate(model.bodies) if isinstance(body, Rigid) and body.motion == "free"]
-        self.free = np.array(free, int)
-        weights = [model.bodies[n].weight for n in free]
+        free = {n: body for n, body in enumerate(model.bodies) if is_free(body)}
+        self.free = np.array(list(free), int)
+        weights = [body.weight for body in free.values()]
         self._masses = np.array([mass for mass, _ in weights])
         self._inertias = np.array([inertia for _, inertia in weights]).reshape(-1, 3, 3)
 
@@ -102,14 +102,14 @@ class Readout:
     def force(self, state: Any, body: Obstacle | int) -> np.ndarray:
         """Force of all contacts on a body during the last step [N], shape [3]; that on a plane is summed here."""
         number = self.model.number(body)
-        if isinstance(self.model.bodies[number], Rigid):
+        if isinstance(self.model.bodies[number], Solid):
             return self._body(state.forces, number)
         return self._wall_force(state, number)
 
     def torque(self, state: Any, body: Obstacle | int) -> np.ndarray:
         """Torque of all contacts about the centre of mass during the last step [N m], shape [3]; not for planes."""
         number = self.model.number(body)
-        if not isinstance(self.model.bodies[number], Rigid):
+        if not isinstance(self.model.bodies[number], Solid):
             raise InvalidValue(f"body {number} is a plane, which has no centre to measure a torque about.")
         return self._body(state.torques, number)
 

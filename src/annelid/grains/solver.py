@@ -20,17 +20,18 @@ from annelid.core.state import clone_state, copy_state, restore_worlds
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW, RESIDUAL, TOO_FAST
-from annelid.grains.kernels.program import team_kernel
+from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
-from annelid.grains.model import Model, Obstacle, replaced_features
+from annelid.grains.model import Model, replaced_features
 from annelid.grains.paths import PathTable
 from annelid.grains.pictures import Painter
 from annelid.grains.readout import Readout
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Solid
 from annelid.grains.state import State
 from annelid.grains.workspace import Workspace
-from annelid.shapes.shape import as_vector
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 
 _BATCH = 64
 _QUEUE = 32  # batches that CUDA is given before the host looks at them
@@ -150,7 +151,10 @@ class Solver:
 
     @property
     def pushes(self) -> wp.array:
-        """Impulses on the guests of the model in the last step; see `Workspace`."""
+        """Impulses on each guest of the model, three vectors each.
+
+        Those of the last step, linear [N s] and angular [N m s], and the impulse expected of the next one.
+        """
         return self._work.pushes
 
     @property
@@ -314,6 +318,6 @@ class Solver:
     def _movable(self, body: Obstacle | int, motion: str) -> int:
         number = self.model.number(body)
         found = self.model.bodies[number]
-        if not (isinstance(found, Rigid) and found.motion == motion) or number in self.model.paths:
+        if not (isinstance(found, Solid) and found.rigid.moves == motion) or number in self.model.paths:
             raise InvalidValue(f"body {number} is not {motion}: give it motion={motion!r} and no path.")
         return number

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.state import declared
-from annelid.grains.kernels.layout import Bodies, Grains, Lists, vec14
+from annelid.core.state import declared, state_arrays
+from annelid.grains.kernels.layout import Bodies, Grains, Lists
+from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
 from annelid.grains.state import State, row_counts
 
@@ -39,6 +41,7 @@ class Workspace:
         self.model, self.device = model, model.device
         self.here: Any = Grains()
         self.there: Any = Grains()
+        self._has_old = False
         self.old: Any = Grains()
         self.lists: Any = Lists()
         self.kept: Any = Lists()
@@ -78,13 +81,14 @@ class Workspace:
         if self._bound is state:
             return False
         self._bound = state
+        arrays = state_arrays(state)
         for grains in (self.here, self.there):
-            _point(grains, self._of_grains, state)
+            _point(grains, self._of_grains, arrays)
         for name, spare in self._spare.items():
             setattr(self.there, name, spare)
-            wp.copy(spare, getattr(state, name))  # the ghost
-        _point(self.lists, self._of_lists, state)
-        _point(self.bodies, self._of_bodies, state)
+            wp.copy(spare, arrays[name])  # the ghost
+        _point(self.lists, self._of_lists, arrays)
+        _point(self.bodies, self._of_bodies, arrays)
         self._keep_room(state)
         return True
 
@@ -94,17 +98,17 @@ class Workspace:
 
     def _keep_room(self, state: State) -> None:
         """Room as large as the state's, for what is kept while grains change places and lists are made."""
-        n = self.model.count
+        n, arrays = self.model.count, state_arrays(state)
         if not self._has_old:
             self._has_old = True
             for name, source in self._of_grains.items():
-                setattr(self.old, name, wp.zeros_like(getattr(state, source)))
+                setattr(self.old, name, wp.zeros_like(arrays[source]))
         places, body_places = len(state.neighbours) // n, len(state.bodies) // n
         if self.kept.places != places or self.kept.body_places != body_places:
             growing = declared(type(state))
             for name, source in self._of_lists.items():
                 if growing[source].grows:
-                    setattr(self.kept, name, wp.zeros_like(getattr(state, source)))
+                    setattr(self.kept, name, wp.zeros_like(arrays[source]))
             self.lists.body_spots = self._zeros(n * body_places, wp.vec3)
         for lists in (self.lists, self.kept):
             lists.places, lists.body_places = places, body_places
@@ -125,7 +129,7 @@ class Workspace:
         self.kept.places = -1
         count = len(model.bodies)
         self.bodies.chunk_counts = self._zeros(count * self.bodies.chunks, wp.int32)
-        self.bodies.totals = self._zeros(count * self.bodies.parts, vec14)
+        self.bodies.totals = self._zeros(count * self.bodies.parts, ContactSum)
 
     def _zeros(self, count: int, dtype: Any) -> wp.array:
         return wp.zeros(count, dtype=dtype, device=self.device)
@@ -139,6 +143,6 @@ def _shared(structure: Any, kind: type[State], *, prefix: str = "") -> dict[str,
     return {name: source for name, source in named.items() if source in held}
 
 
-def _point(structure: Any, names: dict[str, str], state: State) -> None:
+def _point(structure: Any, names: Mapping[str, str], arrays: Mapping[str, wp.array]) -> None:
     for name, source in names.items():
-        setattr(structure, name, getattr(state, source))
+        setattr(structure, name, arrays[source])

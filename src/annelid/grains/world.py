@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.shapes.shape import as_vector
+from annelid.grains.rigid import Touched, touched_by_grains
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
@@ -24,6 +28,7 @@ class World:
     Attributes:
         dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
         gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
             (Hertz-Mindlin penalty forces, for reference).
         iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 8 where
@@ -47,6 +52,7 @@ class World:
 
     dt: float | None = None
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     method: str = "nonsmooth"
     iterations: int | None = None
     tolerance: float | None = None
@@ -67,6 +73,7 @@ class World:
         for name in _NUMBERS:
             if not (getattr(self, name) is None or isinstance(getattr(self, name), Real)):
                 raise InvalidValue(f"{name} must be a number, not {getattr(self, name)!r}.")
+        self.touched  # noqa: B018 (obstacles that grains cannot touch are refused here)
         if self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
@@ -92,6 +99,11 @@ class World:
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must be 0 or more [m/s], or None, not {value}.")
+
+    @cached_property
+    def touched(self) -> tuple[Touched, ...]:
+        """The obstacles as grains touch them."""
+        return tuple(touched_by_grains(self.obstacles))
 
     @property
     def sweeps(self) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
-from annelid.scenes.scene import parameter
 
 
 @dataclass(frozen=True)
