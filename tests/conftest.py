@@ -1,8 +1,26 @@
-"""What every test shares: a quiet Warp, the devices of this machine, and hypothesis without clocks or chance."""
+"""What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
+
+import os
 
 import pytest
-import warp as wp
-from hypothesis import settings
+
+
+def _take_one_core() -> None:
+    """Give each of several pytest processes a core of its own, before anything counts the cores.
+
+    Threads that wait for each other at barriers would otherwise spend the cores on waiting for one another's turn.
+    Tests of threads say how many they want.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # "gw0", "gw1", ...; the process that starts them has none
+    if worker and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
+
+
+_take_one_core()
+
+import warp as wp  # noqa: E402 - after the core is taken
+from hypothesis import settings  # noqa: E402
 
 wp.config.log_level = wp.LOG_ERROR
 

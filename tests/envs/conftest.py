@@ -1,8 +1,18 @@
 """Small versions of the environments."""
 
-import pytest
+from __future__ import annotations
 
-SMALL = {
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import warp as wp
+
+from annelid.envs import bulldozer, excavation, sandworm
+
+SMALL: dict[str, dict[str, object]] = {
     "annelid/Bulldozer-v0": {"grains": 60, "field": (3.2, 1.6), "substeps": 18, "seconds": 1.0},
     "annelid/Excavation-v0": {"grains": 60, "radius": 0.02, "dt": 1e-3, "substeps": 10, "seconds": 0.3},
     "annelid/SpringWalker-v0": {"substeps": 30, "seconds": 0.1},
@@ -11,7 +21,36 @@ SMALL = {
 }
 
 
+@pytest.fixture(scope="session")
+def tasks() -> dict[str, dict[str, object]]:
+    """Options of all environments by their names."""
+    return SMALL
+
+
 @pytest.fixture(params=list(SMALL))
 def task(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
     """Name and options of an environment."""
     return str(request.param), dict(SMALL[str(request.param)])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def settle_once() -> Iterator[None]:
+    """Let equal beds settle once in a process; `test_same_again_and_in_another_process` settles its own again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (bulldozer, excavation):
+            patch.setattr(module, "settled", _remembered(module.settled))
+        patch.setattr(sandworm, "_settled", _remembered(sandworm._settled))
+        yield
+
+
+def _remembered(settle: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives a copy of what it gave before for arguments that look the same."""
+    known: dict[bytes, Any] = {}
+
+    def again(*arguments: Any) -> Any:
+        key = pickle.dumps([str(a) if isinstance(a, wp.Device) else a for a in arguments])
+        if key not in known:
+            known[key] = settle(*arguments)
+        return copy.deepcopy(known[key])
+
+    return again

@@ -82,20 +82,30 @@ def test_next_step_autoreset(task: Task, device: str) -> None:
     assert flat(observation).shape == flat(first).shape
 
 
-def test_same_again_and_in_another_process(task: Task) -> None:
+@pytest.fixture(scope="module")
+def elsewhere(tasks: dict[str, dict[str, object]]) -> dict[str, str]:
+    """What `told` gives for each task in a process of its own, one for all of them."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(__file__).rpartition('/')[0]!r})\n"
+        "import annelid.envs\nfrom test_contract import told\n"
+        f"for name, options in {tasks!r}.items(): print(name, told(name, options))"
+    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return dict(line.split() for line in other.stdout.splitlines()[-len(tasks) :])
+
+
+def told(name: str, options: dict[str, object]) -> str:
+    """Digest of what a new environment shows."""
+    env = gymnasium.make(name, device="cpu", **options).unwrapped
+    return digest(rolled(env, drawn(env.action_space.shape[0], 3), 11))
+
+
+def test_same_again_and_in_another_process(task: Task, elsewhere: dict[str, str]) -> None:
     name, options = task
     env = gymnasium.make(name, device="cpu", **options).unwrapped
     actions = drawn(env.action_space.shape[0], 3)
     first, again = digest(rolled(env, actions, 11)), digest(rolled(env, actions, 11))
-    assert first == again
-    code = (
-        f"import sys; sys.path.insert(0, {str(__file__).rpartition('/')[0]!r})\n"
-        "import gymnasium, numpy as np, annelid.envs\nfrom test_contract import digest, drawn, rolled\n"
-        f"env = gymnasium.make({name!r}, device='cpu', **{options!r}).unwrapped\n"
-        "print(digest(rolled(env, drawn(env.action_space.shape[0], 3), 11)))"
-    )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert other.stdout.split()[-1] == first
+    assert first == again == elsewhere[name]
 
 
 def test_restarted_world_is_a_fresh_one(task: Task, device: str) -> None:

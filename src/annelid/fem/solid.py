@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
+from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.materials import Material
 from annelid.materials import material as preset
@@ -29,25 +30,11 @@ _NEARLY_INCOMPRESSIBLE = 0.4
 
 
 @runtime_checkable
-class WithRegions(Protocol):
-    """A mesh whose tetrahedra belong to regions, of one material each."""
+class Container(Protocol):
+    """A region of space that names nodes."""
 
-    regions: Any
-
-
-@runtime_checkable
-class WithCells(Protocol):
-    """A mesh whose tetrahedra belong to cells that were cut into several."""
-
-    cells: Any
-
-
-@runtime_checkable
-class Containing(Protocol):
-    """Anything that tells which points are inside it."""
-
-    def contains(self, points: Any) -> np.ndarray:
-        """Which points [m], shape [n, 3], are inside, bool of shape [n]."""
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """Whether each of the points [n, 3] is inside, shape [n]."""
         ...
 
 
@@ -75,7 +62,7 @@ class Solid:
 
     def __init__(
         self,
-        mesh: Any,
+        mesh: Mesh,
         material: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike],
         *,
         volume: Volume = "auto",
@@ -84,8 +71,8 @@ class Solid:
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
-        regions = mesh.regions if isinstance(mesh, WithRegions) else None
-        self.regions = np.zeros(len(self.elements), np.int32) if regions is None else np.asarray(regions)
+        one = np.zeros(len(self.elements), np.int32)
+        self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
         self.materials, self.element_materials = _materials(material, self.regions)
         if volume not in ("auto", "mean", "plain"):
             raise InvalidValue(f"volume must be 'auto', 'mean' or 'plain', not {volume!r}.")
@@ -149,7 +136,7 @@ class Solid:
             return self.groups[where]
         if callable(where):
             return np.flatnonzero(where(self.nodes))
-        if isinstance(where, Containing):
+        if isinstance(where, Container):
             return np.flatnonzero(where.contains(self.nodes))
         return _chosen(np.asarray(where), self.node_count)
 
@@ -206,6 +193,8 @@ class Solid:
     @cached_property
     def boundary(self) -> np.ndarray:
         """Boundary faces, outward: nodes of shape [k, 3], or [k, 6] with the middles of sides 01, 12, 20."""
+        if not isinstance(self.mesh, WithBoundary):
+            raise InvalidMesh("the mesh of the solid does not know its surface; give one that has boundary().")
         return np.asarray(self.mesh.boundary(), np.int32)
 
     def require_held(self) -> None:

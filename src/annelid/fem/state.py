@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import warp as wp
 
-from annelid.core.state import rows
+from annelid.core.state import nested, rows
 from annelid.fem.linalg.memory import FactorMemory
 
 
@@ -26,4 +26,4 @@ class State:
     velocities: wp.array = rows("node", wp.vec3d)
     unsettled: wp.array = rows("simulation", wp.int64)
     clock: wp.array = rows("simulation", wp.int64)
-    linear: FactorMemory
+    linear: FactorMemory = nested()

@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.finger import finger
-from annelid.scenes.scene import parameter
 from annelid.scenes.support.reaching import Reaching, recorded, write_actuation
 
 # Of these the water-filled finger reaches the first two, the air-filled one the last.

@@ -10,10 +10,10 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.robots.pendulum import SIDES, pendulum
-from annelid.scenes.scene import parameter
 from annelid.scenes.support.reaching import Reaching, around, recorded, write_actuation
 
 _MOVES = {  # offset of the target from rest [m]

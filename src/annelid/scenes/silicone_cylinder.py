@@ -11,9 +11,9 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes import tet_hollow_cylinder
 
 _LENGTH, _RADIUS, _WALL, _CAP = 0.12, 0.014, 3e-3, 4e-3

@@ -278,7 +278,8 @@ class StaleSolver:
         nodes = tetrahedra.points.nodes.numpy()
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
-        return self._indices(first), self._indices(order // nodes.shape[1])
+        entries = order // nodes.shape[1]
+        return self._indices(first), self._indices(entries)
 
     def _indices(self, values: np.ndarray) -> wp.array:
         return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)

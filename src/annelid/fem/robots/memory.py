@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import warp as wp
 
-from annelid.core.state import rows
+from annelid.core.state import nested, rows
 
 
 @dataclass(kw_only=True)
@@ -51,4 +51,4 @@ class ControlMemory:
     damping: wp.array = rows("chooser", wp.float64)
     duals: wp.array = rows("dual", wp.float64, grows="duals")
     careful_duals: wp.array = rows("dual", wp.float64, grows="careful duals")
-    stiffness: StiffnessMemory
+    stiffness: StiffnessMemory = nested()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import warp as wp
 
-from annelid.core.state import rows
+from annelid.core.state import nested, rows
 from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.robots.memory import ControlMemory
 
@@ -33,7 +33,7 @@ class RobotState:
     forces: wp.array = rows("obstacle", wp.float64)
     goals: wp.array = rows("effector", wp.float64)
     clock: wp.array = rows("simulation", wp.int64)
-    linear: FactorMemory
+    linear: FactorMemory = nested()
 
 
 @dataclass(kw_only=True)
@@ -48,4 +48,4 @@ class InverseState(RobotState):
 
     active: wp.array = rows("limit", wp.int32)
     aimed: wp.array = rows("simulation", wp.int32)
-    control: ControlMemory
+    control: ControlMemory = nested()

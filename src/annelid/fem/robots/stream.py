@@ -29,6 +29,13 @@ def row_of(step: Step) -> dict[str, float | int | str]:
     return row
 
 
+def _opened(path: str | os.PathLike[str]) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise InvalidValue(f"{os.fspath(path)} cannot be written: {error.strerror}.") from None
+
+
 class _Stream:
     """A file, or what stands for one, that takes lines.
 
@@ -37,8 +44,8 @@ class _Stream:
     """
 
     def __init__(self, target: str | os.PathLike[str] | TextIO) -> None:
-        self._own = isinstance(target, (str, os.PathLike))
-        self._file = _opened(target) if isinstance(target, (str, os.PathLike)) else target
+        self._own = isinstance(target, str | os.PathLike)
+        self._file = _opened(target) if isinstance(target, str | os.PathLike) else target
 
     def _write(self, line: str) -> None:
         self._file.write(line + "\n")
@@ -56,13 +63,6 @@ class _Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _opened(path: str | os.PathLike[str]) -> TextIO:
-    try:
-        return open(path, "w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise InvalidValue(f"{os.fspath(path)} cannot be written: {error.strerror}.") from None
 
 
 class CsvStream(_Stream):
