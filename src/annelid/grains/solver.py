@@ -151,8 +151,9 @@ class Solver:
 
     @property
     def pushes(self) -> wp.array:
-        """Impulse [N s] and angular impulse [N m s] on each guest of the model in the last step, and the impulse that
-        the next one is expected to bring, three each.
+        """Impulses on each guest of the model, three vectors each.
+
+        Those of the last step, linear [N s] and angular [N m s], and the impulse expected of the next one.
         """
         return self._work.pushes
 

@@ -29,13 +29,6 @@ def row_of(step: Step) -> dict[str, float | int | str]:
     return row
 
 
-def _opened(path: str | os.PathLike[str]) -> TextIO:
-    try:
-        return open(path, "w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise InvalidValue(f"{os.fspath(path)} cannot be written: {error.strerror}.") from None
-
-
 class _Stream:
     """A file, or what stands for one, that takes lines.
 
