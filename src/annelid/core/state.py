@@ -117,7 +117,7 @@ def copy_state(source: State, target: State) -> None:
     for name, owner, own, one in _walk(target):
         if one is not None and one.grows and len(getattr(owner, own)) != len(arrays[name]):
             setattr(owner, own, wp.clone(arrays[name]))
-        else:
+        elif arrays[name].size:  # a copy of nothing takes as long as one of a little
             wp.copy(getattr(owner, own), arrays[name])
 
 
