@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -68,8 +69,8 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
 def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched]) -> np.ndarray:
     """Centres of the grains [m], shape [n, 3], after they made way."""
     reach = 4.0 * float(bed.radii.max()) + thickness
-    solids = [lambda points: _distances(body, points, reach) - thickness]
-    solids += [lambda points, other=other: distance(other, points) for other in bodies]  # type: ignore[misc]
+    solids: list[Callable[[np.ndarray], np.ndarray]] = [lambda points: _distances(body, points, reach) - thickness]
+    solids += [partial(distance, other) for other in bodies]
     return np.asarray(grains.push_apart(bed.positions, bed.radii, solids).positions)
 
 
