@@ -306,7 +306,9 @@ def body_impulses(features: Features) -> wp.Function:
             found = gap_of(b, side.x, bodies)
             n = wp.vec3(found[0], found[1], found[2])
             gap = found[3] - side.radius
-            contact = Contact()
+            impulse = wp.vec3()
+            predicted = wp.vec3()
+            roll = wp.vec3()
             if gap < margin:
                 contact = contact_of(at, b, final, n, gap, side, parameters, lists, bodies)
                 total = added(
@@ -316,11 +318,15 @@ def body_impulses(features: Features) -> wp.Function:
                         contact.count, contact.change,
                     ),
                 )  # fmt: skip
-            lists.body_impulses[at] = contact.impulse
+                # Copies of what is stored below: a structure that outlives the branch would keep CUDA from fusing sums.
+                impulse = wp.vec3(contact.impulse[0], contact.impulse[1], contact.impulse[2])
+                predicted = wp.vec3(contact.predicted[0], contact.predicted[1], contact.predicted[2])
+                roll = wp.vec3(contact.roll[0], contact.roll[1], contact.roll[2])
+            lists.body_impulses[at] = impulse
             lists.body_spots[at] = side.x - 0.5 * (side.radius + found[3]) * n
-            lists.body_predicted[at] = contact.predicted
+            lists.body_predicted[at] = predicted
             if wp.static(rolls):
-                lists.body_rollings[at] = contact.roll
+                lists.body_rollings[at] = roll
         return total
 
     return touch
