@@ -27,7 +27,7 @@ def box(side: float = 0.16, depth: float = 0.08, seed: int = 1) -> robots.Sandbo
 
 def dropped(body: springs.Body, sand: robots.Sandbox, **options: Any) -> Simulation[coupling.Solver]:
     """A body among the sand of a box."""
-    options = {"skin": SKIN, "device": "cpu", "threads": 1, "dt": 1e-4, "grain_dt": 2e-4, **options}
+    options = {"skin": SKIN, "device": "cpu", "threads": 1, "dt": 2e-4, "spring_dt": 1e-4, **options}
     return coupling.simulation(body, sand.bed(), obstacles=options.pop("obstacles", sand.walls()), **options)
 
 

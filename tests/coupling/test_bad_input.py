@@ -54,13 +54,13 @@ def test_an_open_surface_is_refused() -> None:
 
 
 def test_steps_that_do_not_divide_each_other_name_the_nearest_that_do() -> None:
-    with pytest.raises(InvalidValue, match=r"grain_dt = 0.0003 s, or dt = 9e-05 s"):
-        dropped(block().moved((0.0, 0.0, 0.2)), box(), dt=1e-4, grain_dt=2.7e-4)
+    with pytest.raises(InvalidValue, match=r"dt = 0.0003 s, or spring_dt = 9e-05 s"):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), dt=2.7e-4, spring_dt=1e-4)
 
 
 def test_a_step_too_long_for_the_springs_is_told() -> None:
-    with pytest.warns(StepTooLong, match="grain_dt = 0.001 s is above"):
-        simulation = dropped(block().moved((0.0, 0.0, 0.2)), box(), grain_dt=1e-3)
+    with pytest.warns(StepTooLong, match="dt = 0.001 s is above"):
+        simulation = dropped(block().moved((0.0, 0.0, 0.2)), box(), dt=1e-3)
     assert simulation.dt == pytest.approx(1e-3)  # as asked for, all the same
 
 
@@ -108,7 +108,7 @@ def test_half_a_body_is_no_copy() -> None:
         coupling.Model(block(4).moved((0.0, 0.0, 0.2)), twice, worlds=2, inside="allow", device="cpu")
 
 
-@pytest.mark.parametrize(("name", "value"), [("dt", "1e-4"), ("grain_dt", float("nan")), ("gravity", (0.0, -9.81))])
+@pytest.mark.parametrize(("name", "value"), [("dt", "1e-4"), ("spring_dt", float("nan")), ("gravity", (0.0, -9.81))])
 def test_what_is_no_time_or_vector(name: str, value: object) -> None:
     with pytest.raises(InvalidValue, match=name):
         dropped(block().moved((0.0, 0.0, 0.2)), box(), **{name: value})
@@ -124,8 +124,8 @@ def test_what_is_no_body_no_bed_no_surface_and_no_option() -> None:
     ):
         with pytest.raises(InvalidValue, match=message):
             wrong()
-    with pytest.raises(UnknownName, match="graindt.*grain_dt"):
-        coupling.simulation(body, bed, graindt=1e-4)
+    with pytest.raises(UnknownName, match="springdt.*spring_dt"):
+        coupling.simulation(body, bed, springdt=1e-4)
     body.positions[7, 1] = np.nan
     with pytest.raises(InvalidValue, match="mass 7 of the body is at"):
         coupling.simulation(body, bed)

@@ -79,7 +79,7 @@ def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
     body.velocities[:, 2] = -drop.speed
     bed, walls = _bed(drop.box), drop.box.walls()
     usual = coupling.Model(body, bed, world=coupling.World(obstacles=walls), skin=SKIN, device="cpu")
-    steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.dt / parts}
+    steps = {"dt": longer * usual.dt / parts, "spring_dt": usual.springs.world.dt / parts}
     simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps)
     simulation.run(TIME)
     return float((body.positions - simulation.solver.readout.mass_positions(simulation.state))[:, 2].mean()) - drop.fall

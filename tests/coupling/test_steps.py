@@ -85,7 +85,7 @@ def test_the_step_of_the_springs_follows() -> None:
 def test_contacts_do_not_depend_on_the_step() -> None:
     found = []
     for dt in (1e-4, 2e-5):
-        p = dropped(_block(), SAND, dt=dt, grain_dt=2.0 * dt).solver.model.grains.parameters
+        p = dropped(_block(), SAND, dt=2.0 * dt, spring_dt=dt).solver.model.grains.parameters
         stiffness, damping = p.correction / (p.softness * p.dt**2), 1.0 / (p.softness * p.dt)
         found.append((p.calm_speed, stiffness, damping))
     assert found[0] == pytest.approx(found[1], rel=1e-5)
@@ -107,7 +107,7 @@ def test_a_step_too_long_for_the_bed_is_told() -> None:
     soft = _block(fall=0.001, stiffness=1.0)
     soft.damping[:] = 0.0
     with pytest.warns(StepTooLong, match="a bed as deep: grains may overlap"):
-        simulation = dropped(soft, SAND, grain_dt=2e-3)
+        simulation = dropped(soft, SAND, dt=2e-3)
     assert simulation.dt == pytest.approx(2e-3)
 
 

@@ -149,7 +149,7 @@ def test_a_grain_slides_over_a_face_as_over_a_plate(friction: float) -> None:
     start = np.array([[-0.05, 0.003, top + RADIUS + coupling.standoff(body, RADIUS)]])
     bed = grains.Bed(start, np.full(1, RADIUS), grain, velocities=np.array([[speed, 0.0, 0.0]]))
     simulation = coupling.simulation(
-        body, bed, skin=Surface(friction=friction), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
+        body, bed, skin=Surface(friction=friction), device="cpu", threads=1, dt=1e-4, spring_dt=1e-4
     )
     rolls = 2.0 * speed / (7.0 * friction * 9.81)
     simulation.run(0.6 * rolls)
@@ -172,7 +172,7 @@ def test_a_grain_bounces_rolls_and_sticks_as_on_a_plate(place: tuple[float, floa
             np.array([[*place, z]]), np.full(1, RADIUS), grains.Grain(density=2650.0, **answer),
             velocities=np.array([velocity]), spins=np.array([[0.0, spin, 0.0]]),
         )  # fmt: skip
-        return coupling.simulation(body, bed, skin=Surface(**answer), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4)
+        return coupling.simulation(body, bed, skin=Surface(**answer), device="cpu", threads=1, dt=1e-4, spring_dt=1e-4)
 
     bouncing = alone(top + 0.01, (0.0, 0.0, -2.0), friction=0.3, restitution=0.8)
     bouncing.run(0.01)
@@ -222,7 +222,7 @@ def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:
     both = bed.copy(**{n: np.concatenate([getattr(bed, n), getattr(more, n)]) for n in
                        ("positions", "radii", "kinds", "velocities", "spins")})  # fmt: skip
     simulation = coupling.simulation(
-        body, both, obstacles=sand.walls(), device=device, threads=1, dt=1e-4, grain_dt=2e-4
+        body, both, obstacles=sand.walls(), device=device, threads=1, dt=2e-4, spring_dt=1e-4
     )
     for _ in range(8):
         simulation.run(0.005)

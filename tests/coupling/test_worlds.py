@@ -7,6 +7,7 @@ import pytest
 
 from annelid import coupling, grains, springs
 from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
 
 from .conftest import SKIN, block, box
 
@@ -24,7 +25,7 @@ def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coup
     body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
     walls = [wall for world in range(count) for wall in SAND.walls(world)]
     options = {"inside": "allow", "overlapping": "allow", "worlds": count, "lanes": 4, **options}
-    world = coupling.World(dt=1e-4, grain_dt=2e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
+    world = coupling.World(dt=2e-4, spring_dt=1e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
     return coupling.Solver(
         coupling.Model(body, _bed(count), world=world, skin=SKIN, device=device, **options), threads=2
     )
@@ -46,6 +47,21 @@ def test_a_world_among_others_moves_as_alone(device: str) -> None:
         assert np.array_equal(single.readout.mass_positions(alone), masses[world])
         assert np.array_equal(single.readout.grain_positions(alone), bed[world])
     assert not np.array_equal(masses[0], masses[1])
+
+
+def test_a_world_that_begins_again_moves_as_a_new_one(device: str) -> None:
+    speeds = [-1.5, -0.5]
+    fresh, treated = (Simulation(_solver(speeds, device)) for _ in range(2))
+    fresh.step(120)
+    treated.step(160)
+    treated.reset([1])
+    treated.step(120)
+    for read in (coupling.Readout.mass_positions, coupling.Readout.grain_positions):
+        new, old = (read(s.solver.readout, s.state).reshape(2, -1, 3) for s in (fresh, treated))
+        assert np.array_equal(new[1], old[1])
+        assert not np.array_equal(new[0], old[0])
+    treated.reset()
+    assert treated.state_hash() == Simulation(_solver(speeds, device)).state_hash()
 
 
 def test_worlds_that_are_not_copies() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -79,6 +79,11 @@ def new_state(kind: type[S], counts: Mapping[str, int], device: wp.Device, **giv
         if name not in given
     }
     return kind(**made, **given)
+
+
+def bundle(**parts: Any) -> State:
+    """A state made of arrays and other states, by name: what saves and loads one, does so with all of them."""
+    return make_dataclass("Bundle", list(parts))(**parts)
 
 
 def state_arrays(state: State) -> dict[str, wp.array]:

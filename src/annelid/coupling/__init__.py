@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import warp as wp
 
 from annelid import grains, springs
-from annelid.core.errors import StepTooLong, UnknownName
+from annelid.core.errors import StepTooLong
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
@@ -19,7 +20,7 @@ from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.grains.steps import meeting_step
-from annelid.shapes import Surface
+from annelid.shapes import Obstacle, Surface
 
 __all__ = [
     "Model",
@@ -38,64 +39,69 @@ _WARNED = 2.0  # longest step that nothing is said about, in those that suit the
 _FAST = 4.0  # the same, in those that stop a body in time: more sweeps make up for it, but not for all
 
 
+@spelled_out("a simulation of bodies and grains")
 def simulation(
     body: springs.Body,
     bed: grains.Bed,
     *,
+    dt: float | None = World.dt,
+    spring_dt: float | None = World.spring_dt,
+    gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
+    springs: Mapping[str, Any] | None = None,
+    grains: Mapping[str, Any] | None = None,
     skin: Surface | None = None,
     stretch: float = STRETCH,
     inside: str = "refuse",
     overlapping: str = "refuse",
     device: str | wp.Device = "auto",
     threads: int | None = None,
-    **world: Any,
 ) -> Simulation[Solver]:
     """A simulation of a spring body among grains.
 
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        skin: How the surface of the body answers to contact.
+        dt: Time step [s], at whose ends body and grains meet; None takes one that suits bed and body.
+        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; None takes a part of `dt`, 1e-4 at
+            most.
+        gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
+            `annelid.shapes.Rigid`.
+        springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
+        grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
+        skin: How the surface of the body responds to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        world: Attributes of `World`: gravity, obstacles, dt, grain_dt, springs, grains.
     """
-    known = {one.name for one in fields(World)}
-    for name in world:
-        if name not in known:
-            raise UnknownName("option of a simulation of bodies and grains", name, known)
+    world = World(
+        dt=dt, spring_dt=spring_dt, gravity=gravity, obstacles=obstacles, springs=springs or {}, grains=grains or {}
+    )
     model = Model(
-        body,
-        bed,
-        world=World(**world),
-        skin=skin,
-        stretch=stretch,
-        inside=inside,
-        overlapping=overlapping,
-        device=device,
+        body, bed, world=world, skin=skin, stretch=stretch, inside=inside, overlapping=overlapping, device=device
     )
     _warn_of_steps(model)
     return Simulation(Solver(model, threads=threads))
 
 
 def _warn_of_steps(model: Model) -> None:
-    """Speak up about steps that are too long for the springs, or for a body that hits the grains."""
+    """Warn of steps that are too long for the springs, or for a body that hits the grains."""
     stable, speed = model.springs.stable_step(), max(load.speed for load in model.loads)
     springy = "springs as stiff as these: the body may shiver or diverge"
     fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep"
     limits = (
-        ("dt", model.springs.world.dt, stable, springy),
-        ("grain_dt", model.dt, LONGEST * stable, springy),
-        ("grain_dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
-        ("grain_dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),
+        ("spring_dt", model.springs.world.dt, stable, springy),
+        ("dt", model.dt, LONGEST * stable, springy),
+        ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
+        ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),
     )
-    told: set[str] = set()
+    given: set[str] = set()
     for name, step, longest, reason in limits:
-        if step > longest * (1.0 + 1e-9) and reason not in told:
-            told.add(reason)
+        if step > longest * (1.0 + 1e-9) and reason not in given:
+            given.add(reason)
             warnings.warn(
-                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=3
+                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=4
             )

@@ -31,7 +31,7 @@ def facets(positions: np.ndarray, division: Division) -> tuple[np.ndarray, np.nd
 
     Returns:
         How far the surface goes on around each point [m], shape [g]: radius of a disc, minus half the length of a rod,
-        or 0. And masses that tell how it lies, shape [g, 4]: a rod along the way from the first to the second, a disc
+        or 0. And masses that say how it lies, shape [g, 4]: a rod along the way from the first to the second, a disc
         along that and the way from the third to the fourth.
     """
     corners = positions[division.triangles]

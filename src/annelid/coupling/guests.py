@@ -74,7 +74,7 @@ class Guests:
 
     @property
     def masses(self) -> np.ndarray:
-        """Mass that contacts reckon with at each guest [kg], shape [g]: its share of those that it hangs on."""
+        """Mass that contacts assume at each guest [kg], shape [g]: its share of those that it hangs on."""
         gives = np.zeros(self.body.mass_count)
         gives[self.members] = self.loads / self.body.masses[self.members]
         return np.asarray(1.0 / self.division.mixed(gives))
@@ -92,12 +92,12 @@ class Guests:
 
         Args:
             bed: The grains.
-            skin: How the surface of the body answers to contact.
+            skin: How the surface of the body responds to contact.
         """
         body, points = self.body, self.division
-        answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), response_of(skin), strict=True))
+        response = dict(zip(("friction", "restitution", "rolling", "cohesion"), response_of(skin), strict=True))
         guests = grains.Bed(
-            points.mixed(body.positions), self.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
+            points.mixed(body.positions), self.radii, grains.Grain(**response), velocities=points.mixed(body.velocities)
         )
         return BedWithGuests(bed, guests, self.masses)
 

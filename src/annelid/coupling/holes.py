@@ -31,7 +31,7 @@ def require_skinned(body: Body) -> None:
     if bare.any():
         raise InvalidValue(
             f"{int(bare.sum())} masses, the first of them mass {int(np.flatnonzero(bare)[0])}, belong to parts without "
-            "a surface, which grains would fall through: build them from a shape, or leave them away."
+            "a surface, which grains would fall through: build them from a shape, or leave them out."
         )
 
 

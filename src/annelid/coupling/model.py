@@ -26,7 +26,7 @@ class Model:
         body: The spring body; join several to simulate them together.
         bed: The grains.
         world: Gravity, obstacles and steps.
-        skin: How the surface of the body answers to contact.
+        skin: How the surface of the body responds to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
@@ -114,7 +114,7 @@ class Model:
             raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")
 
     def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
-        """Refuse worlds that are not equal, or in which grains would have to make room."""
+        """Refuse worlds that are not equal, or in which grains would have to be displaced."""
         if self.worlds < 1 or len(bed) % self.worlds or body.mass_count % self.worlds:
             raise InvalidValue(
                 f"{len(bed)} grains and {body.mass_count} masses are not equal copies for {self.worlds} worlds: "
@@ -127,8 +127,8 @@ class Model:
             )
         if self.worlds > 1 and inside != "allow":
             raise InvalidValue(
-                "grains make room for the body in one world alone: let them do so there, then repeat that bed and say "
-                "inside='allow'."
+                "grains are displaced by the body in one world alone: let that happen there, then repeat that bed and "
+                "say inside='allow'."
             )
 
     def _springs(self, body: springs.Body, lanes: int | None) -> springs.Model:

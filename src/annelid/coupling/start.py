@@ -1,9 +1,10 @@
-"""A body that starts inside the bed is refused, or grains make way; one that starts inside a wall is refused."""
+"""A body that starts inside the bed is refused, or displaces grains; one that starts inside a wall is refused."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def make_room(
     if how == "refuse":
         raise InvalidValue(f"the body starts inside the bed: {trouble}; move it, or say inside='push' or 'remove'.")
     done = "taken out" if how == "remove" else "pushed aside"
-    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=4)
+    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=5)
     return bed.where(~inside) if how == "remove" else bed.copy(positions=_pushed(bed, body, thickness, bodies))
 
 
@@ -66,10 +67,10 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
 
 
 def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched]) -> np.ndarray:
-    """Centres of the grains [m], shape [n, 3], after they made way."""
+    """Centres of the grains [m], shape [n, 3], after they were displaced."""
     reach = 4.0 * float(bed.radii.max()) + thickness
-    solids = [lambda points: _distances(body, points, reach) - thickness]
-    solids += [lambda points, other=other: distance(other, points) for other in bodies]  # type: ignore[misc]
+    solids: list[Callable[[np.ndarray], np.ndarray]] = [lambda points: _distances(body, points, reach) - thickness]
+    solids += [partial(distance, other) for other in bodies]
     return np.asarray(grains.push_apart(bed.positions, bed.radii, solids).positions)
 
 

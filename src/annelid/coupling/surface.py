@@ -32,7 +32,7 @@ class Points:
         division: The points.
         radii: How far the surface stands out there [m], shape [g].
         extents: How far it goes on around each [m], shape [g]: radius of a disc, minus half the length of a rod, or 0.
-        spans: Masses that tell how that lies, shape [g, 4], see `facets`.
+        spans: Masses that determine how that lies, shape [g, 4], see `facets`.
         holes: How far the point of each triangle that is furthest from all of them is from the nearest [m], shape [t].
     """
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
@@ -26,14 +26,15 @@ _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Gravity, steps, and what each kind of physics is told besides.
+    """Gravity, obstacles, steps, and other options of each kind of physics.
 
     Attributes:
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
             `annelid.shapes.Rigid`.
-        dt: Time step of the springs [s]; None takes a part of that of the grains, 1e-4 at most.
-        grain_dt: Time step of the grains [s], a whole multiple of `dt`; None takes one that suits bed and body.
+        dt: Time step [s], at whose ends bodies and grains meet; None takes one that suits bed and body.
+        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; None takes a part of `dt`, 1e-4 at
+            most.
         springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
     """
@@ -41,21 +42,25 @@ class World:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     dt: float | None = None
-    grain_dt: float | None = None
+    spring_dt: float | None = None
     springs: Mapping[str, Any] = field(default_factory=dict)
     grains: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
-        for name in ("dt", "grain_dt"):
+        for name in ("dt", "spring_dt"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
         touched_by_grains(self.obstacles)  # refuses what cannot be touched
-        for name, options in (("springs", self.springs), ("grains", self.grains)):
+        for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
             both = sorted({"dt", "gravity", "obstacles"} & set(options))
             if both:
                 raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
+            known = [one.name for one in fields(kind)]
+            for option in options:
+                if option not in known:
+                    raise UnknownName(f"option of the {name}", option, known)
 
     def fitted(self, bed: Bed, loads: Sequence[Load]) -> World:
         """The same world with a step for the springs, and contacts that do not depend on any step.
@@ -69,11 +74,11 @@ class World:
         options = {**speeds, **self.grains}
         options.setdefault("contact_step", default_step(bed, self.grains_world(None), loads=loads))
         world = replace(self, grains=options)
-        if self.dt is not None:
+        if self.spring_dt is not None:
             return world
-        wanted = world.longest(bed, loads) if self.grain_dt is None else self.grain_dt
+        wanted = world.longest(bed, loads) if self.dt is None else self.dt
         part = wanted / math.ceil(wanted / _USUAL * (1.0 - _WHOLE))
-        return replace(world, dt=rounded_down(part) if self.grain_dt is None else part)
+        return replace(world, spring_dt=rounded_down(part) if self.dt is None else part)
 
     def steadied(self, chosen: World, stable: float) -> World:
         """A world fitted to bodies and bed, with a step of the springs that is stable [s], unless one was asked for.
@@ -82,12 +87,12 @@ class World:
             chosen: This world, fitted.
             stable: Stable step of the springs [s].
         """
-        assert chosen.dt is not None
-        if self.dt is not None or chosen.dt <= stable:
+        assert chosen.spring_dt is not None
+        if self.spring_dt is not None or chosen.spring_dt <= stable:
             return chosen
-        if self.grain_dt is None:
-            return replace(chosen, dt=rounded_down(_STEADY * stable))
-        return replace(chosen, dt=chosen.dt / math.ceil(chosen.dt / (_STEADY * stable)))
+        if self.dt is None:
+            return replace(chosen, spring_dt=rounded_down(_STEADY * stable))
+        return replace(chosen, spring_dt=chosen.spring_dt / math.ceil(chosen.spring_dt / (_STEADY * stable)))
 
     def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
         """Longest step of the grains that suits bed and bodies [s], whatever the springs."""
@@ -95,30 +100,30 @@ class World:
 
     def substeps(self, bed: Bed, loads: Sequence[Load], stable: float) -> int:
         """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""
-        assert self.dt is not None, "fit the world to body and bed first"
-        if self.grain_dt is None:
+        assert self.spring_dt is not None, "fit the world to body and bed first"
+        if self.dt is None:
             wanted = min(self.longest(bed, loads), LONGEST * stable)
-            return int(min(max(wanted / self.dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
-        ratio = self.grain_dt / self.dt if self.dt > 0.0 else math.nan
+            return int(min(max(wanted / self.spring_dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
+        ratio = self.dt / self.spring_dt if self.spring_dt > 0.0 else math.nan
         nearest = max(1, round(ratio)) if math.isfinite(ratio) else 1
         if not (math.isfinite(ratio) and abs(ratio - nearest) <= _WHOLE * nearest):
             raise InvalidValue(
-                f"grain_dt = {self.grain_dt:g} s is not a whole multiple of dt = {self.dt:g} s: "
-                f"use grain_dt = {nearest * self.dt:.6g} s, or dt = {self.grain_dt / nearest:.6g} s."
+                f"dt = {self.dt:g} s is not a whole multiple of spring_dt = {self.spring_dt:g} s: "
+                f"use dt = {nearest * self.spring_dt:.6g} s, or spring_dt = {self.dt / nearest:.6g} s."
             )
         return nearest
 
     def springs_world(self) -> SpringsWorld:
         """What surrounds the spring bodies."""
-        assert self.dt is not None, "fit the world to body and bed first"
-        return SpringsWorld(dt=self.dt, gravity=self.gravity, **self.springs)
+        assert self.spring_dt is not None, "fit the world to body and bed first"
+        return SpringsWorld(dt=self.spring_dt, gravity=self.gravity, **self.springs)
 
     def grains_world(self, dt: float | None) -> GrainsWorld:
         """Where the grains live."""
         world = GrainsWorld(dt=dt, gravity=self.gravity, obstacles=self.obstacles, **self.grains)
         if world.method != "nonsmooth" or world.too_fast == "substep":
             raise InvalidValue(
-                "grains beside spring bodies are computed by the nonsmooth method in steps of one length: leave method "
-                "and too_fast='substep' away."
+                "grains beside spring bodies are computed by the nonsmooth method in steps of one length: leave out "
+                "method and too_fast='substep'."
             )
         return world

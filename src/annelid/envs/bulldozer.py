@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Snapshot
 from annelid.envs.kernels import bulldozer as kernels
@@ -153,6 +154,7 @@ class BulldozerField(Worlds):
     title: ClassVar[str] = "Bulldozer"
     settings: ClassVar[type[Any]] = BulldozerOptions
     followed: ClassVar[bool] = False
+    solver: grains.Solver
 
     def __init__(
         self, count: int, options: BulldozerOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -172,6 +174,7 @@ class BulldozerField(Worlds):
             return [*options.walls(world), replace(body, world=world)]
 
         self.soil = Soil(count, bed, bodies, options.world, device=self.device, threads=threads)
+        self.solver = self.soil.solver
         self.idle_reward = float(paid(bed.positions, options.goal_box).mean())
         self._middle = wp.vec3(*body.middle)
         self._which = (self.soil.bodies, self.soil.bodies - 1)
@@ -217,6 +220,12 @@ class BulldozerField(Worlds):
     def snapshot(self, world: int = 0) -> Snapshot:
         """The field with heap and bulldozer."""
         return self.soil.snapshot(world, float(self.steps.numpy()[world]) * self.action_seconds)
+
+    def _memory(self) -> dict[str, Any]:
+        return {"soil": self.soil.state, "delivered": self._delivered}
+
+    def _after_load(self) -> None:
+        self.solver.unbind()
 
     # --- episodes ---
 

@@ -16,7 +16,9 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
+from annelid import grains
 from annelid.core.snapshot import Snapshot
+from annelid.core.state import bundle
 from annelid.envs.kernels import excavation as kernels
 from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import HOME, Bucket, panda
@@ -93,6 +95,7 @@ class Excavation(Worlds):
     title: ClassVar[str] = "Excavation"
     settings: ClassVar[type[Any]] = ExcavationOptions
     followed: ClassVar[bool] = False
+    solver: grains.Solver
 
     def __init__(
         self, count: int, options: ExcavationOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -110,6 +113,7 @@ class Excavation(Worlds):
             return [*site_walls(number), *(replace(body, world=number) for body in arm)]
 
         self.soil = Soil(count, bed, bodies, world, device=self.device, threads=threads)
+        self.solver = self.soil.solver
         self.grain_mass = float(bed.masses[0])
         self._build_arm(arm)
         self._build_camera()
@@ -158,6 +162,17 @@ class Excavation(Worlds):
         """The site with arm and soil."""
         return self.soil.snapshot(world, float(self.steps.numpy()[world]) * self.action_seconds)
 
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "soil": self.soil.state,
+            "joints": bundle(**self._joint_arrays),
+            "masses": self._masses,
+            "before": self._before,
+        }
+
+    def _after_load(self) -> None:
+        self.solver.unbind()
+
     # --- episodes ---
 
     def _begin(self, mask: wp.array) -> None:
@@ -173,7 +188,7 @@ class Excavation(Worlds):
         self.soil.advance(self.options.substeps)
 
     def after_step(self) -> None:
-        """Account for a step of the soil, and tell the arm where to go in the next one."""
+        """Account for a step of the soil, and set where the arm goes in the next one."""
         state = self.soil.state
         motion = [state.places, state.body_velocities, state.body_spins, state.forces, state.torques]
         inputs = [self.options.dt, self._arm, self._limits, self._links, *motion, self.joints]
@@ -242,11 +257,16 @@ class Excavation(Worlds):
         middles = np.array([body.middle for body in bodies], np.float32)
         links.middles = wp.array(middles, dtype=wp.vec3, device=device)
         joints: Any = kernels.Joints()
-        for name in ("angles", "speeds", "goals", "rates", "torques"):
-            setattr(joints, name, self._zeros((count, len(chain)), wp.float32))
-        joints.frames = self._zeros((count, len(chain) + 1), wp.transform)
-        joints.wrenches, joints.work = self._zeros(count, wp.spatial_vector), self._zeros(count, wp.float64)
-        joints.peaks = self._zeros(count, wp.float32)
+        each = ("angles", "speeds", "goals", "rates", "torques")
+        self._joint_arrays = {
+            **{name: self._zeros((count, len(chain)), wp.float32) for name in each},
+            "frames": self._zeros((count, len(chain) + 1), wp.transform),
+            "wrenches": self._zeros(count, wp.spatial_vector),
+            "work": self._zeros(count, wp.float64),
+            "peaks": self._zeros(count, wp.float32),
+        }
+        for name, array in self._joint_arrays.items():
+            setattr(joints, name, array)
         self._limits, self._links, self.joints, self._home = limits, links, joints, floats(HOME)
         self._sides = wp.array(outline_sides(self.bucket).astype(np.float32), dtype=wp.vec3, device=device)
         self._half = 0.5 * self.bucket.width - self.bucket.thickness

@@ -85,7 +85,7 @@ def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
 
 
 def register() -> None:
-    """Tell Gymnasium about the environments."""
+    """Register the environments with Gymnasium."""
     gymnasium = optional("gymnasium", purpose="an environment", extra="rl")
     for name in TASKS:
         gymnasium.register(name, entry_point=partial(make_env, name), vector_entry_point=partial(make_vector_env, name))

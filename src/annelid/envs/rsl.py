@@ -3,7 +3,7 @@
 What is handed out is copied on the device, as rsl_rl keeps observations until the step after them is done.
 
 The contract is that of `rsl_rl.env.VecEnv` (num_envs, num_actions, max_episode_length, episode_length_buf, device, cfg,
-get_observations, step); worlds restart within the step that ended them, and `extras["time_outs"]` tells which of them
+get_observations, step); worlds restart within the step that ended them, and `extras["time_outs"]` says which of them
 were out of time. rsl_rl itself is not imported: observations are a TensorDict where `tensordict` is installed.
 """
 

@@ -1,4 +1,4 @@
-"""Crawling of a soft worm in sand: its segments swell as they are told, way along x is rewarded."""
+"""Crawling of a soft worm in sand: an action is the swelling of its segments; reward: distance travelled along x."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ class SandWorm(Worlds):
 
     title: ClassVar[str] = "SandWorm"
     settings: ClassVar[type[Any]] = SandwormOptions
+    solver: coupling.Solver
 
     def __init__(
         self, count: int, options: SandwormOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -141,6 +142,18 @@ class SandWorm(Worlds):
         wp.copy(state.grains.positions, wp.array(places, dtype=wp.vec4, device=self.device), count=len(places))
         shot = twin.snapshot(state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "signals": self._parameters,
+            "places": self._places,
+            "velocities": self._velocities,
+            "before": self._before,
+        }
+
+    def _after_load(self) -> None:
+        self.solver.grains.unbind()
 
     # --- episodes ---
 

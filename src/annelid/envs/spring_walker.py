@@ -1,4 +1,4 @@
-"""Walking of a pneumatic quadruped of springs and masses: five groups of actuators act, way along x is rewarded."""
+"""Walking of a pneumatic quadruped: five groups of actuators act; reward: distance travelled along x."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ class SpringWalker(Worlds):
 
     title: ClassVar[str] = "SpringWalker"
     settings: ClassVar[type[Any]] = WalkerOptions
+    solver: springs.Solver
 
     def __init__(
         self, count: int, options: WalkerOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -114,6 +115,15 @@ class SpringWalker(Worlds):
             wp.copy(target, source, src_offset=world * len(target), count=len(target))
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "signals": self._parameters,
+            "places": self._places,
+            "velocities": self._velocities,
+            "before": self._before,
+        }
 
     # --- episodes ---
 

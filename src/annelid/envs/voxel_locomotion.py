@@ -1,4 +1,4 @@
-"""Locomotion of a voxel robot as an environment: sensors are seen, voxels act, way along x is rewarded."""
+"""Locomotion of a voxel robot: sensors are observed, voxels act; reward: distance travelled along x."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class VoxelOptions:
             )
         robot = voxels.Robot(body.grid, body.materials, sensors=plan, fixed=body.fixed, loads=body.loads)
         if not robot.inputs:
-            raise InvalidValue("a robot without sensors shows nothing: give it sensors.")
+            raise InvalidValue("a robot without sensors has no observations: give it sensors.")
         return robot
 
 
@@ -83,6 +83,7 @@ class VoxelLocomotion(Worlds):
 
     title: ClassVar[str] = "VoxelLocomotion"
     settings: ClassVar[type[Any]] = VoxelOptions
+    solver: voxels.Solver
 
     def __init__(
         self, count: int, options: VoxelOptions, *, device: str | wp.Device = "auto", threads: int | None = None
@@ -125,6 +126,9 @@ class VoxelLocomotion(Worlds):
             [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
             device=self.device, threads=threads,
         )  # fmt: skip
+
+    def _memory(self) -> dict[str, Any]:
+        return {"state": self.state, "before": self._before, "troubles": self.solver.troubles}
 
     def _begin(self, mask: wp.array) -> None:
         state, solver = self.state, self.solver

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
 
+from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import Snapshot
+from annelid.core.solver import Solver
+from annelid.core.state import State, bundle, fill_state
 from annelid.envs.kernels import episodes as kernels
 from annelid.view.camera.camera import Camera
 
@@ -29,7 +34,7 @@ class ActionClipped(UserWarning):
 
 @dataclass(frozen=True)
 class Channel:
-    """A part of what a world shows.
+    """A part of the observations.
 
     Attributes:
         name: Name.
@@ -48,16 +53,18 @@ class Worlds(ABC):
     """A number of worlds, side by side in one simulation.
 
     Attributes:
-        observations: What each world shows, by name of the channel, shapes [count, ...], float32.
+        observations: Observations of each world by name of the channel, shapes [count, ...], float32.
         rewards: Rewards of the last action, shape [count].
         terminated: Worlds whose episode ended by what happened in it, shape [count].
         truncated: Worlds whose time was up, or that were left, shape [count].
         done: Either of the two.
         steps: Actions of the episode, shape [count].
+        solver: What simulates them.
     """
 
     title: ClassVar[str]
     settings: ClassVar[type[Any]]
+    solver: Solver
 
     def __init__(self, count: int, options: Any, *, device: str | wp.Device = "auto") -> None:
         require("the number of worlds", count, 1, MOST_WORLDS, whole=True)
@@ -76,7 +83,7 @@ class Worlds(ABC):
     @property
     @abstractmethod
     def channels(self) -> tuple[Channel, ...]:
-        """What a world shows."""
+        """Parts of the observations."""
 
     @property
     @abstractmethod
@@ -105,6 +112,10 @@ class Worlds(ABC):
         """Write the observations of the masked worlds."""
 
     @abstractmethod
+    def _memory(self) -> dict[str, Any]:
+        """States and arrays by name that the future of the worlds depends on, besides those of this class."""
+
+    @abstractmethod
     def snapshot(self, world: int = 0) -> Snapshot:
         """A picture of one world."""
 
@@ -127,7 +138,7 @@ class Worlds(ABC):
 
     @property
     def most_steps(self) -> int:
-        """Actions in an episode."""
+        """Actions of an episode."""
         return max(1, round(self.options.seconds / self.action_seconds))
 
     def restart(self, mask: Any = None, seeds: Any = None, *, keep_results: bool = False) -> None:
@@ -165,6 +176,40 @@ class Worlds(ABC):
         results = [self.steps, self.rewards, self.terminated, self.truncated]
         self._launch(kernels.close_steps, [self.most_steps, *results], [self.done])
         self._observe(self._every)
+
+    # --- checkpoints ---
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write all worlds to a file, whole or not at all: loaded again, they go on to the bit as they would here."""
+        step, names = int(self.steps.numpy().max()), self._named_settings()
+        save_checkpoint(path, self._everything(), self.solver.fingerprint(), self.action_seconds, step, settings=names)
+
+    def load(self, path: str | PathLike[str]) -> None:
+        """Continue from a file that equal worlds have saved; on any error they are as they were before."""
+        identity, names = self.solver.fingerprint(), self._named_settings()
+        load_checkpoint(path, identity, self.action_seconds, self._fill, settings=names, finite=False)
+
+    def _everything(self) -> State:
+        """All that the future depends on."""
+        episodes = ("actions", "rewards", "terminated", "truncated", "done", "steps", "seeds", "episodes")
+        own = {name: getattr(self, name) for name in episodes}
+        return bundle(**own, observations=bundle(**self.observations), **self._memory())
+
+    def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
+        """Take over all arrays, or none; bodies of environments do not change."""
+        fill_state(self._everything(), arrays)
+        self._after_load()
+
+    def _after_load(self) -> None:
+        """Follow arrays of states that were replaced by longer or shorter ones."""
+        return
+
+    def _named_settings(self) -> dict[str, str]:
+        """What worlds that load a file must agree in; what has no short name is part of the model's fingerprint."""
+        kind = "cuda" if self.device.is_cuda else "cpu"
+        options = {f.name: getattr(self.options, f.name) for f in fields(self.options)}
+        plain = {name: repr(value) for name, value in options.items() if _is_plain(value)}
+        return {"environment": self.title, "worlds": str(self.count), "device": kind, **plain}
 
     # --- parts ---
 
@@ -215,6 +260,13 @@ class Worlds(ABC):
 
     def _zeros(self, shape: Any, dtype: Any) -> wp.array:
         return wp.zeros(shape, dtype=dtype, device=self.device)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether an option is made of numbers and words, which are written the same way every time."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def read_options(kind: type[Any], given: dict[str, Any]) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import warp as wp
 
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
@@ -17,7 +18,8 @@ from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
-from annelid.grains.world import World, world_of
+from annelid.grains.world import World
+from annelid.shapes import Obstacle
 
 __all__ = [
     "GLASS",
@@ -41,24 +43,60 @@ __all__ = [
 ]
 
 
+@spelled_out("a simulation of grains")
 def simulation(
     bed: Bed,
     *,
+    dt: float | None = World.dt,
+    gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
+    method: str = World.method,
+    iterations: int | None = World.iterations,
+    tolerance: float | None = World.tolerance,
+    relaxation: float = World.relaxation,
+    softness: float = World.softness,
+    correction: float | None = World.correction,
+    paper_gamma: float = World.paper_gamma,
+    skin: float = World.skin,
+    period: tuple[float, float, float] = World.period,
+    too_fast: str = World.too_fast,
+    bounce_speed: float | None = World.bounce_speed,
+    calm_speed: float | None = World.calm_speed,
+    contact_step: float | None = World.contact_step,
     worlds: np.ndarray | None = None,
     overlapping: str = "refuse",
     device: str | wp.Device = "auto",
     threads: int | None = None,
-    **world: Any,
 ) -> Simulation[Solver]:
     """A simulation of grains and bodies.
 
     Args:
         bed: The grains.
+        dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
+        gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        method: "nonsmooth", "paper" or "hertz"; see `World`.
+        iterations: Sweeps over all contacts in a step; see `World` for what None takes.
+        tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
+        relaxation: Share of each correction that a sweep applies, below 4/3.
+        softness: Compliance of contacts, in units of the lighter grain's inverse mass.
+        correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
+        paper_gamma: Share of a partner's velocity that the paper's method assumes.
+        skin: How much further than needed neighbours are listed, in radii.
+        period: Lengths after which space repeats along x, y, z [m]; 0 for none.
+        too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
+        bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
+        calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
+        contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
         worlds: World of each grain, shape [n], where several are simulated side by side.
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        world: Attributes of `World`: dt, gravity, obstacles, period, method...
     """
-    model = Model(bed, world=world_of(world), worlds=worlds, overlapping=overlapping, device=device)
+    world = World(
+        dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
+        relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,
+        period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
+    )  # fmt: skip
+    model = Model(bed, world=world, worlds=worlds, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

@@ -22,7 +22,7 @@ class Bed:
         radii: Radii [m], shape [n], or one number for all.
         materials: What they are made of; one for all, or several that `kinds` chooses from.
         kinds: Number of the material of each grain, shape [n].
-        velocities: Velocities [m/s], shape [n, 3]; at rest unless told.
+        velocities: Velocities [m/s], shape [n, 3]; by default at rest.
         spins: Angular velocities [rad/s], shape [n, 3].
     """
 

@@ -86,7 +86,7 @@ def pour(
         radius: One radius [m], two ends of a uniform distribution, or a function `(generator, count) -> radii`.
         gap: Free space between the largest grains at rest in the layers, in largest diameters.
         jitter: Part of that space by which grains are displaced at random, 0 to 1.
-        height: Height of the lowest point of the first layer [m]; the top of the region unless told.
+        height: Height of the lowest point of the first layer [m]; by default the top of the region.
         seed: Seed of places and sizes.
 
     Returns:

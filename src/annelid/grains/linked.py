@@ -34,7 +34,7 @@ class Found:
 
 
 class LinkedHash:
-    """Finds and answers the contacts of equal grains as GranularGym does, without walls and without moving them.
+    """Finds and resolves the contacts of equal grains as GranularGym does, without walls and without moving them.
 
     Args:
         model: A model of equal grains.
@@ -67,7 +67,7 @@ class LinkedHash:
         self._table = table
 
     def search(self, sweeps: int = 3) -> None:
-        """Make the hash, find the contacts and answer them; on CUDA this returns before it is done."""
+        """Make the hash, find the contacts and resolve them; on CUDA this returns before it is done."""
         model, table = self._model, self._table
         wp.launch(clear, self.size, [table], device=model.device)
         wp.launch(insert, model.count, [model.parameters, table], device=model.device)

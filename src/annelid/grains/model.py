@@ -129,9 +129,9 @@ class Model:
 
     def surfaces(self) -> np.ndarray:
         """Friction, restitution, rolling resistance and cohesion of each grain, shape [n, 4]."""
-        return self.answers(self.bed.materials)[self.bed.kinds]
+        return self.surface_numbers(self.bed.materials)[self.bed.kinds]
 
-    def answers(self, surfaces: Sequence[Grain | Touched]) -> np.ndarray:
+    def surface_numbers(self, surfaces: Sequence[Grain | Touched]) -> np.ndarray:
         """The four numbers of each surface; penalty forces want a dashpot in place of a restitution; shape [k, 4]."""
         numbers = np.array([surface.numbers for surface in surfaces], np.float32).reshape(-1, 4)
         if self.world.method == "hertz":
@@ -149,7 +149,7 @@ class Model:
     def _features(self) -> Features:
         bed, world = self.bed, self.world
         masses, surfaces = bed.masses, self.surfaces()
-        answers = np.concatenate([surfaces, self.answers(self.bodies)])
+        numbers = np.concatenate([surfaces, self.surface_numbers(self.bodies)])
         kinds = {PLANE if isinstance(body, Wall) else body.kind for body in self.bodies}
         free = [body for body in self.bodies if is_free(body)]
         crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
@@ -157,7 +157,7 @@ class Model:
             method=world.method,
             sizes=bool(np.ptp(bed.radii) > 0.0 or np.ptp(masses) > 0.0),
             materials=bool((np.ptp(surfaces, axis=0) > 0.0).any()),
-            bouncing=bool((surfaces[:, 1] > 0.0).any() or (answers[len(surfaces) :, 1] > 0.0).sum() > 1),
+            bouncing=bool((surfaces[:, 1] > 0.0).any() or (numbers[len(surfaces) :, 1] > 0.0).sum() > 1),
             rolling=bool((surfaces[:, 2] > 0.0).any()),
             cohesive=bool((surfaces[:, 3] > 0.0).any()),
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
@@ -186,7 +186,7 @@ class Model:
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
         p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())
-        p.friction, p.restitution, p.rolling, p.cohesion = self.answers([surface])[0]
+        p.friction, p.restitution, p.rolling, p.cohesion = self.surface_numbers([surface])[0]
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
         p.bounce_speed, p.period = speed, wp.vec3(*world.period)
@@ -215,8 +215,8 @@ class Model:
         points: list[np.ndarray] = []
         forms = []
         for number, body in enumerate(self.bodies):
-            answer = self.answers([body])[0]
-            form = _plane_form(body, answer) if isinstance(body, Wall) else _body_form(body, answer, firsts[number])
+            own = self.surface_numbers([body])[0]
+            form = _plane_form(body, own) if isinstance(body, Wall) else _body_form(body, own, firsts[number])
             form.first_point = sum(len(p) for p in points)
             if is_free(body) and self.features.points and body.rigid.points > 0:
                 sample = body.sample_points()

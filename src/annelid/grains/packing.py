@@ -89,7 +89,7 @@ def packing_fraction(
         positions: Centres [m], shape [n, 3].
         radii: Radii [m], shape [n] or one for all.
         region: The container.
-        margin: Distance from walls, floor and surface at which the bulk begins [m]; 3 mean diameters unless told, 0 for
+        margin: Distance from walls, floor and surface at which the bulk begins [m]; by default 3 mean diameters, 0 for
             the whole container.
         top: Height of the free surface [m]; None for that below which 99 % of the centres lie, or the lid.
     """

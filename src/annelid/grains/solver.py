@@ -278,7 +278,7 @@ class Solver:
     # --- bodies ---
 
     def drive(self, state: State, body: Obstacle | int, velocity: Any = None, spin: Any = None) -> None:
-        """Tell a driven body how to move from now on.
+        """Set how a driven body moves from now on.
 
         Args:
             state: The state.

@@ -24,7 +24,7 @@ _ASIDE = 1.0e3  # how far apart worlds are looked at, in extents of the bed
 
 @contextmanager
 def on_purpose() -> Iterator[None]:
-    """Say nothing of grains that make way: bodies are meant to start among them."""
+    """Give no warning of grains that are displaced: bodies are meant to start among them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GrainsPushed)
         yield
@@ -64,7 +64,7 @@ def begin(
     left = _trouble(pushed, bodies, worlds, period) if any(period) else None
     if left is not None:
         raise InvalidValue(f"{left} across the seam of the period, where they are not pushed: move them.")
-    warnings.warn(f"{sentence}; they were pushed apart, by up to {moved:.2g} m.", GrainsPushed, stacklevel=4)
+    warnings.warn(f"{sentence}; they were pushed apart, by up to {moved:.2g} m.", GrainsPushed, stacklevel=5)
     return pushed
 
 

@@ -52,6 +52,7 @@ class Workspace:
         self._of_lists = _shared(Lists, kind)
         self._of_bodies = _shared(Bodies, kind, prefix="body_")
         self._bound: State | None = None
+        self._has_old = False
         self._make_room()
 
     # --- sizes ---

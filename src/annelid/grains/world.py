@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.grains.rigid import Touched, touched_by_grains
@@ -28,7 +27,7 @@ class World:
 
     Attributes:
         dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
-        gravity: Gravity [m/s²].
+        gravity: Acceleration of gravity [m/s²].
         obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
             (Hertz-Mindlin penalty forces, for reference).
@@ -39,7 +38,7 @@ class World:
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
-        paper_gamma: Share of a partner's velocity that the paper's method reckons with. The paper gives no number; from
+        paper_gamma: Share of a partner's velocity that the paper's method assumes. The paper gives no number; from
             0.99 on, beds fall into a heap of coinciding grains.
         skin: How much further than needed neighbours are listed, in radii.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
@@ -78,7 +77,7 @@ class World:
         if self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
-            raise UnknownName("answer to grains that are too fast", self.too_fast, TOO_FAST)
+            raise UnknownName("way with grains that are too fast", self.too_fast, TOO_FAST)
         if self.dt is not None and not (math.isfinite(self.dt) and self.dt > 0.0):
             raise InvalidValue(f"dt must be above 0 s, not {self.dt}.")
         if self.contact_step is not None and not (math.isfinite(self.contact_step) and self.contact_step > 0.0):
@@ -119,12 +118,3 @@ class World:
         if self.correction is not None:
             return self.correction
         return 0.02 if self.method == "paper" else 0.012
-
-
-def world_of(options: dict[str, Any]) -> World:
-    """A world from its attributes by name; a name that it has not is refused with the nearest one."""
-    known = [one.name for one in fields(World)]
-    for name in options:
-        if name not in known:
-            raise UnknownName("option of a simulation of grains", name, known)
-    return World(**options)

@@ -82,7 +82,7 @@ class SandWalker:
                 skin=skin,
                 stretch=1.2 + self.inflation,
                 inside="remove",
-                dt=_DT,
+                spring_dt=_DT,
                 springs={"velocity_damping": 2.0},
                 device=device,
                 threads=threads,

@@ -149,8 +149,8 @@ def modified_dh(a: float, d: float, alpha: float) -> Floats:
     """The frame of a joint at rest in that of the one before it, by the modified Denavit-Hartenberg rule of Craig.
 
     Args:
-        a: Way along x of the frame before [m].
-        d: Way along z of the new frame [m].
+        a: Offset along x of the frame before [m].
+        d: Offset along z of the new frame [m].
         alpha: Turn about x of the frame before [rad].
     """
     c, s = np.cos(alpha), np.sin(alpha)

@@ -130,7 +130,7 @@ def read_urdf(path: str | os.PathLike[str], *, folder: str | os.PathLike[str] | 
 
     Args:
         path: The file.
-        folder: Folder that `package://NAME/` stands for, below which meshes must lie; that of the file unless told.
+        folder: Folder that `package://NAME/` stands for, below which meshes must lie; by default that of the file.
     """
     path = Path(path)
     root = _parsed(path)

@@ -1,4 +1,4 @@
-"""What happens while an agent learns: episodes are noted, progress is told, checkpoints are written."""
+"""What happens while an agent learns: episodes are noted, progress is reported, checkpoints are written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Noting(BaseCallback):
     Args:
         training: The training.
         steps: Actions at which it ends.
-        watch: Told of the progress.
+        watch: Receives the progress.
         seconds: Wall time after which it ends [s].
         save_every: Wall time between two checkpoints [s].
     """

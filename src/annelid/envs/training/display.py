@@ -1,4 +1,4 @@
-"""What a training shows while it runs."""
+"""The display of a training while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each environment is trained unless told otherwise: what has been found to work there."""
+"""Default settings of the training in each environment: what has been found to work there."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Training:
         Args:
             steps: Actions of all worlds and runs together; PPO goes on to the end of the rollout that reaches them.
             seconds: Wall time of this run [s]; PPO goes on to the end of its rollout, and takes one at least.
-            watch: Told of the progress.
+            watch: Receives the progress.
             save_every: Wall time between two checkpoints [s].
         """
         require("steps", steps, 1, 10**12, whole=True)
