@@ -94,7 +94,7 @@ class Replays:
         self._device, self._kept, self._wants_graph = device, kept, graph
         self._known: dict[Hashable, Replay] = {}
 
-    def run(self, stages: Callable[[], Sequence[Stage]], *arrays: wp.array, name: Hashable = None) -> None:
+    def run(self, stages: Callable[[], Sequence[Stage]], *arrays: wp.array[Any], name: Hashable = None) -> None:
         """Launch a sequence, without waiting for the device.
 
         Args:

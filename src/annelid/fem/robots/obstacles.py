@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -44,7 +45,7 @@ class ContactLoads(ElementSet):
         self._loads.assign(forces)
         self.tangent.assign(blocks[:, None, None])
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy and forces; they stay as they were given."""
         arguments = [self._nodes, self._loads, positions, self.energy, self.forces]
         wp.launch(carry, self.element_count, arguments, device=self.device)
