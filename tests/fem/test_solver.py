@@ -11,6 +11,7 @@ import pytest
 from annelid import fem
 from annelid.core.errors import InvalidValue, UnknownName, Unsupported
 from annelid.core.snapshot import Lines, Look, Mesh, Spheres
+from annelid.shapes import Plane
 
 from .solids import bar
 
@@ -202,7 +203,7 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(UnknownName, match="velocity_damping"):
         fem.simulation(bar(), velocity_dampin=1.0, device="cpu")  # type: ignore[call-arg]
     with pytest.raises(Unsupported, match="touch obstacles; one of"):
-        fem.simulation(bar(), obstacles=[fem.Plane()], device="cpu")
+        fem.simulation(bar(), obstacles=[Plane()], device="cpu")
     model = fem.Model(bar(), device="cpu")
     with pytest.raises(InvalidValue, match="inertia"):
         fem.DynamicSolver(model, fem.Inertia(model.solid, model.world, model.device))
