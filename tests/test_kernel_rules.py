@@ -10,11 +10,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
 
 ATOMICS = {
-    "springs/kernels/contact_lists.py": "chains of a cell: whoever walks one keeps the nearest, whatever the order",
+    "springs/kernels/contact_lists.py": "chains of a cell, from which sorted lists are made",
     "fem/kernels/columns_pairs.py": "hits of a column are sorted before they are used; the fullest column is a maximum",
     "grains/kernels/bodies.py": "largest speed: a maximum is the same in any order",
     "grains/kernels/cells.py": "grains of a cell are counted, placed and then ordered by number; a maximum",
-    "grains/kernels/collect.py": "the longest list that did not fit: a maximum",
     "grains/kernels/linked.py": "a published method, measured for comparison (CUDA): its chains are in no order",
     "grains/kernels/program.py": "largest speed: a maximum is the same in any order",
 }

@@ -20,10 +20,14 @@ COMMANDS = {
     "export": "Turn a recording into a page, a video, a table or a geometry",
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or from a TOML file",
-    "train": "Let an agent learn in an environment: Bulldozer, Excavation, VoxelLocomotion, SpringWalker",
+    "train": "Let an agent learn in an environment",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
 }
+
+
+_SHORT = ("train", "bench")
+"""Commands whose names are so few that the help shows them all."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(import_module("annelid").__version__)
         return
     try:
-        sys.exit(_command(given[0])(given[1:]))
+        sys.exit(command_of(given[0])(given[1:]))
     except AnnelidError as error:
         print(f"annelid: {error}", file=sys.stderr)
         sys.exit(2)
@@ -46,21 +50,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _command(name: str) -> Callable[[list[str]], int]:
+def command_of(name: str) -> Callable[[list[str]], int]:
+    """The function of a command by its name."""
     if name not in COMMANDS:
         raise UnknownName("command", name, COMMANDS)
     command: Callable[[list[str]], int] = import_module(f"annelid.commands.{name}").command
     return command
 
 
+def entries() -> dict[str, list[str]]:
+    """What can be named after a command, from the lists that the commands themselves use."""
+    from annelid.benches.registry import bench_names
+    from annelid.envs.registration import environment_names
+    from annelid.evolve.experiments import experiment_names
+    from annelid.scenes.registry import scene_names
+    from annelid.studies.registry import study_names
+
+    return {
+        "run": scene_names(),
+        "study": study_names(),
+        "evolve": experiment_names(),
+        "train": environment_names(),
+        "bench": bench_names(),
+    }
+
+
 def _help() -> None:
     console = Console(highlight=False)
     console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
-    table = Table(box=None, show_header=False, padding=(0, 3, 0, 2))
+    table, known = Table(box=None, show_header=False, padding=(0, 3, 0, 2)), entries()
     for name, text in COMMANDS.items():
-        table.add_row(f"annelid {name}", text)
+        table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)
-    console.print("\nEvery command takes --help, --device (auto, cpu, cuda, cuda:N), --threads and --json.")
+    scenes, studies, experiments = (len(known[name]) for name in ("run", "study", "evolve"))
+    console.print(f"\n{scenes} scenes, {studies} studies, {experiments} experiments: annelid run|study|evolve --list.")
+    console.print("Every command takes --help, --device (auto, cpu, cuda, cuda:N), --threads and --json.")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -34,7 +34,7 @@ def dropped(body: springs.Body, sand: robots.Sandbox, **options: Any) -> Simulat
 @pytest.fixture
 def resting(device: str) -> Simulation[coupling.Solver]:
     """A block just above a small bed, which has not settled yet."""
-    return dropped(block().moved((0.0, 0.0, 0.11)), box(), device=device)
+    return dropped(block().moved((0.0, 0.0, 0.08)), box(side=0.13, depth=0.05), device=device)
 
 
 def height(simulation: Simulation[coupling.Solver]) -> float:

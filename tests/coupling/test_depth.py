@@ -14,10 +14,10 @@ from annelid.shapes import Box, Rigid, Surface
 
 from .conftest import RADIUS, SKIN, block
 
-MASS, MASSES, PITCH, TIME = 2.5, 7, 0.01, 0.12
-SHIFTS = ((0.0, 0.0), (0.004, 0.001), (-0.003, 0.006))
+MASS, MASSES, PITCH, TIME = 2.5, 5, 0.015, 0.12
+SHIFTS = ((0.0, 0.0), (-0.003, 0.006))
 SIDE = PITCH * (MASSES - 1)
-BLOCK = block(MASSES, PITCH, mass=MASS, stiffness=4000.0)
+BLOCK = block(MASSES, PITCH, mass=MASS, stiffness=6000.0)
 STANDOFF = coupling.standoff(BLOCK, RADIUS)
 SMOOTH = grains.Grain(density=2650.0, friction=0.2, rolling=0.02)
 ROUGH = grains.Grain(density=2650.0, friction=0.3, rolling=0.05)
@@ -101,17 +101,20 @@ def _rigid_depth(drop: Drop) -> float:
     return place[2] - float(simulation.solver.readout.body_position(simulation.state, solid)[2]) - drop.fall
 
 
-@pytest.mark.parametrize(("grain", "speed", "least"), [(SMOOTH, 2.0, 1.5 * RADIUS), (ROUGH, 2.0, 0.5 * RADIUS)])
-def test_a_stiff_lattice_drops_as_deep_as_a_rigid_body(grain: grains.Grain, speed: float, least: float) -> None:
-    drops = [Drop(grain, speed, shift) for shift in SHIFTS]
+@pytest.mark.parametrize(
+    ("grain", "shifts", "least"), [(SMOOTH, SHIFTS, 1.5 * RADIUS), (ROUGH, SHIFTS[:1], 0.5 * RADIUS)]
+)
+def test_a_stiff_lattice_drops_as_deep_as_a_rigid_body(
+    grain: grains.Grain, shifts: tuple[tuple[float, float], ...], least: float
+) -> None:
+    drops = [Drop(grain, 2.0, shift) for shift in shifts]
     soft, rigid = (float(np.mean([depth(drop) for drop in drops])) for depth in (_soft_depth, _rigid_depth))
     assert soft > least
     assert soft == pytest.approx(rigid, rel=0.1)
 
 
-@pytest.mark.parametrize("shift", SHIFTS)
-def test_shorter_steps_lead_to_the_same_depth(shift: tuple[float, float]) -> None:
-    drop = Drop(SMOOTH, 2.0, shift)
+def test_shorter_steps_lead_to_the_same_depth() -> None:
+    drop = Drop(SMOOTH, 2.0, SHIFTS[0])
     assert _soft_depth(drop, parts=2) == pytest.approx(_soft_depth(drop), rel=0.05)
 
 

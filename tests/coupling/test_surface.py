@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annelid import coupling, grains, springs
@@ -36,6 +36,7 @@ def _gaps(body: springs.Body, points: Points, tried: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(away, axis=2).min(axis=1))
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 2.4), st.floats(1.0, 2.2))
 def test_no_hole_is_wider_than_a_grain_at_rest_nor_lets_one_through_stretched(pitch: float, stretch: float) -> None:
     body = block(masses=3, pitch=pitch)
@@ -49,6 +50,7 @@ def test_no_hole_is_wider_than_a_grain_at_rest_nor_lets_one_through_stretched(pi
     assert (points.radii + np.abs(points.extents)).max() <= 1.0 + 1e-9  # what cells hold
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 2.4))
 def test_grains_meet_the_surface_through_the_masses(pitch: float) -> None:
     body = block(masses=3, pitch=pitch)
@@ -123,6 +125,7 @@ def test_faces_are_discs_edges_rods_and_corners_spheres() -> None:
     assert (np.abs(places)[rod] * ~faces[rod]).max() - points.extents.min() <= 0.02 + 1e-9
 
 
+@settings(max_examples=12)
 @given(st.integers(1, 40))
 def test_discs_stay_in_the_surface_of_round_bodies(seed: int) -> None:
     """A ball whose masses do not lie in planes: what is not flat has no disc, and none leans out of its triangles."""

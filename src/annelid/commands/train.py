@@ -22,6 +22,7 @@ from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
+from annelid.envs.registration import environment_names, short
 from annelid.envs.registration import task as task_of
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import TrainingDisplay
@@ -70,11 +71,11 @@ class Train:
 
 def command(arguments: list[str]) -> int:
     """Train an agent."""
-    name, rest = split_name(arguments, "environment", [short(task) for task in TASKS])
+    name, rest = split_name(arguments, "environment", environment_names())
     if name is None:
         print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.\n")
-        for task in TASKS:
-            print(f"  {short(task)}")
+        for known in environment_names():
+            print(f"  {known}")
         return 0
     kind = combined("Options", Train, Machine, doc=f"Train an agent in {name}.")
     options = parse(kind, rest, f"annelid train {name}")
@@ -88,16 +89,11 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def short(task: str) -> str:
-    """The name of an environment without its namespace."""
-    return task.removeprefix("annelid/").removesuffix("-v0")
-
-
 def full_name(name: str) -> str:
     """The name of an environment as Gymnasium knows it."""
     known = {short(task).lower(): task for task in TASKS} | {task.lower(): task for task in TASKS}
     if name.lower() not in known:
-        raise UnknownName("environment", name, [short(task) for task in TASKS])
+        raise UnknownName("environment", name, environment_names())
     return known[name.lower()]
 
 

@@ -95,13 +95,13 @@ class Bank:
         arrays.first_call = wp.zeros(1, dtype=wp.int64, device=device)
         return arrays
 
-    def _neighbours(self) -> wp.array:
+    def _neighbours(self) -> wp.array[Any]:
         if DISTRIBUTED not in self.kinds:
             return wp.zeros(0, dtype=wp.vec4i, device=self.device)
         rows = [np.full((p.channels, 4), -1) if p.neighbours is None else p.neighbours for p in self.programs]
         return wp.array(np.concatenate(rows).astype(np.int32), dtype=wp.vec4i, device=self.device)
 
-    def _array(self, parts: Sequence[Any], dtype: Any, kind: Any) -> wp.array:
+    def _array(self, parts: Sequence[Any], dtype: Any, kind: Any) -> wp.array[Any]:
         values = (
             np.concatenate([np.asarray(part, dtype).reshape(-1) for part in parts]) if parts else np.zeros(0, dtype)
         )

@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.kernels.elements import gather_kernel, scatter_kernel
 
 
-def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
+def scatter(target: wp.array[Any], index: np.ndarray, values: np.ndarray) -> None:
     """target[index] = values, on any device."""
     if len(index) == 0:
         return
@@ -23,18 +23,18 @@ def scatter(target: wp.array, index: np.ndarray, values: np.ndarray) -> None:
     wp.launch(scatter_kernel(target.dtype), len(index), [where, what], [target], device=target.device)
 
 
-def gather_elements(source: wp.array, index: np.ndarray) -> np.ndarray:
+def gather_elements(source: wp.array[Any], index: np.ndarray) -> np.ndarray:
     """source[index] as a NumPy array, on any device."""
     assert source.device is not None
     if source.device.is_cpu or len(index) == 0:
-        return source.numpy()[index] if len(index) else source.numpy()[:0].copy()
+        return np.asarray(source.numpy()[index] if len(index) else source.numpy()[:0].copy())
     where = wp.array(np.asarray(index, np.int32), dtype=wp.int32, device=source.device)
     out = wp.empty(len(index), dtype=source.dtype, device=source.device)
     wp.launch(gather_kernel(source.dtype), len(index), [where, source], [out], device=source.device)
     return np.asarray(out.numpy())
 
 
-def grown(array: wp.array, size: int, fill: Any = 0) -> wp.array:
+def grown(array: wp.array[Any], size: int, fill: Any = 0) -> wp.array[Any]:
     """A longer copy of an array; new elements are filled with one value."""
     longer = wp.full(size, array.dtype(fill), dtype=array.dtype, device=array.device)
     wp.copy(longer, array, count=len(array))

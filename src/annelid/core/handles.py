@@ -86,7 +86,7 @@ class HandleTable:
         """Whether each handle still means what it meant, shape [k]."""
         known = handles.index < self.used
         slot = np.where(known, handles.index, 0)
-        return known & self.alive[slot] & (self.generation[slot] == handles.generation)
+        return np.asarray(known & self.alive[slot] & (self.generation[slot] == handles.generation))
 
     def require(self, handles: Handles) -> np.ndarray:
         """The slots of handles, all of which must be valid."""

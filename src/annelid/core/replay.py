@@ -66,7 +66,8 @@ class Replay:
         if self._device.is_cpu:
             self._commands = self._commands or [each.launch(self._device, record=True) for each in self._stages]
             for command in self._commands:
-                command.launch()
+                if command is not None:  # a launch over nothing is not recorded
+                    command.launch()
         elif not self._wants_graph or self._device.is_capturing:
             self._launch()
         elif self._graph is None:
@@ -93,7 +94,7 @@ class Replays:
         self._device, self._kept, self._wants_graph = device, kept, graph
         self._known: dict[Hashable, Replay] = {}
 
-    def run(self, stages: Callable[[], Sequence[Stage]], *arrays: wp.array, name: Hashable = None) -> None:
+    def run(self, stages: Callable[[], Sequence[Stage]], *arrays: wp.array[Any], name: Hashable = None) -> None:
         """Launch a sequence, without waiting for the device.
 
         Args:

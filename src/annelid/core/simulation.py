@@ -296,7 +296,7 @@ class Simulation(Generic[S]):
                 self._steps = 0
             self._after_jump()
 
-    def _mask(self, worlds: Sequence[int]) -> wp.array:
+    def _mask(self, worlds: Sequence[int]) -> wp.array[Any]:
         chosen, count = np.asarray(worlds), self.solver.worlds
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= count)).any():
             raise InvalidValue(f"worlds must be numbers from 0 to {count - 1}, not {worlds!r}.")

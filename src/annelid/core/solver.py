@@ -79,7 +79,7 @@ class Solver(Protocol):
         """Take steps, possibly returning before they are done."""
         ...
 
-    def reset(self, state: Any, mask: wp.array | None = None) -> None:
+    def reset(self, state: Any, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning.
 
         Args:

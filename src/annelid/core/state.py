@@ -86,7 +86,7 @@ def bundle(**parts: Any) -> State:
     return make_dataclass("Bundle", list(parts))(**parts)
 
 
-def state_arrays(state: State) -> dict[str, wp.array]:
+def state_arrays(state: State) -> dict[str, wp.array[Any]]:
     """The arrays of a state by name."""
     return {name: getattr(owner, own) for name, owner, own, _ in _walk(state)}
 
@@ -146,7 +146,7 @@ def part_of(values: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray
     return {full.removeprefix(prefix): array for full, array in values.items() if full.startswith(prefix)}
 
 
-def restore_worlds(source: State, target: State, mask: wp.array, world_of: Mapping[str, wp.array]) -> None:
+def restore_worlds(source: State, target: State, mask: wp.array[Any], world_of: Mapping[str, wp.array[Any]]) -> None:
     """Copy the rows of some worlds from one state to another of the same shapes.
 
     Args:

@@ -101,7 +101,7 @@ class Guests:
         )
         return BedWithGuests(bed, guests, self.masses)
 
-    def arrays(self, bed: grains.Bed, pushes: wp.array, device: wp.Device) -> Any:
+    def arrays(self, bed: grains.Bed, pushes: wp.array[Any], device: wp.Device) -> Any:
         """The structure that the kernels read.
 
         Args:
@@ -113,7 +113,7 @@ class Guests:
         corners, around = self._places(points.corners), self._places(points.around)
         owner = np.repeat(np.arange(count), np.diff(points.first))
 
-        def numbers(values: np.ndarray, dtype: Any = wp.int32) -> wp.array:
+        def numbers(values: np.ndarray, dtype: Any = wp.int32) -> wp.array[Any]:
             kind = np.int32 if dtype in (wp.int32, wp.vec3i, wp.vec4i) else np.float32
             return wp.array(values.astype(kind), dtype=dtype, device=device)
 
@@ -151,7 +151,7 @@ class Guests:
         """Places of surface masses among the members."""
         return np.searchsorted(self.members, masses)
 
-    def _by_member(self, members: np.ndarray, numbers: Any) -> tuple[np.ndarray, wp.array]:
+    def _by_member(self, members: np.ndarray, numbers: Any) -> tuple[np.ndarray, wp.array[Any]]:
         """An order by members, and where each of them begins in it."""
         order = np.argsort(members, kind="stable")
         return order, numbers(np.searchsorted(members[order], np.arange(len(self.members) + 1)))

@@ -17,7 +17,10 @@ def hole_reach(corners: np.ndarray) -> np.ndarray:
     half = 0.5 * (a + b + c)
     area = np.sqrt(np.maximum(half * (half - a) * (half - b) * (half - c), 1e-300))
     # In a triangle with an obtuse angle it lies on the longest side, where the bisector of a short side meets it.
-    cosine = lambda side, other: (side**2 + c**2 - other**2) / (2.0 * side * c)  # noqa: E731
+
+    def cosine(side: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return np.asarray((side**2 + c**2 - other**2) / (2.0 * side * c))
+
     beside = np.maximum(b / (2.0 * np.maximum(cosine(b, a), 1e-9)), a / (2.0 * np.maximum(cosine(a, b), 1e-9)))
     around = np.maximum(a * b * c / (4.0 * area), 0.5 * c)  # radius of the circle through the corners
     return np.where(a**2 + b**2 < c**2 * (1.0 - 1e-9), np.minimum(beside, 0.5 * c), around)

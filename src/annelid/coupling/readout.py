@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -97,7 +98,7 @@ class Readout:
         squares = (self.grain_velocities(state) ** 2).sum(axis=1)
         return float((0.5 * bed.masses * squares).mean() / (bed.masses * gravity * bed.radii).mean())
 
-    def _rows(self, state: State, rows: wp.array) -> np.ndarray:
+    def _rows(self, state: State, rows: wp.array[Any]) -> np.ndarray:
         count = self.model.grains.count
         out = np.empty((count, 3))
         out[state.grains.names.numpy()[:, 0]] = rows.numpy()[:count, :3]

@@ -79,7 +79,7 @@ class Solver:
         self._settle(state)
         return state
 
-    def reset(self, state: State, mask: wp.array | None = None) -> None:
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`.
 
         Signals of the springs are functions of the clock, which all worlds share: they go on where some worlds begin
@@ -103,7 +103,7 @@ class Solver:
         return self.initial_state()
 
     @cached_property
-    def _world_of(self) -> dict[str, wp.array]:
+    def _world_of(self) -> dict[str, wp.array[Any]]:
         """World of each mass, guest and surface mass; the solver of the grains knows that of the rest."""
         model, each = self.model, self.model.guests.body.mass_count // self.model.worlds
         found = {
@@ -162,7 +162,7 @@ class Solver:
         else:
             self._launch(self._kernels[2], self.model.grains.count, arguments, places)
 
-    def _launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array]) -> None:
+    def _launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array[Any]]) -> None:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
 

@@ -7,6 +7,7 @@ the two sides are declared there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -28,10 +29,10 @@ class State:
 
     springs: springs.State = nested()
     grains: grains.State = nested()
-    last: wp.array = rows("guest", wp.vec3)
-    contact_forces: wp.array = rows("surface-mass", wp.vec3)
+    last: wp.array[Any] = rows("guest", wp.vec3)
+    contact_forces: wp.array[Any] = rows("surface-mass", wp.vec3)
 
     @property
-    def clock(self) -> wp.array:
+    def clock(self) -> wp.array[Any]:
         """Steps done, shape [1]."""
         return self.grains.clock

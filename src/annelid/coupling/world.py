@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
+from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector
@@ -51,6 +52,7 @@ class World:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
+        touched_by_grains(self.obstacles)  # refuses what cannot be touched
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
             both = sorted({"dt", "gravity", "obstacles"} & set(options))
             if both:

@@ -229,7 +229,7 @@ class BulldozerField(Worlds):
 
     # --- episodes ---
 
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         long, wide = self.options.extent
         self.soil.restart(mask)
         low, high = wp.vec3(-long / 2 + 0.5, -wide / 6, -0.4), wp.vec3(-long / 2 + 0.7, wide / 6, 0.4)
@@ -276,7 +276,7 @@ class BulldozerField(Worlds):
             film.depth = self.observations[name]  # rays write where observations are read
             self._films[name] = film
 
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         state = self.soil.state
         inputs = [mask, *self._which, self._middle, self.action_seconds, self.steps, state.places, state.turns]
         self._launch(kernels.know_self, inputs, [self.observations["pose"], self.observations["time"]])

@@ -175,7 +175,7 @@ class Excavation(Worlds):
 
     # --- episodes ---
 
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         self.soil.restart(mask)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, self._home, self.options.spread, self._arm, self._links]
@@ -219,7 +219,7 @@ class Excavation(Worlds):
         wp.launch(kernels.share_counts, size, inputs, [self._shares], device=self.device)
         self._launch(kernels.count_shares, [self._shares, self.grain_mass], [self._masses])
 
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         seen = self.observations
         names = ("angles", "speeds", "bucket", "wrench", "carried")
         self._launch(kernels.show, [mask, self.joints, self._masses], [seen[name] for name in names])
@@ -244,7 +244,7 @@ class Excavation(Worlds):
         chain, count, device, o = self.chain, self.count, self.device, self.options
         self._arm = chain.on(device)
 
-        def floats(values: np.ndarray) -> wp.array:
+        def floats(values: np.ndarray) -> wp.array[Any]:
             return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device=device)
 
         limits: Any = kernels.Limits()

@@ -36,6 +36,16 @@ def make_worlds(
     return kind(count, read_options(kind.settings, options), device=device, threads=threads)
 
 
+def environment_names() -> list[str]:
+    """Names of all environments, without namespace and version."""
+    return [short(name) for name in TASKS]
+
+
+def short(name: str) -> str:
+    """The name of an environment without namespace and version."""
+    return name.removeprefix("annelid/").removesuffix("-v0")
+
+
 def task(name: str) -> Any:
     """The class of the worlds of an environment."""
     if name not in TASKS:

@@ -157,7 +157,7 @@ class SandWorm(Worlds):
 
     # --- episodes ---
 
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         self.solver.reset(self.state, mask)
         inputs = [mask, self.seeds, self.episodes, self.options.noise, self._anatomy]
         self._launch(kernels.begin, inputs, [self._parameters])
@@ -177,7 +177,7 @@ class SandWorm(Worlds):
         self._survey()
         self._launch(kernels.judge, [self.worm.length, self._places, self._before], [self.rewards])
 
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         state, seen = self.state, self.observations["observation"]
         felt = [state.springs.positions, state.contact_forces, self._parameters]
         size = (self.count, self.options.segments)
@@ -239,10 +239,10 @@ class SandWorm(Worlds):
         signal_of[names] = 1 + np.arange(len(names))
         return signal_of
 
-    def _integers(self, values: np.ndarray) -> wp.array:
+    def _integers(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
 
-    def _floats(self, values: np.ndarray) -> wp.array:
+    def _floats(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(values.astype(np.float32), dtype=wp.float32, device=self.device)
 
 

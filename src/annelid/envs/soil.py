@@ -77,7 +77,7 @@ class Soil:
         self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=device)
         self.stage: Stage | None = None
 
-    def restart(self, mask: wp.array) -> None:
+    def restart(self, mask: wp.array[Any]) -> None:
         """Bring masked worlds back to their beginning."""
         self.solver.reset(self.state, mask)
 
@@ -146,7 +146,7 @@ class Soil:
         assert isinstance(body, Solid)
         return body
 
-    def _local_vertices(self) -> wp.array:
+    def _local_vertices(self) -> wp.array[Any]:
         """Vertices of all shown bodies in their frames [m], world by world, and whose they are."""
         meshes = [self._rigid(n).surface_mesh[0] for n in self._shown]
         lengths = [len(mesh) for mesh in meshes]

@@ -127,7 +127,7 @@ class SpringWalker(Worlds):
 
     # --- episodes ---
 
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         o, state = self.options, self.state
         restore_worlds(self._start, state, mask, {"mass": self._world_of_mass})
         inputs = [mask, self.seeds, self.episodes, self.body.mass_count, o.noise, self._signal_of]
@@ -147,7 +147,7 @@ class SpringWalker(Worlds):
         self._survey()
         self._launch(kernels.judge, [self.length, self._places, self._before], [self.rewards, self.terminated])
 
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         inputs = [mask, self.length, self._places, self._velocities, self._signal_of, self._parameters]
         self._launch(kernels.show, inputs, [self.observations["observation"]])
 

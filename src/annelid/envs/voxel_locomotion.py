@@ -130,7 +130,7 @@ class VoxelLocomotion(Worlds):
     def _memory(self) -> dict[str, Any]:
         return {"state": self.state, "before": self._before, "troubles": self.solver.troubles}
 
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         state, solver = self.state, self.solver
         solver.reset(state, mask)
         bodies = solver.model.body_count // self.count
@@ -147,7 +147,7 @@ class VoxelLocomotion(Worlds):
         inputs = [self.solver.readout.device_totals(self.state), self._before, self.solver.troubles]
         self._launch(kernels.judge_way, inputs, [self.rewards, self.terminated])
 
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         seen = self.observations["observation"]
         inputs = [mask, self.solver.sense(self.state), self.actions]
         wp.launch(kernels.show_inputs, seen.shape, inputs, [seen], device=self.device)

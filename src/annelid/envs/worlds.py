@@ -96,7 +96,7 @@ class Worlds(ABC):
         """Simulated time of an action [s]."""
 
     @abstractmethod
-    def _begin(self, mask: wp.array) -> None:
+    def _begin(self, mask: wp.array[Any]) -> None:
         """Bring the masked worlds to the beginning of the episode that `seeds` and `episodes` name."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Worlds(ABC):
         """Write rewards and ends."""
 
     @abstractmethod
-    def _observe(self, mask: wp.array) -> None:
+    def _observe(self, mask: wp.array[Any]) -> None:
         """Write the observations of the masked worlds."""
 
     @abstractmethod
@@ -230,7 +230,7 @@ class Worlds(ABC):
                 "an action outside [-1, 1] was clipped; further ones are, silently.", ActionClipped, stacklevel=4
             )
 
-    def _as_rows(self, actions: Any) -> wp.array:
+    def _as_rows(self, actions: Any) -> wp.array[Any]:
         """Actions as a Warp array on the device; those of PyTorch on the same device are not copied."""
         shape = (self.count, self.action_size)
         rows: Any
@@ -244,7 +244,7 @@ class Worlds(ABC):
             raise InvalidValue(f"actions must have the shape {list(shape)}, not {list(rows.shape)}.")
         return rows.to(self.device)
 
-    def _as_mask(self, mask: Any) -> wp.array:
+    def _as_mask(self, mask: Any) -> wp.array[Any]:
         if isinstance(mask, wp.array):
             return mask
         values = np.asarray(mask)
@@ -258,7 +258,7 @@ class Worlds(ABC):
         """One thread a world."""
         wp.launch(kernel, self.count, inputs, outputs or [], device=self.device)
 
-    def _zeros(self, shape: Any, dtype: Any) -> wp.array:
+    def _zeros(self, shape: Any, dtype: Any) -> wp.array[Any]:
         return wp.zeros(shape, dtype=dtype, device=self.device)
 
 

@@ -15,14 +15,14 @@ from typing import Any
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.evolve.options import to_table
 
-_PROBLEMS: dict[str, tuple[str, str]] = {
+PROBLEMS: dict[str, tuple[str, str]] = {
     "voxel-controller": ("annelid.evolve.problems.voxel_controller", "VoxelController"),
     "voxel-body": ("annelid.evolve.problems.voxel_body", "VoxelBody"),
     "voxel-body-and-brain": ("annelid.evolve.problems.voxel_body_and_brain", "VoxelBodyAndBrain"),
     "spring-worm": ("annelid.evolve.problems.spring_worm", "SpringWorm"),
 }
 
-_SEARCHERS = {
+SEARCHERS = {
     "ea": ("annelid.evolve.ea", "EA"),
     "random": ("annelid.evolve.random_search", "RandomSearch"),
     "cma": ("annelid.evolve.adapters.cma_es", "CmaEs"),
@@ -33,19 +33,19 @@ _SEARCHERS = {
 
 def problem_options(name: str) -> type[Any]:
     """The dataclass of options of a problem by its name."""
-    return _found("problem", name, _PROBLEMS)
+    return _found("problem", name, PROBLEMS)
 
 
 def searcher_options(name: str) -> type[Any]:
     """The dataclass of settings of a searcher by its name."""
-    return _found("searcher", name, _SEARCHERS)
+    return _found("searcher", name, SEARCHERS)
 
 
 def name_of(options: Any) -> str:
     """The name under which `problem_options` or `searcher_options` finds the class of these options again."""
     kind = type(options)
     place = (kind.__module__, kind.__qualname__)
-    names = [name for table in (_PROBLEMS, _SEARCHERS) for name, known in table.items() if known == place]
+    names = [name for table in (PROBLEMS, SEARCHERS) for name, known in table.items() if known == place]
     if names:
         return names[0]
     if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:

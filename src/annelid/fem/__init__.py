@@ -23,7 +23,6 @@ from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings, Step, outcome_in_words
 from annelid.fem.robots.limits import Limits
-from annelid.fem.robots.obstacles import Box, Obstacle, Plane, Sphere
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward_simulation, inverse_simulation
@@ -33,9 +32,9 @@ from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
+from annelid.shapes import Obstacle
 
 __all__ = [
-    "Box",
     "Cable",
     "Cavity",
     "CsvStream",
@@ -58,7 +57,6 @@ __all__ = [
     "Orientation",
     "Outcome",
     "Path",
-    "Plane",
     "Pneumatic",
     "Point",
     "PointForce",
@@ -68,7 +66,6 @@ __all__ = [
     "Settings",
     "Solid",
     "Solver",
-    "Sphere",
     "State",
     "Step",
     "Volume",

@@ -111,7 +111,7 @@ class Assembly:
         self._sum_energy = [part for each in self.sets for part in self._energy_launches(each)]
         self._row_lists = tuple(self._indices(a) for a in self.pattern.row_lists())
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Fill `forces`, `energy` and, where asked for, `values`, without waiting for the device."""
         for each in self.sets:
             each.evaluate(positions, tangent=tangent)
@@ -126,12 +126,12 @@ class Assembly:
         for part in self._sum_energy:
             part.launch()
 
-    def dot(self, first: wp.array, second: wp.array, out: wp.array, place: int) -> None:
+    def dot(self, first: wp.array[Any], second: wp.array[Any], out: wp.array[Any], place: int) -> None:
         """Scalar product of two nodal vectors into one place of an array."""
         wp.launch(sum_dots, _PARTS, [self.node_count, first, second, self._parts], device=self.device)
         wp.launch(collect, 1, [place, 0, self._parts, out], device=self.device)
 
-    def multiply(self, vectors: wp.array, out: wp.array, values: wp.array | None = None) -> None:
+    def multiply(self, vectors: wp.array[Any], out: wp.array[Any], values: wp.array[Any] | None = None) -> None:
         """Product of the matrix with vectors, vec3d of shape [n, k]."""
         chosen = self.values if values is None else values
         size = (self.node_count, -(-vectors.shape[1] // COLUMNS))
@@ -167,8 +167,8 @@ class Assembly:
         arguments = [blocks, first, entries, each.tangent.flatten(), self.values]
         return self.crew.command(gather_blocks, len(blocks), arguments)
 
-    def _indices(self, values: np.ndarray) -> wp.array:
+    def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.device)
 
-    def _zeros(self, count: int, dtype: Any) -> wp.array:
+    def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)

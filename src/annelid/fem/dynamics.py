@@ -6,6 +6,8 @@ stiffness m/dt². They are one more element set.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -37,20 +39,20 @@ class Inertia(ElementSet):
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
         rates = [wp.float64(self.dt**-2), wp.float64(self.damping / self.dt)]
         fixed = [self._nodes, self._masses, self._goals, self._starts]
         arguments = [*rates, *fixed, positions, self.energy, self.forces]
         wp.launch(pull_back, self.element_count, arguments, device=self.device)
 
-    def begin(self, positions: wp.array, velocities: wp.array) -> None:
+    def begin(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Start a step; positions become those without forces, a first guess."""
         arguments = [wp.float64(self.dt), positions, velocities, self._goals, self._starts]
         wp.launch(fly, len(positions), arguments, device=self.device)
         wp.copy(positions, self._goals)
 
-    def end(self, positions: wp.array, velocities: wp.array) -> None:
+    def end(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """End a step: velocities from where nodes have got to."""
         arguments = [wp.float64(self.dt), self._starts, positions, velocities]
         wp.launch(land, len(positions), arguments, device=self.device)

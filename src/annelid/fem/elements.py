@@ -8,6 +8,8 @@ and which block of the matrix, in a fixed order.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -45,7 +47,7 @@ class ElementSet:
         """Number of elements."""
         return len(self.nodes)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Fill `energy`, `forces` and, where asked for, `tangent`, without waiting for the device.
 
         Args:

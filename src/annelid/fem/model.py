@@ -102,7 +102,7 @@ class Model:
             raise InvalidValue(f"offsets must be finite numbers of shape [{self.node_count}, 3].")
         self.offsets.assign(array)
 
-    def vectors(self, values: np.ndarray | None = None) -> wp.array:
+    def vectors(self, values: np.ndarray | None = None) -> wp.array[Any]:
         """Nodal vectors on the device, vec3d of shape [n]; zeros unless values of shape [n, 3] are given."""
         if values is None:
             return wp.zeros(self.node_count, dtype=wp.vec3d, device=self.device)

@@ -8,6 +8,7 @@ where even small parts find no equilibrium, the solid has collapsed, and the las
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -89,7 +90,7 @@ class Newton:
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
 
-    def equilibrium(self, positions: wp.array, *, start: float = 0.0, goal: float = 1.0) -> Outcome:
+    def equilibrium(self, positions: wp.array[Any], *, start: float = 0.0, goal: float = 1.0) -> Outcome:
         """Move positions to the equilibrium under a part of the load, by default all of it.
 
         Args:
@@ -121,7 +122,7 @@ class Newton:
         for each in self.model.assembly.sets:
             each.ramp(fraction)
 
-    def settle(self, positions: wp.array, fraction: float = 1.0) -> Attempt:
+    def settle(self, positions: wp.array[Any], fraction: float = 1.0) -> Attempt:
         """Move positions towards the equilibrium under a part of the load, in one go, as far as that leads."""
         wp.copy(self._begin, positions)
         self._ramp(fraction)
@@ -137,7 +138,7 @@ class Newton:
             least, since = (left, 0) if left < least else (least, since + 1)
         return Attempt(left <= enough, count, left)
 
-    def _lost(self, positions: wp.array) -> bool:
+    def _lost(self, positions: wp.array[Any]) -> bool:
         """Whether nodes are on their way to infinity: there is no minimum."""
         self._add(positions, self._begin, -1.0, self._jump)
         return self._largest(self._jump) > _FAR * self._size
@@ -147,7 +148,7 @@ class Newton:
         scale = max(fraction * self.model.load_scale, min(first, 1e300))
         return max(self.settings.tolerance * scale, 1e-15 * self.model.stiffness_scale * self._size)
 
-    def _move_held(self, positions: wp.array, fraction: float) -> None:
+    def _move_held(self, positions: wp.array[Any], fraction: float) -> None:
         """Put held components where they belong; free nodes follow as far as the matrix says they would."""
         model = self.model
         arguments = [wp.float64(fraction), model.held, model.rest, model.offsets, positions, self._jump]
@@ -161,7 +162,7 @@ class Newton:
         model.linear.solve(self._residual, self._step)
         self._add(positions, self._step, -1.0, positions)
 
-    def _look(self, positions: wp.array, fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+    def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
         """Energy [J] and largest force left on a node [N] at some positions; fills the residual."""
         model = self.model
         model.assembly.evaluate(positions, tangent=tangent)
@@ -204,7 +205,7 @@ class Newton:
                 shift = max(4.0 * shift, _FIRST_SHIFT * self.model.stiffness_scale)
 
     def _search(
-        self, positions: wp.array, fraction: float, energy: float, slope: float, left: float
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
     ) -> tuple[float, float] | None:
         """Go down along the step as far as the energy falls; the energy and the force left there, None if nowhere."""
         if not np.isfinite(slope):
@@ -221,14 +222,14 @@ class Newton:
             length *= 0.5
         return None
 
-    def _add(self, here: wp.array, step: wp.array, scale: float, out: wp.array) -> None:
+    def _add(self, here: wp.array[Any], step: wp.array[Any], scale: float, out: wp.array[Any]) -> None:
         wp.launch(add_scaled, self.model.node_count, [wp.float64(scale), here, step, out], device=self.device)
 
-    def _launch_largest(self, vectors: wp.array, place: int) -> None:
+    def _launch_largest(self, vectors: wp.array[Any], place: int) -> None:
         wp.launch(largest, _PARTS, [self.model.node_count, vectors, self._parts], device=self.device)
         wp.launch(largest_of, 1, [place, self._parts, self._scalars], device=self.device)
 
-    def _largest(self, vectors: wp.array) -> float:
+    def _largest(self, vectors: wp.array[Any]) -> float:
         self._launch_largest(vectors, 4)
         return float(self._scalars.numpy()[4])
 

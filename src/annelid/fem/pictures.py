@@ -67,7 +67,7 @@ class Painter:
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self._dt, step, tuple(parts), numbers)
 
-    def stress(self, positions: wp.array) -> np.ndarray:
+    def stress(self, positions: wp.array[Any]) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""
         self._evaluate_stress(positions)
         return np.asarray(self._stress.numpy())
@@ -98,7 +98,7 @@ class Painter:
             wp.launch(distances, len(values), [self._skin, state.velocities, still, values], device=model.device)
         return values
 
-    def _evaluate_stress(self, positions: wp.array) -> None:
+    def _evaluate_stress(self, positions: wp.array[Any]) -> None:
         tetrahedra = self.model.tetrahedra
         tetrahedra.evaluate(positions, tangent=False)
         wp.launch(von_mises, tetrahedra.point_count, [tetrahedra.points, self._stress], device=self.model.device)
@@ -126,7 +126,7 @@ class Painter:
     def _host(self, values: Any, look: Look) -> Any:
         return values.numpy() if look.host and isinstance(values, wp.array) else values
 
-    def _indices(self, values: np.ndarray) -> wp.array:
+    def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.model.device)
 
 

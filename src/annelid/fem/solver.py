@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -71,7 +73,7 @@ class Solver:
         finally:
             self.model.linear.remember(state.linear)
 
-    def reset(self, state: State, mask: wp.array | None = None) -> None:
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring the solid back to rest; see `core.solver.Solver`. With a mask the clock goes on, and a ramp with it."""
         if mask is not None and not mask.numpy()[0]:
             return
@@ -108,7 +110,7 @@ class Solver:
     def _prepare(self) -> None:
         self.model.solid.require_held()
 
-    def _velocities(self) -> wp.array:
+    def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
 
     def _fraction(self, step: int) -> float:
@@ -124,7 +126,7 @@ class Solver:
                 raise
             self._from_rest(state.positions, after)
 
-    def _from_rest(self, positions: wp.array, goal: float) -> None:
+    def _from_rest(self, positions: wp.array[Any], goal: float) -> None:
         """After a jump of the loads that was too large for one go; on failure positions are as they were."""
         fresh = wp.clone(self.model.rest)
         self.newton.equilibrium(fresh, goal=goal)
@@ -151,7 +153,7 @@ class DynamicSolver(Solver):
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
 
-    def _velocities(self) -> wp.array:
+    def _velocities(self) -> wp.array[Any]:
         return self.model.vectors()
 
     def _step(self, state: State, step: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -22,8 +23,8 @@ class State:
         linear: What the solver of linear systems carries from one matrix to the next.
     """
 
-    positions: wp.array = rows("node", wp.vec3d)
-    velocities: wp.array = rows("node", wp.vec3d)
-    unsettled: wp.array = rows("simulation", wp.int64)
-    clock: wp.array = rows("simulation", wp.int64)
+    positions: wp.array[Any] = rows("node", wp.vec3d)
+    velocities: wp.array[Any] = rows("node", wp.vec3d)
+    unsettled: wp.array[Any] = rows("simulation", wp.int64)
+    clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()

@@ -110,7 +110,7 @@ class Tetrahedra(ElementSet):
         """Number of integration points."""
         return len(self.point_elements)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
         self._strain((0, positions))
         self._sum()
@@ -148,5 +148,5 @@ class Tetrahedra(ElementSet):
             },
         )
 
-    def _array(self, values: np.ndarray, dtype: Any) -> wp.array:
+    def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.robots.obstacles import Obstacle
+from annelid.fem.robots.barriers import barriers_of
+from annelid.shapes import Obstacle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,3 +39,4 @@ class World:
             raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
             raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp}.")
+        barriers_of(self.obstacles)  # refuses what cannot be touched

@@ -36,7 +36,7 @@ def initial_state(kind: type[State], work: Workspace, paths: PathTable) -> State
     return new_state(kind, counts, model.device, **given)
 
 
-def _grains(model: Model) -> dict[str, wp.array]:
+def _grains(model: Model) -> dict[str, wp.array[Any]]:
     """Rows of the grains, those of a world together; the rows of others are the ghost's."""
     bed, n, features = model.bed, model.count, model.features
     order = np.argsort(model.worlds, kind="stable")
@@ -61,7 +61,7 @@ def _grains(model: Model) -> dict[str, wp.array]:
     return {**arrays, "names": wp.array(names, dtype=wp.vec2i, device=model.device)}
 
 
-def _lists(model: Model) -> dict[str, wp.array]:
+def _lists(model: Model) -> dict[str, wp.array[Any]]:
     """Lists that must be made, of all worlds."""
     reach = np.zeros(REACHES + WORLD_REACHES * model.world_count, np.float32)
     reach[LIMIT] = np.linalg.norm(model.bed.velocities, axis=1).max()
@@ -73,7 +73,7 @@ def _lists(model: Model) -> dict[str, wp.array]:
     }
 
 
-def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array]:
+def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array[Any]]:
     """Rows of the bodies."""
     count, gravity = len(model.bodies), np.asarray(model.world.gravity)
     places, turns = np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
@@ -107,5 +107,5 @@ def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array]:
     }
 
 
-def _array(table: np.ndarray, dtype: Any, device: wp.Device) -> wp.array:
+def _array(table: np.ndarray, dtype: Any, device: wp.Device) -> wp.array[Any]:
     return wp.array(table.astype(np.float32), dtype=dtype, device=device)

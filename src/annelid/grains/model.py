@@ -305,5 +305,5 @@ def _columns(count: int, members: list[int]) -> np.ndarray:
     return columns
 
 
-def _array(values: np.ndarray, dtype: Any, device: wp.Device) -> wp.array:
+def _array(values: np.ndarray, dtype: Any, device: wp.Device) -> wp.array[Any]:
     return wp.array(np.asarray(values), dtype=dtype, device=device)

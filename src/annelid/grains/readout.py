@@ -75,7 +75,7 @@ class Readout:
         """Contacts of each grain with grains and bodies, also those about to touch, shape [n]."""
         return self._sorted(state, state.positions)[:, 3] % IMPACT
 
-    def points(self, state: Any) -> wp.array:
+    def points(self, state: Any) -> wp.array[Any]:
         """Centres [m] on the device, shape [n], vec3."""
         out = wp.empty(self.model.count, dtype=wp.vec3, device=self.device)
         wp.launch(unsort, self.model.count, [state.names, state.positions], [out], device=self.device)
@@ -178,12 +178,12 @@ class Readout:
 
     # --- parts ---
 
-    def _sorted(self, state: Any, rows: wp.array) -> np.ndarray:
+    def _sorted(self, state: Any, rows: wp.array[Any]) -> np.ndarray:
         out = np.empty((self.model.count, 4))
         out[state.names.numpy()[:, 0]] = rows.numpy()[: self.model.count]
         return out
 
-    def _body(self, rows: wp.array, body: Obstacle | int) -> np.ndarray:
+    def _body(self, rows: wp.array[Any], body: Obstacle | int) -> np.ndarray:
         return np.asarray(rows.numpy()[self.model.number(body)], float)
 
     def _wall_force(self, state: Any, number: int) -> np.ndarray:
@@ -203,5 +203,5 @@ class Readout:
         return np.asarray(np.einsum("nij,njk,nlk,nl->ni", frames, self._inertias, frames, spins))
 
 
-def _rows(array: wp.array) -> np.ndarray:
+def _rows(array: wp.array[Any]) -> np.ndarray:
     return np.asarray(array.numpy(), float)

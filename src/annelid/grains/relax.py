@@ -61,7 +61,7 @@ class Relaxation:
         self._depth, self._moved = self._zeros(wp.float64), self._zeros(wp.float64)
         self._cells = wp.HashGrid(_CELLS, _CELLS, _CELLS, device=self.device)
         self._margin = 0.0
-        self._lists: tuple[wp.array, wp.array, wp.array] | None = None
+        self._lists: tuple[wp.array[Any], wp.array[Any], wp.array[Any]] | None = None
         self.steps = 0
 
     @property
@@ -140,10 +140,10 @@ class Relaxation:
         self._lists = last, neighbours, wp.clone(self._now[0])
         self._moved.zero_()
 
-    def _array(self, values: Any, dtype: Any) -> wp.array:
+    def _array(self, values: Any, dtype: Any) -> wp.array[Any]:
         return wp.array(values, dtype=dtype, device=self.device)
 
-    def _zeros(self, dtype: Any) -> wp.array:
+    def _zeros(self, dtype: Any) -> wp.array[Any]:
         return wp.zeros(self._count, dtype=dtype, device=self.device)
 
 

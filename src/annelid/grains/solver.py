@@ -83,7 +83,7 @@ class Solver:
         """Grains and bodies as they were built."""
         return initial_state(self.state_type, self._work, self._paths)
 
-    def reset(self, state: State, mask: wp.array | None = None) -> None:
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`."""
         if mask is None:
             copy_state(self._beginning, state)
@@ -91,7 +91,7 @@ class Solver:
             return
         self.restore(self._beginning, state, mask)
 
-    def restore(self, source: State, target: State, mask: wp.array) -> None:
+    def restore(self, source: State, target: State, mask: wp.array[Any]) -> None:
         """Copy grains and bodies of some worlds from one state to another; their lists are made anew.
 
         Args:
@@ -111,7 +111,7 @@ class Solver:
         return self.initial_state()
 
     @cached_property
-    def _world_of(self) -> dict[str, wp.array]:
+    def _world_of(self) -> dict[str, wp.array[Any]]:
         return self._work.world_of()
 
     def unbind(self) -> None:
@@ -150,7 +150,7 @@ class Solver:
             self._look_after(state)
 
     @property
-    def pushes(self) -> wp.array:
+    def pushes(self) -> wp.array[Any]:
         """Impulses on each guest of the model, three vectors each.
 
         Those of the last step, linear [N s] and angular [N m s], and the impulse expected of the next one.

@@ -61,7 +61,7 @@ class Workspace:
         """How many there are of each kind of thing that rows of a state belong to, for lists with so much room."""
         return row_counts(self.model, len(self.bodies.points) * self.bodies.point_places, places, body_places)
 
-    def world_of(self) -> dict[str, wp.array]:
+    def world_of(self) -> dict[str, wp.array[Any]]:
         """World of each thing of the kinds that are brought back where worlds begin again."""
         model, bodies = self.model, self.bodies
         of_bodies = np.array([body.world for body in model.bodies], np.int32)
@@ -131,7 +131,7 @@ class Workspace:
         self.bodies.chunk_counts = self._zeros(count * self.bodies.chunks, wp.int32)
         self.bodies.totals = self._zeros(count * self.bodies.parts, ContactSum)
 
-    def _zeros(self, count: int, dtype: Any) -> wp.array:
+    def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)
 
 
@@ -143,6 +143,6 @@ def _shared(structure: Any, kind: type[State], *, prefix: str = "") -> dict[str,
     return {name: source for name, source in named.items() if source in held}
 
 
-def _point(structure: Any, names: Mapping[str, str], arrays: Mapping[str, wp.array]) -> None:
+def _point(structure: Any, names: Mapping[str, str], arrays: Mapping[str, wp.array[Any]]) -> None:
     for name, source in names.items():
         setattr(structure, name, arrays[source])

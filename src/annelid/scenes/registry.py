@@ -7,7 +7,7 @@ from importlib import import_module
 from annelid.core.errors import UnknownName
 from annelid.core.scene import Scene
 
-_SCENES = {
+SCENES = {
     "workshop": ("annelid.scenes.workshop", "Workshop"),
     "worm": ("annelid.scenes.worm", "Worm"),
     "heater": ("annelid.scenes.heater", "Heater"),
@@ -36,14 +36,14 @@ _SCENES = {
 
 def scene_names() -> list[str]:
     """Names of all scenes."""
-    return sorted(_SCENES)
+    return sorted(SCENES)
 
 
 def scene_class(name: str) -> type[Scene]:
     """The class of a scene by its name."""
-    if name not in _SCENES:
-        raise UnknownName("scene", name, _SCENES)
-    module, attribute = _SCENES[name]
+    if name not in SCENES:
+        raise UnknownName("scene", name, SCENES)
+    module, attribute = SCENES[name]
     found: type[Scene] = getattr(import_module(module), attribute)
     return found
 

@@ -62,7 +62,7 @@ class MeshDistance:
         )
         return self._scale * distance.numpy(), gradient.numpy()
 
-    def on_grid(self, origin: Vector, spacing: float, shape: tuple[int, int, int]) -> wp.array:
+    def on_grid(self, origin: Vector, spacing: float, shape: tuple[int, int, int]) -> wp.array[Any]:
         """Signed distance [m] of the nodes origin + spacing (i, j, k), float32 of the given shape, on the device."""
         local = wp.vec3d(*self._local(np.array(origin)))
         nodes = wp.empty(shape, dtype=wp.float32, device=self.device)
@@ -96,7 +96,7 @@ class MeshDistance:
     def _local(self, points: Floats) -> Floats:
         return (points - self._center) / self._scale
 
-    def _array(self, values: NDArray[Any], dtype: Any) -> wp.array:
+    def _array(self, values: NDArray[Any], dtype: Any) -> wp.array[Any]:
         return wp.array(values, dtype=dtype, device=self.device)
 
 

@@ -35,7 +35,7 @@ class SignedDistanceGrid:
 
     origin: Vector
     spacing: float
-    values: wp.array
+    values: wp.array[Any]
 
     @classmethod
     def bake(
@@ -114,7 +114,9 @@ def _spacing(longest: float, resolution: int | None, spacing: float | None) -> f
     return longest / require_count("resolution", 64 if resolution is None else resolution, least=1, most=4096)
 
 
-def bake_values(shape: Shape, origin: Vector, spacing: float, counts: tuple[int, int, int], device: str) -> wp.array:
+def bake_values(
+    shape: Shape, origin: Vector, spacing: float, counts: tuple[int, int, int], device: str
+) -> wp.array[Any]:
     """Signed distances [m] of a shape at the nodes origin + spacing (i, j, k), float32 on the device."""
     if isinstance(shape, TriangleMesh):
         return shape.query(device).on_grid(origin, spacing, counts)

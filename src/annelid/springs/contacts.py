@@ -70,12 +70,12 @@ class Contacts:
         self.struct, self.array = struct, wp.zeros(1, dtype=types.Contacts, device=device)
         self._make_room(_ROOM)
 
-    def bind(self, partners: wp.array, slips: wp.array) -> None:
+    def bind(self, partners: wp.array[Any], slips: wp.array[Any]) -> None:
         """Track friction in these arrays of a state."""
         self.struct.partners, self.struct.slips = partners, slips
         self.array.assign([self.struct])
 
-    def memory(self) -> tuple[wp.array, wp.array]:
+    def memory(self) -> tuple[wp.array[Any], wp.array[Any]]:
         """Arrays of a state with no contact in them: partners, and how far they were dragged along [m]."""
         count = self.struct.slot_count * _PLACES
         return (
@@ -115,13 +115,13 @@ class Contacts:
         if longest > self.struct.capacity:
             self._make_room(2 * longest)
 
-    def look(self, positions: wp.array) -> None:
+    def look(self, positions: wp.array[Any]) -> None:
         """Launch a look at the positions before the first pass, whose stamp is 1."""
         self.struct.flags[:2].zero_()
         wp.launch(tidy_kernel(self._types), self.struct.slot_count, [1, self.array, positions], device=self._device)
 
     def ready(
-        self, stamp: int, model: Any, positions: wp.array, velocities: wp.array, *, keep: bool, push: bool
+        self, stamp: int, model: Any, positions: wp.array[Any], velocities: wp.array[Any], *, keep: bool, push: bool
     ) -> None:
         """Launch what a pass needs: new lists if pass `stamp` has left them stale, tracking of friction, forces."""
         slots, device = self.struct.slot_count, self._device

@@ -35,14 +35,14 @@ class Interactions:
         if self._motors is not None:
             work.motors = self._motors.array
 
-    def memory(self) -> tuple[wp.array, wp.array]:
+    def memory(self) -> tuple[wp.array[Any], wp.array[Any]]:
         """Arrays in which a new state tracks friction; none where no masses touch."""
         if self._contacts is not None:
             return self._contacts.memory()
         device = self._model.device
         return wp.empty(0, dtype=wp.int32, device=device), wp.empty(0, dtype=self._model.types.vec3, device=device)
 
-    def bind(self, partners: wp.array, slips: wp.array) -> None:
+    def bind(self, partners: wp.array[Any], slips: wp.array[Any]) -> None:
         """Track friction in these arrays of a state."""
         if self._contacts is not None:
             self._contacts.bind(partners, slips)
@@ -52,12 +52,12 @@ class Interactions:
         if self._contacts is not None:
             self._contacts.struct.flags.numpy()[:2] = 0
 
-    def look(self, positions: wp.array) -> None:
+    def look(self, positions: wp.array[Any]) -> None:
         """Launch a check of a state, which may have been replaced since the lists of contacts were made."""
         if self._contacts is not None:
             self._contacts.look(positions)
 
-    def ready(self, work: Any, kind: str, step: int, positions: wp.array, velocities: wp.array) -> None:
+    def ready(self, work: Any, kind: str, step: int, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Launch what a pass needs; step -1 is the look at the first acceleration, before all steps."""
         features = self._model.features
         if kind == "inner":

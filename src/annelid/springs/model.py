@@ -331,7 +331,7 @@ class Model:
         arrays.fast_masses = self._array(masses, wp.int32)
         arrays.fast_groups = self._array(np.unique(masses // WIDTH), wp.int32)
 
-    def _roomy(self, values: np.ndarray, dtype: Any, room: int, *, fill: int = 0) -> wp.array:
+    def _roomy(self, values: np.ndarray, dtype: Any, room: int, *, fill: int = 0) -> wp.array[Any]:
         """An array with unused elements after the values."""
         array = wp.zeros(max(room, len(values)), dtype=dtype, device=self.device)
         if fill:
@@ -339,7 +339,7 @@ class Model:
         wp.copy(array, wp.array(values, dtype=dtype, device="cpu"), count=len(values))
         return array
 
-    def _array(self, values: Any, dtype: Any) -> wp.array:
+    def _array(self, values: Any, dtype: Any) -> wp.array[Any]:
         values = np.asarray(values)
         if len(values) == 0:
             return wp.empty(0, dtype=dtype, device=self.device)

@@ -31,7 +31,7 @@ class Painter:
     def __init__(self, model: Model, readout: Readout) -> None:
         self.model, self.readout = model, readout
         self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
-        self._skin: wp.array | None = None
+        self._skin: wp.array[Any] | None = None
         self._triangles: np.ndarray = np.zeros((0, 3), np.int32)
         self._follow_network()
 
@@ -105,7 +105,7 @@ class Painter:
         materials[: len(first)] = first
         return materials[network.live_springs()]
 
-    def _field(self, state: Any, look: Look, chosen: wp.array) -> dict[str, Field]:
+    def _field(self, state: Any, look: Look, chosen: wp.array[Any]) -> dict[str, Field]:
         """The field asked for, computed for the masses that are drawn and no others."""
         if look.field is None:
             return {}
@@ -133,7 +133,7 @@ class Painter:
         }
 
     @staticmethod
-    def _host(values: wp.array, look: Look) -> Any:
+    def _host(values: wp.array[Any], look: Look) -> Any:
         return values.numpy() if look.host else values
 
 

@@ -39,7 +39,7 @@ class Readout:
         self._version = -1
         self._masses = wp.empty(0, dtype=wp.float64, device=self.device)
         self._slots = wp.zeros(SLOTS, dtype=Totals, device=self.device)
-        self._scalars: dict[str, wp.array] = {}
+        self._scalars: dict[str, wp.array[Any]] = {}
 
     def refresh(self) -> bool:
         """Follow edits of the network; True if there were any since the last time."""
@@ -88,7 +88,7 @@ class Readout:
             gravitational=float(sums[12]),
         )
 
-    def mass_field(self, state: Any, name: str, chosen: wp.array) -> wp.array:
+    def mass_field(self, state: Any, name: str, chosen: wp.array[Any]) -> wp.array[Any]:
         """A scalar of chosen masses: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""
         if name == "material":
             materials = self._material_of_masses
@@ -106,7 +106,7 @@ class Readout:
         wp.launch(kernel, len(chosen), inputs, list(out.values()), device=self.device)
         return out[name]
 
-    def spring_strains(self, state: Any) -> wp.array:
+    def spring_strains(self, state: Any) -> wp.array[Any]:
         """Strain of every live spring against its passive rest length."""
         network = self.model.network
         live = network.live_springs()
@@ -117,19 +117,19 @@ class Readout:
         wp.launch(spring_strain(self.model.types.vec4), len(live), inputs, [out], device=self.device)
         return out
 
-    def points(self, state: Any, chosen: wp.array) -> wp.array:
+    def points(self, state: Any, chosen: wp.array[Any]) -> wp.array[Any]:
         """Positions of chosen masses [m] in single precision."""
         out = wp.empty(len(chosen), dtype=wp.vec3, device=self.device)
         wp.launch(pick_kernel(self.model.types.vec4), len(chosen), [chosen, state.positions], [out], device=self.device)
         return out
 
-    def values(self, chosen: wp.array, values: wp.array) -> wp.array:
+    def values(self, chosen: wp.array[Any], values: wp.array[Any]) -> wp.array[Any]:
         """Values of chosen masses."""
         out = self._empty(chosen)
         wp.launch(pick_values, len(chosen), [chosen, values], [out], device=self.device)
         return out
 
-    def device_array(self, values: np.ndarray, dtype: Any) -> wp.array:
+    def device_array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         """An array on the model's device."""
         return wp.array(values, dtype=dtype, device=self.device)
 
@@ -148,10 +148,10 @@ class Readout:
             votes[index] = np.bincount(ends, minlength=body.mass_count)
         return votes.argmax(axis=0)
 
-    def _empty(self, chosen: wp.array) -> wp.array:
+    def _empty(self, chosen: wp.array[Any]) -> wp.array[Any]:
         return wp.empty(len(chosen), dtype=wp.float32, device=self.device)
 
-    def _cached(self, name: str, make: Any) -> wp.array:
+    def _cached(self, name: str, make: Any) -> wp.array[Any]:
         if name not in self._scalars:
             self._scalars[name] = make()
         return self._scalars[name]

@@ -48,13 +48,13 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array = rows("mass", grows="masses")
-    velocities: wp.array = rows("mass", grows="masses")
-    accelerations: wp.array = rows("mass", grows="masses")
-    broken: wp.array = rows("mass", wp.uint64, grows="masses")
-    partners: wp.array = rows("contact")
-    slips: wp.array = rows("contact")
-    clock: wp.array = rows("simulation", wp.int64)
+    positions: wp.array[Any] = rows("mass", grows="masses")
+    velocities: wp.array[Any] = rows("mass", grows="masses")
+    accelerations: wp.array[Any] = rows("mass", grows="masses")
+    broken: wp.array[Any] = rows("mass", wp.uint64, grows="masses")
+    partners: wp.array[Any] = rows("contact")
+    slips: wp.array[Any] = rows("contact")
+    clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
 class Solver:
@@ -126,7 +126,7 @@ class Solver:
                 self._advance_cpu(state, count)
             steps -= count
 
-    def reset(self, state: State, mask: wp.array | None = None) -> None:
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring the one world back to its beginning, before all edits; see `core.solver.Solver`."""
         if mask is None or mask.numpy()[0]:
             self._restore_model({})
@@ -446,7 +446,7 @@ class Solver:
         work.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
         return work
 
-    def _state_buffers(self) -> tuple[wp.array, wp.array]:
+    def _state_buffers(self) -> tuple[wp.array[Any], wp.array[Any]]:
         types, count = self.model.types, self.model.mass_count
         return (
             wp.zeros(count, dtype=types.vec4, device=self.device),

@@ -7,7 +7,7 @@ from importlib import import_module
 from annelid.core.errors import UnknownName
 from annelid.studies.study import Study
 
-_STUDIES = {
+STUDIES = {
     "beam-frequency": ("annelid.studies.beam_frequency", "BeamFrequency"),
     "natural-frequency": ("annelid.studies.natural_frequency", "NaturalFrequency"),
     "energy": ("annelid.studies.energy", "Energy"),
@@ -29,14 +29,14 @@ _STUDIES = {
 
 def study_names() -> list[str]:
     """Names of all studies."""
-    return sorted(_STUDIES)
+    return sorted(STUDIES)
 
 
 def study_class(name: str) -> type[Study]:
     """The class of a study by its name."""
-    if name not in _STUDIES:
-        raise UnknownName("study", name, _STUDIES)
-    module, attribute = _STUDIES[name]
+    if name not in STUDIES:
+        raise UnknownName("study", name, STUDIES)
+    module, attribute = STUDIES[name]
     found: type[Study] = getattr(import_module(module), attribute)
     return found
 

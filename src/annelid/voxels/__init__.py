@@ -15,13 +15,14 @@ from annelid.voxels import sensors
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
+from annelid.voxels.obstacles import Obstacle
 from annelid.voxels.readout import Readout
 from annelid.voxels.ready import biped, box, random_body, tripod, worm
 from annelid.voxels.robot import Load, Robot, largest_connected
 from annelid.voxels.sensors import Sensor, talamini_sensors
 from annelid.voxels.solver import Solver, State
 from annelid.voxels.terrain import Terrain, terrain
-from annelid.voxels.world import Obstacle, World
+from annelid.voxels.world import World
 
 __all__ = [
     "Box",

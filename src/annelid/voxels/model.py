@@ -88,7 +88,7 @@ class Model:
     def _world_of_robot(self) -> np.ndarray:
         return np.repeat(np.arange(len(self.worlds)), np.diff(self.first_robot))
 
-    def world_of(self) -> dict[str, wp.array]:
+    def world_of(self) -> dict[str, wp.array[Any]]:
         """World of each body, voxel, kept reading, kept signal and world, by the kinds of rows of a state."""
         every = np.arange(len(self.worlds))
         owners = {
@@ -216,7 +216,7 @@ class Model:
         tables.dt, tables.interval = self.world.dt, self.interval
         return tables
 
-    def _loads(self) -> tuple[wp.array, wp.array]:
+    def _loads(self) -> tuple[wp.array[Any], wp.array[Any]]:
         """Force of each body and its moments, and the step at which it ends."""
         loads, ends = np.zeros((self.body_count, 4)), np.full(self.body_count, np.iinfo(np.int64).max)
         for first, kind, robots in zip(self.first_body[:-1], self.shape_of, self.worlds, strict=True):
@@ -261,7 +261,7 @@ class Model:
         sensors.mass_mask = self._array(np.concatenate([s.mass_mask for s in self.shapes]), wp.int32)
         return int(starts[-1]), sensors
 
-    def _array(self, values: Any, dtype: Any) -> wp.array:
+    def _array(self, values: Any, dtype: Any) -> wp.array[Any]:
         return device_array(values, dtype, self.real, self.device)
 
 
@@ -280,7 +280,7 @@ def upload_terrain(ground: Terrain | None, real: Any, device: wp.Device) -> Any:
     return result
 
 
-def device_array(values: Any, dtype: Any, real: Any, device: wp.Device) -> wp.array:
+def device_array(values: Any, dtype: Any, real: Any, device: wp.Device) -> wp.array[Any]:
     """Numbers on the device: floating ones in the precision `real`, flat where they are scalars, others as int32."""
     values = np.ascontiguousarray(values)
     if dtype is real:

@@ -56,7 +56,7 @@ _SLACK = 1.25  # room that arrays get beyond what was asked for
 class _Stock:
     """What the assembly and the steps need to know of materials, on the device."""
 
-    matter: wp.array
+    matter: wp.array[Any]
     corners: np.ndarray
     rows: np.ndarray
     substeps: np.ndarray
@@ -214,7 +214,7 @@ class Population:
             real=self.real, grounded=True, worked=self.task.energy, kinds=frozenset({WAVES}), quads=quads
         )  # fmt: skip
 
-    def _totals(self, robots: wp.array) -> wp.array:
+    def _totals(self, robots: wp.array[Any]) -> wp.array[Any]:
         motion = self._motion
         result = wp.empty((len(robots), COLUMNS), dtype=wp.float64, device=self.device)
         arguments = [robots, self._tables, motion.positions, motion.heights, motion.efforts, result]

@@ -40,7 +40,7 @@ class Readout:
         self.largest_dimensions = np.array([max(robot.size) for robot in model.robots])
         """Width or height of each robot at rest, whichever is larger [m]."""
         self._robots = self._robot_rows()
-        self._totals: wp.array | None = None
+        self._totals: wp.array[Any] | None = None
 
     def positions(self, state: Any) -> np.ndarray:
         """Centres of the voxels [m], robot by robot, shape [voxels, 3]."""
@@ -87,7 +87,7 @@ class Readout:
         """Sums over the voxels of each robot in the columns of `kernels.totals`, shape [robots, 5]."""
         return np.array(self.device_totals(state).numpy())
 
-    def device_totals(self, state: Any) -> wp.array:
+    def device_totals(self, state: Any) -> wp.array[Any]:
         """The same on the device; the array is used again by the next call."""
         model = self.model
         if self._totals is None:
@@ -142,7 +142,7 @@ class Readout:
         rows = slice(None) if world is None else slice(*model.first_voxel[world : world + 2])
         return float(energies.numpy()[rows].sum())
 
-    def _robot_rows(self) -> wp.array:
+    def _robot_rows(self) -> wp.array[Any]:
         """World, first voxel in it and number of voxels of each robot."""
         model = self.model
         world = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_robot))

@@ -44,18 +44,18 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array = rows("body")
-    velocities: wp.array = rows("body")
-    touching: wp.array = rows("body", wp.int32)
-    ropes: wp.array = rows("voxel", each=4)
-    controls: wp.array = rows("voxel")
-    heights: wp.array = rows("body", wp.float64)
-    efforts: wp.array = rows("voxel", wp.vec2d)
-    peaks: wp.array = rows("world", wp.vec4d)
-    history: wp.array = rows("reading")
-    signals: wp.array = rows("signal")
-    origins: wp.array = rows("world", wp.int64)
-    clock: wp.array = rows("simulation", wp.int64)
+    positions: wp.array[Any] = rows("body")
+    velocities: wp.array[Any] = rows("body")
+    touching: wp.array[Any] = rows("body", wp.int32)
+    ropes: wp.array[Any] = rows("voxel", each=4)
+    controls: wp.array[Any] = rows("voxel")
+    heights: wp.array[Any] = rows("body", wp.float64)
+    efforts: wp.array[Any] = rows("voxel", wp.vec2d)
+    peaks: wp.array[Any] = rows("world", wp.vec4d)
+    history: wp.array[Any] = rows("reading")
+    signals: wp.array[Any] = rows("signal")
+    origins: wp.array[Any] = rows("world", wp.int64)
+    clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
 class Solver:
@@ -98,7 +98,7 @@ class Solver:
         model, types, device = self.model, self.model.types, self.device
         positions, velocities = (values.astype(model.numpy_real) for values in model.initial_motion())
 
-        def zeros(count: int, dtype: Any) -> wp.array:
+        def zeros(count: int, dtype: Any) -> wp.array[Any]:
             return wp.zeros(count, dtype=dtype, device=device)
 
         return State(
@@ -137,7 +137,7 @@ class Solver:
             self._launch(count)
             now, steps = now + count, steps - count
 
-    def reset(self, state: State, mask: wp.array | None = None) -> None:
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`."""
         if mask is None:
             copy_state(self._beginning, state)
@@ -156,7 +156,7 @@ class Solver:
         return self.initial_state()
 
     @cached_property
-    def _world_of(self) -> dict[str, wp.array]:
+    def _world_of(self) -> dict[str, wp.array[Any]]:
         return self.model.world_of()
 
     def diverged_at(self) -> int | None:
@@ -229,17 +229,17 @@ class Solver:
         return np.asarray(self._motion.inputs.numpy())
 
     @property
-    def troubles(self) -> wp.array:
+    def troubles(self) -> wp.array[Any]:
         """First step of each world whose result was not finite, -1 while all are, on the device, shape [worlds]."""
-        troubles: wp.array = self._motion.trouble
+        troubles: wp.array[Any] = self._motion.trouble
         return troubles
 
-    def sense(self, state: State) -> wp.array:
+    def sense(self, state: State) -> wp.array[Any]:
         """Read the sensors now: inputs of all controllers on the device, robot by robot; nothing waits for it."""
         self._bind(state)
         if self.model.features.sensing:
             self.launch(sense_blocks if self.device.is_cuda else sense_team)
-        inputs: wp.array = self._motion.inputs
+        inputs: wp.array[Any] = self._motion.inputs
         return inputs
 
     def _call_host_controllers(self, state: State, now: int) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.voxels.objects import Box
+from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
-
-Obstacle = Terrain | Box
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,8 @@ class World:
         control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²], along z.
-        obstacles: What robots can touch in every world: one `Terrain`, and any number of boxes.
+        obstacles: What robots can touch in every world: one ground, a `Terrain`, a `shapes.Plane` or a
+            `shapes.HeightField` that do not change along y, and any number of boxes.
         substeps: Substeps of a step; None takes as many as the stiffest voxel needs.
         work: Whether the work of actuation is summed, which costs time.
         watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
@@ -56,25 +57,19 @@ class World:
             )
         if self.substeps is not None and self.substeps < 1:
             raise InvalidValue(f"substeps must be at least 1, not {self.substeps}.")
-        self._require_obstacles()
+        self.touched  # noqa: B018 (obstacles that robots cannot touch are refused here)
 
-    def _require_obstacles(self) -> None:
-        if isinstance(self.obstacles, (str, Terrain, Box)):
-            raise InvalidValue(f"obstacles must be a list, such as [voxels.terrain('flat')], not {self.obstacles!r}.")
-        for one in self.obstacles:
-            if not isinstance(one, Obstacle):
-                raise InvalidValue(
-                    f"voxel robots touch terrains and boxes of annelid.voxels, not a {type(one).__name__}."
-                )
-        if sum(isinstance(one, Terrain) for one in self.obstacles) > 1:
-            raise InvalidValue("voxel robots walk on one terrain; join the points of several into one.")
+    @cached_property
+    def touched(self) -> tuple[Terrain | Box, ...]:
+        """The obstacles as robots touch them."""
+        return touched_by_voxels(self.obstacles)
 
     @property
     def terrain(self) -> Terrain | None:
         """The ground; None where there is none."""
-        return next((one for one in self.obstacles if isinstance(one, Terrain)), None)
+        return next((one for one in self.touched if isinstance(one, Terrain)), None)
 
     @property
     def boxes(self) -> tuple[Box, ...]:
         """The boxes of every world."""
-        return tuple(one for one in self.obstacles if isinstance(one, Box))
+        return tuple(one for one in self.touched if isinstance(one, Box))

@@ -12,6 +12,7 @@ import pytest
 from annelid import fem
 from annelid.core.simulation import Simulation
 from annelid.robots import pendulum
+from annelid.shapes import Plane
 
 from .robots import hollow, trunk
 
@@ -29,7 +30,7 @@ def following(**options: Any) -> Simulation[Any]:
 
 def pressed() -> Simulation[Any]:
     """Down onto a plane: contacts come, and the number of limits changes."""
-    floor = fem.Plane(point=(0.0, 0.0, -0.03))
+    floor = Plane(point=(0.0, 0.0, -0.03))
     low = lambda time: {"tip": BEGIN + np.array([0.0, 0.0, -0.3 * time])}  # noqa: E731
     return fem.inverse_simulation(trunk(obstacles=[floor]), dt=0.05, script=low)
 

@@ -8,6 +8,7 @@ import pytest
 from annelid import fem
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Look
+from annelid.shapes import Plane
 
 from .robots import hollow, trunk
 
@@ -31,7 +32,7 @@ def test_the_script_leads_until_someone_aims() -> None:
 
 
 def test_pictures_show_targets_cables_and_obstacles() -> None:
-    floor = fem.Plane(point=(0.0, 0.0, -0.1))
+    floor = Plane(point=(0.0, 0.0, -0.1))
     simulation = fem.inverse_simulation(trunk(obstacles=[floor]), script=script)
     simulation.step()
     shot = simulation.snapshot(Look(field="von-mises"))

@@ -7,19 +7,26 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.fem.robots.obstacles import Obstacle
+from annelid.fem.robots.barriers import Barrier, barriers_of
+from annelid.shapes import Box, Capsule, Obstacle, Plane, Rigid, Sphere, turned_about
 
 from .robots import trunk
 
-OBSTACLES = [
-    fem.Plane(point=(0.0, 0.1, 0.2), normal=(1.0, 2.0, -0.5)),
-    fem.Sphere(0.3, center=(0.1, 0.0, -0.2)),
-    fem.Box((0.4, 0.6, 0.8), center=(0.1, -0.1, 0.05)),
-]
+OBSTACLES = barriers_of(
+    [
+        Plane(point=(0.0, 0.1, 0.2), normal=(1.0, 2.0, -0.5)),
+        Sphere(0.3, center=(0.1, 0.0, -0.2)),
+        Box((0.4, 0.6, 0.8), center=(0.1, -0.1, 0.05)),
+        Rigid(
+            Box((0.4, 0.6, 0.8)), position=(0.1, -0.1, 0.05), rotation=turned_about((1.0, 2.0, 3.0), 0.8), name="turned"
+        ),
+        Rigid(Capsule(0.2, 0.5, axis="x"), position=(0.1, 0.0, 0.1), rotation=turned_about("z", 0.4)),
+    ]
+)
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES, ids=lambda o: o.name)
-def test_normals_and_bends_are_slopes(obstacle: Obstacle) -> None:
+def test_normals_and_bends_are_slopes(obstacle: Barrier) -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(-0.8, 0.8, (300, 3))
     touch = obstacle.touch(points)
@@ -35,17 +42,22 @@ def test_normals_and_bends_are_slopes(obstacle: Obstacle) -> None:
 
 
 def test_the_inside_is_negative() -> None:
-    assert fem.Sphere(0.3).touch(np.zeros((1, 3))).gaps[0] == pytest.approx(-0.3, rel=1e-6)
-    assert fem.Box((2.0, 4.0, 6.0)).touch(np.array([[0.9, 0.0, 0.0]])).gaps[0] == pytest.approx(-0.1)
-    assert fem.Plane().touch(np.array([[0.0, 0.0, -0.2]])).gaps[0] == pytest.approx(-0.2)
+    for obstacle, point, gap in (
+        (Sphere(0.3), (0.0, 0.0, 0.0), -0.3),
+        (Box((2.0, 4.0, 6.0)), (0.9, 0.0, 0.0), -0.1),
+        (Plane(), (0.0, 0.0, -0.2), -0.2),
+        (Capsule(0.3, 1.0), (0.1, 0.0, 0.2), -0.2),
+    ):
+        (barrier,) = barriers_of([obstacle])
+        assert barrier.touch(np.array([point])).gaps[0] == pytest.approx(gap, rel=1e-6)
 
 
 def test_bad_obstacles_are_refused() -> None:
     for make in (
-        lambda: fem.Sphere(-1.0),
-        lambda: fem.Box((1.0, 0.0, 1.0)),
-        lambda: fem.Plane(normal=(0.0, 0.0, 0.0)),
-        lambda: fem.Sphere(1.0, center=(0.0, float("nan"), 0.0)),
+        lambda: Sphere(-1.0),
+        lambda: Box((1.0, 0.0, 1.0)),
+        lambda: Plane(normal=(0.0, 0.0, 0.0)),
+        lambda: Sphere(1.0, center=(0.0, float("nan"), 0.0)),
     ):
         with pytest.raises(InvalidValue):
             make()
@@ -54,11 +66,11 @@ def test_bad_obstacles_are_refused() -> None:
 @pytest.mark.parametrize(
     "obstacle",
     [
-        fem.Plane(point=(0.0, 0.0, -0.025)),
-        fem.Sphere(0.02, center=(0.11, 0.0, -0.036)),
-        fem.Box((0.04, 0.1, 0.02), center=(0.13, 0.0, -0.035)),
+        Plane(point=(0.0, 0.0, -0.025)),
+        Sphere(0.02, center=(0.11, 0.0, -0.036)),
+        Box((0.04, 0.1, 0.02), center=(0.13, 0.0, -0.035)),
     ],
-    ids=lambda o: o.name,
+    ids=lambda o: type(o).__name__,
 )
 def test_a_pulled_trunk_rests_on_an_obstacle(obstacle: Obstacle) -> None:
     robot = trunk(obstacles=[obstacle])
@@ -81,7 +93,7 @@ def test_a_pulled_trunk_rests_on_an_obstacle(obstacle: Obstacle) -> None:
 
 
 def test_an_inverse_step_does_not_enter_an_obstacle() -> None:
-    floor = fem.Plane(point=(0.0, 0.0, -0.025))
+    floor = Plane(point=(0.0, 0.0, -0.025))
     robot = trunk(obstacles=[floor])
     control = fem.Inverse(robot)
     step = control.reach((0.14, 0.0, -0.05), iterations=12)
@@ -101,7 +113,7 @@ def test_obstacles_do_not_matter_where_they_are_far_away() -> None:
     target = (0.14, 0.02, 0.0)
     free, fenced = (
         trunk(),
-        trunk(obstacles=[fem.Plane(point=(0.0, 0.0, -1.0)), fem.Sphere(0.1, center=(1.0, 0.0, 0.0))]),
+        trunk(obstacles=[Plane(point=(0.0, 0.0, -1.0)), Sphere(0.1, center=(1.0, 0.0, 0.0))]),
     )
     for robot in (free, fenced):
         assert fem.Inverse(robot).reach(target).reached

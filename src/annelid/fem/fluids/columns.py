@@ -105,16 +105,16 @@ class FluidColumns:
         self._ready = False
 
     @property
-    def weights(self) -> wp.array:
+    def weights(self) -> wp.array[Any]:
         """Weight on each node of the cavity [N], float64 of shape [n], on the device."""
         return self._memory.weights
 
     @property
-    def forces(self) -> wp.array:
+    def forces(self) -> wp.array[Any]:
         """Weight on each node of the cavity as a force [N], vec3d of shape [n], on the device."""
         return self._memory.forces
 
-    def evaluate(self, positions: wp.array) -> None:
+    def evaluate(self, positions: wp.array[Any]) -> None:
         """Find the weights, without waiting for the device. The first time it looks how much memory they need.
 
         Args:
@@ -173,7 +173,7 @@ class FluidColumns:
             place = grid["origin"] + np.array([u, v]) / grid["inverse"]
         return np.asarray(self.turn.T @ np.array([*place, height]))
 
-    def _prepare(self, positions: wp.array) -> None:
+    def _prepare(self, positions: wp.array[Any]) -> None:
         """Choose the number of threads a triangle from the mean number of columns in the boxes of triangles."""
         if self.method == "balanced":
             for stage in [*self.level.stages(positions), *self._grid_stages(positions)]:
@@ -182,7 +182,7 @@ class FluidColumns:
         self._memory.reserve(self.threads)
         self._ready = True
 
-    def _stages(self, positions: wp.array) -> list[Stage]:
+    def _stages(self, positions: wp.array[Any]) -> list[Stage]:
         clip = int(not self.fluid.full)
         if self.method == "spans":
             middle = span_stages(self._memory, clip)
@@ -190,7 +190,7 @@ class FluidColumns:
             middle = pair_stages(self._memory, clip, self.method, self.threads)
         return [*self.level.stages(positions), *self._grid_stages(positions), *middle, *self._weight_stages()]
 
-    def _grid_stages(self, positions: wp.array) -> list[Stage]:
+    def _grid_stages(self, positions: wp.array[Any]) -> list[Stage]:
         m, full = self._memory, int(self.fluid.full)
         turn, size = wp.mat33d(*self.turn.ravel().tolist()), (self.columns, self.rows)
         return [

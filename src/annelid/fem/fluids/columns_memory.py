@@ -61,7 +61,7 @@ class Memory:
         sides = [boxes[f"{name}_end"].astype(np.int64) - boxes[name] for name in ("row", "column")]
         return float((sides[0] * sides[1]).mean())
 
-    def zeros(self, shape: int | tuple[int, ...], dtype: Any) -> wp.array:
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any) -> wp.array[Any]:
         """An array of zeros on the device."""
         return wp.zeros(shape, dtype=dtype, device=self.device)
 
@@ -72,7 +72,7 @@ class Memory:
         self.tops, self.bottoms = (self.zeros((layers, cells), wp.float64) for _ in range(2))
         self.owners = self.zeros((layers, cells), wp.int32)
 
-    def _array(self, values: np.ndarray, dtype: Any) -> wp.array:
+    def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(values, dtype=dtype, device=self.device)
 
 

@@ -79,7 +79,7 @@ class CavityPressure(ElementSet):
             )
         self.pressure.fill_(float(pressure))
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions.
 
         Where the volume of the fluid is given, the level is found first. The tangent then is that at a fixed level;
@@ -93,7 +93,7 @@ class CavityPressure(ElementSet):
         """Press and weigh only this part, between 0 and 1."""
         self._share = fraction
 
-    def level_coupling(self, positions: wp.array) -> tuple[float, Floats]:
+    def level_coupling(self, positions: wp.array[Any]) -> tuple[float, Floats]:
         """Factor c [N/m⁵] and slope b [m²], shape [n, 3], of c b bᵀ, which a given volume of fluid adds to the tangent.
 
         When the walls move, a given volume of fluid changes its level: δL = -b·δx / A, with A the area of the surface
@@ -146,7 +146,7 @@ class CavityVolume:
         self._corners = [wp.array(part, dtype=wp.int32, device=device) for part in cavity.corners]
         self._replays = Replays(device, kept=1)
 
-    def evaluate(self, positions: wp.array) -> None:
+    def evaluate(self, positions: wp.array[Any]) -> None:
         """Fill `volume` and `slope`, without waiting for the device.
 
         Args:
@@ -154,7 +154,7 @@ class CavityVolume:
         """
         self._replays.run(lambda: self._stages(positions), positions)
 
-    def _stages(self, positions: wp.array) -> list[Stage]:
+    def _stages(self, positions: wp.array[Any]) -> list[Stage]:
         return [
             Stage(measure_volume, None, [self._triangles, self._origin, positions, self.volume]),
             Stage(volume_slope, len(self.slope), [self._triangles, *self._corners, positions, self.slope]),

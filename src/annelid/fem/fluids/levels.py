@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 from numpy.typing import ArrayLike
@@ -47,7 +49,7 @@ class FluidLevel:
             raise InvalidValue(f"level of the fluid = {height!r} cannot be used; give a finite height [m].")
         self.height.fill_(float(height))
 
-    def evaluate(self, positions: wp.array) -> None:
+    def evaluate(self, positions: wp.array[Any]) -> None:
         """Find the level, without waiting for the device.
 
         Args:
@@ -55,7 +57,7 @@ class FluidLevel:
         """
         self._replays.run(lambda: self.stages(positions), positions)
 
-    def stages(self, positions: wp.array) -> list[Stage]:
+    def stages(self, positions: wp.array[Any]) -> list[Stage]:
         """The launches that find the level; none where it is known."""
         if self.fluid.volume is None:
             return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -40,9 +42,9 @@ class FrontSolver(Forgetful):
         letter = "s" if single else "d"
         where = [("lapack", "potrf"), ("blas", "trsm"), ("blas", "syrk")]
         self._routines = [wp.uint64(address(library, letter + name)) for library, name in where]
-        self._buffers: dict[int, tuple[np.ndarray, wp.array, wp.array]] = {}
+        self._buffers: dict[int, tuple[np.ndarray, wp.array[Any], wp.array[Any]]] = {}
 
-    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
         self._bad.zero_()
         begin, end = 0, self.unknowns.fronts.count
@@ -55,12 +57,12 @@ class FrontSolver(Forgetful):
 
     def solve(
         self,
-        right: wp.array,
-        out: wp.array | None = None,
+        right: wp.array[Any],
+        out: wp.array[Any] | None = None,
         *,
-        guess: wp.array | None = None,
+        guess: wp.array[Any] | None = None,
         tolerance: float | None = None,
-    ) -> wp.array:
+    ) -> wp.array[Any]:
         """Solutions for nodal vectors, vec3d of shape [n] or [n, k]; direct, so that a guess would not help."""
         result = wp.empty_like(right) if out is None else out
         vectors, solutions = columns_of(right), columns_of(result)
@@ -78,7 +80,7 @@ class FrontSolver(Forgetful):
             self.unknowns.unpacked(_view(packed[group]).transpose(), solutions[:, chosen])
         return result
 
-    def _rounded(self, packed: np.ndarray, rows: wp.array) -> np.ndarray:
+    def _rounded(self, packed: np.ndarray, rows: wp.array[Any]) -> np.ndarray:
         """Right-hand sides in the precision of the factor, and what they were divided by to stay in its range."""
         if not self.single:
             return np.ones(1)
@@ -87,7 +89,7 @@ class FrontSolver(Forgetful):
         np.divide(packed, scale, out=rows.numpy(), casting="same_kind")
         return scale
 
-    def _buffers_for(self, groups: int, lanes: int) -> tuple[np.ndarray, wp.array, wp.array]:
+    def _buffers_for(self, groups: int, lanes: int) -> tuple[np.ndarray, wp.array[Any], wp.array[Any]]:
         key = groups * lanes
         if key not in self._buffers:
             packed = np.zeros((groups, self.unknowns.count, lanes))
@@ -116,10 +118,10 @@ def _chunks(count: int, size: int) -> list[slice]:
     return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def _indices(values: np.ndarray) -> wp.array:
+def _indices(values: np.ndarray) -> wp.array[Any]:
     return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device="cpu")
 
 
-def _view(array: np.ndarray) -> wp.array:
+def _view(array: np.ndarray) -> wp.array[Any]:
     """A Warp array that shares the memory of a NumPy array."""
     return wp.array(array, dtype=wp.float64, device="cpu", copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -25,13 +26,13 @@ class FactorMemory:
         next_rotations: How each node had rotated then, shape [n].
     """
 
-    age: wp.array = rows("factor", wp.int64)
-    pending: wp.array = rows("factor", wp.int64)
-    shift: wp.array = rows("factor", wp.float64)
-    matrix: wp.array = rows("block", wp.mat33d)
-    rotations: wp.array = rows("node", wp.mat33d)
-    next_matrix: wp.array = rows("block", wp.mat33d)
-    next_rotations: wp.array = rows("node", wp.mat33d)
+    age: wp.array[Any] = rows("factor", wp.int64)
+    pending: wp.array[Any] = rows("factor", wp.int64)
+    shift: wp.array[Any] = rows("factor", wp.float64)
+    matrix: wp.array[Any] = rows("block", wp.mat33d)
+    rotations: wp.array[Any] = rows("node", wp.mat33d)
+    next_matrix: wp.array[Any] = rows("block", wp.mat33d)
+    next_rotations: wp.array[Any] = rows("node", wp.mat33d)
 
 
 def no_memory(device: wp.Device) -> FactorMemory:

@@ -74,10 +74,10 @@ class StaleSolver:
         self._shift, self._factored_shift, self._age, self._direct = 0.0, 0.0, -1, False
         self._pool = ThreadPoolExecutor(1, "annelid-factor")
         self._job: Future[bool] | None = None
-        self._buffers: dict[int, tuple[wp.array, ...]] = {}
+        self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
         self.last_iterations = self.factorings = 0
 
-    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; the first one, and one that is shifted, is factored at once."""
         wp.copy(self._values, values)
         self._shift = shift
@@ -94,12 +94,12 @@ class StaleSolver:
 
     def solve(
         self,
-        right: wp.array,
-        out: wp.array | None = None,
+        right: wp.array[Any],
+        out: wp.array[Any] | None = None,
         *,
-        guess: wp.array | None = None,
+        guess: wp.array[Any] | None = None,
         tolerance: float | None = None,
-    ) -> wp.array:
+    ) -> wp.array[Any]:
         """Solutions for nodal vectors, vec3d of shape [n] or [n, k].
 
         Args:
@@ -155,7 +155,7 @@ class StaleSolver:
         if pending and self._spare is not None:
             self._job = self._pool.submit(self._prepare, self._spare)
 
-    def _pairs(self, memory: FactorMemory) -> list[tuple[wp.array, wp.array]]:
+    def _pairs(self, memory: FactorMemory) -> list[tuple[wp.array[Any], wp.array[Any]]]:
         """Arrays of a memory and those that they stand for."""
         now = [(memory.matrix, self._factored), (memory.rotations, self._then)]
         return [*now, (memory.next_matrix, self._stored), (memory.next_rotations, self._next)]
@@ -211,7 +211,7 @@ class StaleSolver:
 
     # --- conjugate gradients ---
 
-    def _iterate(self, right: wp.array, solution: wp.array, tolerance: float) -> bool:
+    def _iterate(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float) -> bool:
         """Improve the solution until it is good; False if it does not become so."""
         rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
         held = self.unknowns.order.held
@@ -240,24 +240,26 @@ class StaleSolver:
             wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
         return False
 
-    def _multiply(self, vectors: wp.array, products: wp.array) -> None:
+    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
         self._assembly.multiply(vectors, products, self._values)
         self._launch(shifted, [wp.float64(self._shift), self.unknowns.order.held, vectors, products])
 
-    def _improve(self, rest: wp.array, better: wp.array) -> None:
+    def _improve(self, rest: wp.array[Any], better: wp.array[Any]) -> None:
         """Solve with the old factor, in the frames that nodes had when it was made."""
         self._launch(turn_back, [self._then, self._now, rest, better])
         self._used.solve(better, better)
         self._launch(turn_forth, [self.unknowns.order.held, self._then, self._now, better, better])
 
-    def _dot(self, first: wp.array, second: wp.array, parts: wp.array, scalars: wp.array, place: int) -> None:
+    def _dot(
+        self, first: wp.array[Any], second: wp.array[Any], parts: wp.array[Any], scalars: wp.array[Any], place: int
+    ) -> None:
         wp.launch(dot_columns, parts.shape, [first, second, parts], device=self.device)
         wp.launch(collect_columns, parts.shape[1], [place, parts, scalars], device=self.device)
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
         wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
 
-    def _buffers_for(self, many: int) -> tuple[wp.array, ...]:
+    def _buffers_for(self, many: int) -> tuple[wp.array[Any], ...]:
         if many not in self._buffers:
             shape = (self.unknowns.node_count, many)
             vectors = [wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(4)]
@@ -267,13 +269,13 @@ class StaleSolver:
 
     # --- rotations ---
 
-    def _find_rotations(self, out: wp.array) -> None:
+    def _find_rotations(self, out: wp.array[Any]) -> None:
         first, entries = self._lists
         points = self._tetrahedra.points
         arguments = [first, entries, points.volumes, points.rotations, out]
         wp.launch(node_rotations, self.unknowns.node_count, arguments, device=self.device)
 
-    def _node_lists(self, tetrahedra: Tetrahedra) -> tuple[wp.array, wp.array]:
+    def _node_lists(self, tetrahedra: Tetrahedra) -> tuple[wp.array[Any], wp.array[Any]]:
         """Integration points around each node."""
         nodes = tetrahedra.points.nodes.numpy()
         order = np.argsort(nodes.ravel(), kind="stable")
@@ -281,9 +283,9 @@ class StaleSolver:
         entries = order // nodes.shape[1]
         return self._indices(first), self._indices(entries)
 
-    def _indices(self, values: np.ndarray) -> wp.array:
+    def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
 
-    def _rotations(self) -> wp.array:
+    def _rotations(self) -> wp.array[Any]:
         unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))
         return wp.array(np.ascontiguousarray(unit), dtype=wp.mat33d, device=self.device)

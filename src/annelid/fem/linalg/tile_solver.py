@@ -57,10 +57,10 @@ class TileSolver(Forgetful):
         }
         self._parts = self._indices(plan.edge_parts)
         self._join()
-        self._rows: dict[int, tuple[wp.array, wp.array]] = {}
+        self._rows: dict[int, tuple[wp.array[Any], wp.array[Any]]] = {}
         self._graphs = Graphs(self.device)
 
-    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
         self._tiles.zero_()
         wp.launch(
@@ -75,12 +75,12 @@ class TileSolver(Forgetful):
 
     def solve(
         self,
-        right: wp.array,
-        out: wp.array | None = None,
+        right: wp.array[Any],
+        out: wp.array[Any] | None = None,
         *,
-        guess: wp.array | None = None,
+        guess: wp.array[Any] | None = None,
         tolerance: float | None = None,
-    ) -> wp.array:
+    ) -> wp.array[Any]:
         """Solutions for nodal vectors, vec3d of shape [n] or [n, k]; exact, so that a guess would not help."""
         result = wp.empty_like(right) if out is None else out
         vectors = columns_of(right)
@@ -112,7 +112,7 @@ class TileSolver(Forgetful):
         arguments = [self.tile, self._lists["diagonal"], tiles, self._bad]
         wp.launch(check_pivots, (plan.own_count, self.tile), arguments, device=self.device)
 
-    def _solve_stages(self, groups: int, first: wp.array, second: wp.array) -> None:
+    def _solve_stages(self, groups: int, first: wp.array[Any], second: wp.array[Any]) -> None:
         forward, take_edges, backward = solve_kernels(self.tile, _MANY)
         plan = self.plan
         for number, level in enumerate(plan.levels):
@@ -129,7 +129,7 @@ class TileSolver(Forgetful):
                 arguments = [self._inverse, self._tiles, second, first]
                 self._launch(backward, plan.backward, "backward", stage, arguments, groups)
 
-    def _exchange(self, kernel: Any, begin: int, count: int, vectors: wp.array) -> None:
+    def _exchange(self, kernel: Any, begin: int, count: int, vectors: wp.array[Any]) -> None:
         if count:
             arguments = [begin, self._edge_rows, self._parent_rows, vectors]
             wp.launch(kernel, (count, vectors.shape[1]), arguments, device=self.device)
@@ -150,7 +150,7 @@ class TileSolver(Forgetful):
         else:
             work()
 
-    def _add(self, targets: wp.array, amount: float) -> None:
+    def _add(self, targets: wp.array[Any], amount: float) -> None:
         wp.launch(add_at, len(targets), [targets, wp.float64(amount), self._numbers], device=self.device)
 
     # --- lists ---
@@ -196,10 +196,10 @@ class TileSolver(Forgetful):
         ]
         self._joins: list[Stretches] = [[], *self._edge_stretches[:-1]]
 
-    def _indices(self, values: np.ndarray) -> wp.array:
+    def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.device)
 
-    def _zeros(self, shape: int | tuple[int, ...]) -> wp.array:
+    def _zeros(self, shape: int | tuple[int, ...]) -> wp.array[Any]:
         return wp.zeros(shape, dtype=wp.float64, device=self.device)
 
 

@@ -6,7 +6,7 @@ nodes that are held take no part: they are 0 in every solution.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -28,7 +28,7 @@ class LinearSolver(Protocol):
 
     unknowns: Unknowns
 
-    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite.
 
         Args:
@@ -39,12 +39,12 @@ class LinearSolver(Protocol):
 
     def solve(
         self,
-        right: wp.array,
-        out: wp.array | None = None,
+        right: wp.array[Any],
+        out: wp.array[Any] | None = None,
         *,
-        guess: wp.array | None = None,
+        guess: wp.array[Any] | None = None,
         tolerance: float | None = None,
-    ) -> wp.array:
+    ) -> wp.array[Any]:
         """Solutions for nodal vectors, vec3d of shape [n] or [n, k].
 
         Args:
@@ -113,22 +113,22 @@ class Unknowns:
         """Which unknowns are free, in their order: nodes can be held along some axes only; shape [count]."""
         return np.asarray(~self.held[self.order.nodes.numpy()].ravel())
 
-    def packed(self, vectors: wp.array, out: wp.array, rows: wp.array | None = None) -> None:
+    def packed(self, vectors: wp.array[Any], out: wp.array[Any], rows: wp.array[Any] | None = None) -> None:
         """Free components of nodal vectors, vec3d of shape [n, k], into rows [k, ...], in order or at these places."""
         size = (self.count // 3, vectors.shape[1])
         places = self._in_order if rows is None else rows
         wp.launch(pack, size, [0, self.order, places, vectors, out], device=self.crew.device)
 
-    def unpacked(self, packed: wp.array, out: wp.array, rows: wp.array | None = None) -> None:
+    def unpacked(self, packed: wp.array[Any], out: wp.array[Any], rows: wp.array[Any] | None = None) -> None:
         """The inverse of `packed`."""
         places = self._in_order if rows is None else rows
         wp.launch(unpack, out.shape, [0, self.order, places, packed, out], device=self.crew.device)
 
-    def _indices(self, values: np.ndarray) -> wp.array:
+    def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.crew.device)
 
 
-def columns_of(vectors: wp.array) -> wp.array:
+def columns_of(vectors: wp.array[Any]) -> wp.array[Any]:
     """Nodal vectors as an array of shape [n, k], whether they are one or many."""
     return vectors if vectors.ndim == 2 else vectors.reshape((len(vectors), 1))
 

@@ -9,6 +9,7 @@ tensions change their own directions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -344,11 +345,11 @@ class Condenser:
             effect=np.einsum("pcx,ck->pxk", sums[:, 1 : 1 + acting], mixing),
         )
 
-    def _largest_of(self, vectors: wp.array) -> float:
+    def _largest_of(self, vectors: wp.array[Any]) -> float:
         self._finding[id(vectors)]()
         return float(self._largest.numpy()[0])
 
-    def _largest_stages(self, vectors: wp.array) -> list[Stage]:
+    def _largest_stages(self, vectors: wp.array[Any]) -> list[Stage]:
         return [
             Stage(largest, len(self._parts), [len(vectors), vectors, self._parts]),
             Stage(largest_of, 1, [0, self._parts, self._largest]),
@@ -378,7 +379,7 @@ class Rows:
         self._sums = Replays(self.device, kept=1)
         self._seen = wp.zeros((len(self._nodes), 0), dtype=wp.vec3d, device=self.device)
 
-    def sums(self, vectors: wp.array) -> np.ndarray:
+    def sums(self, vectors: wp.array[Any]) -> np.ndarray:
         """What effectors see of nodal vectors, vec3d of shape [n, c]; shape [p, c, 3]."""
         if self._seen.shape[1] != vectors.shape[1]:
             self._seen = wp.zeros((len(self._nodes), vectors.shape[1]), dtype=wp.vec3d, device=self.device)
@@ -387,7 +388,7 @@ class Rows:
         self._sums.run(lambda: [Stage(sum_points, out.shape, arguments)], vectors, out)
         return np.asarray(out.numpy()).reshape(*out.shape, 3)
 
-    def lay(self, first: int, right: wp.array) -> None:
+    def lay(self, first: int, right: wp.array[Any]) -> None:
         """Directions of all coordinates, from a column on; vec3d of shape [n, c]."""
         arguments = [first, self.robot.model.held, self._nodes, self._weights, right]
         wp.launch(lay_points, len(self._nodes), arguments, device=self.device)

@@ -46,14 +46,16 @@ class Drive:
         """Act with this effort from now on."""
         raise NotImplementedError
 
-    def measure(self, positions: wp.array) -> None:
+    def measure(self, positions: wp.array[Any]) -> None:
         """Find what the stages need."""
 
-    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+    def stages(
+        self, positions: wp.array[Any], column: int, strokes: wp.array[Any], directions: wp.array[Any]
+    ) -> list[Stage]:
         """Launches that fill a place of `strokes`, float64 [c], and columns of `directions`, vec3d [n, c]."""
         raise NotImplementedError
 
-    def weigh(self, positions: wp.array) -> None:
+    def weigh(self, positions: wp.array[Any]) -> None:
         """Find loads anew that stay as they are while equilibria are sought."""
 
 
@@ -79,15 +81,17 @@ class CableDrive(Drive, ElementSet):
         """Pull with this tension [N]."""
         self._tension.fill_(effort)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
         self._pull.run(lambda: self._stages(tangent, positions), positions, name=tangent)
 
-    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+    def stages(
+        self, positions: wp.array[Any], column: int, strokes: wp.array[Any], directions: wp.array[Any]
+    ) -> list[Stage]:
         """Length pulled in, and its slope."""
         return [Stage(aim_cable, 1, [self._nodes, self._anchors, self._rest, column, positions, strokes, directions])]
 
-    def _stages(self, wanted: bool, positions: wp.array) -> list[Stage]:
+    def _stages(self, wanted: bool, positions: wp.array[Any]) -> list[Stage]:
         state = [self._tension, positions, self.energy, self.forces, self.tangent]
         return [Stage(pull_cable, self.element_count, [self._nodes, self._anchors, int(wanted), *state])]
 
@@ -122,15 +126,17 @@ class PointDrive(Drive, ElementSet):
         """Push with this force [N]."""
         self._force.fill_(effort)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy and forces at these positions; a force that stays has no tangent."""
         self._push.run(lambda: self._stages(positions), positions)
 
-    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+    def stages(
+        self, positions: wp.array[Any], column: int, strokes: wp.array[Any], directions: wp.array[Any]
+    ) -> list[Stage]:
         """How far the point has gone, and the slope of that."""
         return [Stage(aim_point, 1, [*self._where, column, positions, strokes, directions])]
 
-    def _stages(self, positions: wp.array) -> list[Stage]:
+    def _stages(self, positions: wp.array[Any]) -> list[Stage]:
         return [Stage(push_point, 1, [*self._where, self._force, positions, self.energy, self.forces])]
 
 
@@ -143,15 +149,15 @@ class ColumnWeight(ElementSet):
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._carry = Replays(device)
 
-    def refresh(self, positions: wp.array) -> None:
+    def refresh(self, positions: wp.array[Any]) -> None:
         """Find the weights anew."""
         self.columns.evaluate(positions)
 
-    def evaluate(self, positions: wp.array, *, tangent: bool = True) -> None:
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy and forces of the weights that were found."""
         self._carry.run(lambda: self._stages(positions), positions)
 
-    def _stages(self, positions: wp.array) -> list[Stage]:
+    def _stages(self, positions: wp.array[Any]) -> list[Stage]:
         arguments = [self._nodes, self.columns.forces, positions, self.energy, self.forces]
         return [Stage(carry, self.element_count, arguments)]
 
@@ -181,16 +187,18 @@ class ChamberDrive(Drive):
         """Press with this pressure [Pa]."""
         self.pressure.set_pressure(effort)
 
-    def weigh(self, positions: wp.array) -> None:
+    def weigh(self, positions: wp.array[Any]) -> None:
         """Find the weights of columns anew."""
         if self._weight is not None:
             self._weight.refresh(positions)
 
-    def measure(self, positions: wp.array) -> None:
+    def measure(self, positions: wp.array[Any]) -> None:
         """The volume and its slope."""
         self.volume.evaluate(positions)
 
-    def stages(self, positions: wp.array, column: int, strokes: wp.array, directions: wp.array) -> list[Stage]:
+    def stages(
+        self, positions: wp.array[Any], column: int, strokes: wp.array[Any], directions: wp.array[Any]
+    ) -> list[Stage]:
         """Growth of the volume, its slope J_p, and J_w where the weight is found by columns."""
         volume, slope, count = self.volume.volume, self.volume.slope, len(self._nodes)
         found = [Stage(aim_cavity, count, [self._nodes, self._rest, column, volume, slope, strokes, directions])]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -33,7 +34,7 @@ _MARGIN = 1e-4  # of the size: nodes that may touch in this iteration
 class Posture:
     """Where a robot stood, to go back to."""
 
-    positions: wp.array
+    positions: wp.array[Any]
     efforts: np.ndarray
     forces: np.ndarray | None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -26,14 +27,14 @@ class StiffnessMemory:
         next_efforts: Efforts at which it was taken, shape [k].
     """
 
-    age: wp.array = rows("factor", wp.int64)
-    pending: wp.array = rows("factor", wp.int64)
-    shift: wp.array = rows("factor", wp.float64)
-    positions: wp.array = rows("node", wp.vec3d)
-    efforts: wp.array = rows("actuator", wp.float64)
-    aimed_from: wp.array = rows("node", wp.vec3d)
-    next_positions: wp.array = rows("node", wp.vec3d)
-    next_efforts: wp.array = rows("actuator", wp.float64)
+    age: wp.array[Any] = rows("factor", wp.int64)
+    pending: wp.array[Any] = rows("factor", wp.int64)
+    shift: wp.array[Any] = rows("factor", wp.float64)
+    positions: wp.array[Any] = rows("node", wp.vec3d)
+    efforts: wp.array[Any] = rows("actuator", wp.float64)
+    aimed_from: wp.array[Any] = rows("node", wp.vec3d)
+    next_positions: wp.array[Any] = rows("node", wp.vec3d)
+    next_efforts: wp.array[Any] = rows("actuator", wp.float64)
 
 
 @dataclass(kw_only=True)
@@ -48,7 +49,7 @@ class ControlMemory:
         stiffness: The stiffness that serves for several steps.
     """
 
-    damping: wp.array = rows("chooser", wp.float64)
-    duals: wp.array = rows("dual", wp.float64, grows="duals")
-    careful_duals: wp.array = rows("dual", wp.float64, grows="careful duals")
+    damping: wp.array[Any] = rows("chooser", wp.float64)
+    duals: wp.array[Any] = rows("dual", wp.float64, grows="duals")
+    careful_duals: wp.array[Any] = rows("dual", wp.float64, grows="careful duals")
     stiffness: StiffnessMemory = nested()

@@ -17,9 +17,10 @@ from annelid.fem.robots.actuators import Actuator
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
 from annelid.fem.robots.limits import Limits
-from annelid.fem.robots.obstacles import Contacts, Obstacle
+from annelid.fem.robots.obstacles import Contacts
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
+from annelid.shapes import Obstacle
 
 
 class Robot:
@@ -29,7 +30,7 @@ class Robot:
         solid: The solid, held so that it can only deform.
         actuators: What drives it.
         effectors: What of it is to be brought somewhere.
-        obstacles: What it must not enter.
+        obstacles: What it must not enter: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         gravity: Acceleration of gravity [m/s²].
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -65,7 +66,7 @@ class LaggedSolver:
         factorings: Factors made while others waited for them.
     """
 
-    def __init__(self, model: Model, directions: wp.array, *, every: int) -> None:
+    def __init__(self, model: Model, directions: wp.array[Any], *, every: int) -> None:
         self.model, self.directions, self.every = model, directions, every
         self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
         self._stored = wp.zeros_like(model.assembly.values)
@@ -82,7 +83,7 @@ class LaggedSolver:
         """Whether the next step needs the matrix where the robot stands, to make a factor of it."""
         return self.age < 0 or self.age + 1 >= self.every
 
-    def factor(self, values: wp.array, base: Base, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array[Any], base: Base, *, shift: float = 0.0) -> None:
         """Take a matrix, where one is due: the first one, and one that is shifted, is factored at once."""
         if self.age < 0 or shift:
             self.restart(values, base, shift=shift)
@@ -90,7 +91,7 @@ class LaggedSolver:
             self._adopt()
         self.prepare(values, base)
 
-    def restart(self, values: wp.array, base: Base, *, shift: float = 0.0) -> None:
+    def restart(self, values: wp.array[Any], base: Base, *, shift: float = 0.0) -> None:
         """Factor a matrix at once; raises `NotPositiveDefinite` if it is not positive definite."""
         self.outdate()  # a factor that fails leaves none
         self._used.factor(values, shift=shift)
@@ -109,15 +110,15 @@ class LaggedSolver:
         """Go on to the next step with the factor at hand."""
         self.age += 1
 
-    def solve(self, right: wp.array, out: wp.array) -> None:
+    def solve(self, right: wp.array[Any], out: wp.array[Any]) -> None:
         """Displacements under nodal forces, vec3d of shape [n] or [n, k], as far as the old factor knows."""
         self._used.solve(right, out)
 
-    def sensitivities(self, out: wp.array) -> None:
+    def sensitivities(self, out: wp.array[Any]) -> None:
         """The latest responses to the directions, vec3d of shape [n, c]."""
         wp.copy(out, self._solved)
 
-    def prepare(self, values: wp.array, base: Base) -> None:
+    def prepare(self, values: wp.array[Any], base: Base) -> None:
         """Begin to factor a matrix and to find responses, in the background."""
         self.next_base = base
         wp.copy(self._stored, values)
@@ -132,7 +133,7 @@ class LaggedSolver:
         self._respond(self._spare, self._stored, self._right, self._fresh)
         return True
 
-    def _respond(self, solver: FrontSolver, values: wp.array, right: wp.array, out: wp.array) -> None:
+    def _respond(self, solver: FrontSolver, values: wp.array[Any], right: wp.array[Any], out: wp.array[Any]) -> None:
         """Responses to directions; single precision leaves a part in a hundred, which is solved for again."""
         solver.solve(right, out)
         self.model.assembly.multiply(out, self._better, values)

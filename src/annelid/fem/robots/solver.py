@@ -74,7 +74,7 @@ class RobotSolver:
         finally:
             self._give(state)
 
-    def reset(self, state: Any, mask: wp.array | None = None) -> None:
+    def reset(self, state: Any, mask: wp.array[Any] | None = None) -> None:
         """Bring the robot back to rest; see `core.solver.Solver`. With a mask the clock goes on, a script with it."""
         if mask is not None and not mask.numpy()[0]:
             return
@@ -159,7 +159,7 @@ class RobotSolver:
             state.forces.assign(robot.contacts.forces)
         self.model.linear.remember(state.linear)
 
-    def _array(self, values: np.ndarray) -> wp.array:
+    def _array(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, float), dtype=wp.float64, device=self.device)
 
 

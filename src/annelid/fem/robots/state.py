@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -26,13 +27,13 @@ class RobotState:
         linear: What the solver of linear systems carries from one matrix to the next.
     """
 
-    positions: wp.array = rows("node", wp.vec3d)
-    efforts: wp.array = rows("actuator", wp.float64)
-    strokes: wp.array = rows("actuator", wp.float64)
-    limits: wp.array = rows("actuator", wp.float64)
-    forces: wp.array = rows("obstacle", wp.float64)
-    goals: wp.array = rows("effector", wp.float64)
-    clock: wp.array = rows("simulation", wp.int64)
+    positions: wp.array[Any] = rows("node", wp.vec3d)
+    efforts: wp.array[Any] = rows("actuator", wp.float64)
+    strokes: wp.array[Any] = rows("actuator", wp.float64)
+    limits: wp.array[Any] = rows("actuator", wp.float64)
+    forces: wp.array[Any] = rows("obstacle", wp.float64)
+    goals: wp.array[Any] = rows("effector", wp.float64)
+    clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()
 
 
@@ -46,6 +47,6 @@ class InverseState(RobotState):
         control: What inverse control carries from one step to the next.
     """
 
-    active: wp.array = rows("limit", wp.int32)
-    aimed: wp.array = rows("simulation", wp.int32)
+    active: wp.array[Any] = rows("limit", wp.int32)
+    aimed: wp.array[Any] = rows("simulation", wp.int32)
     control: ControlMemory = nested()

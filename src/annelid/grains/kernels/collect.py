@@ -19,6 +19,7 @@ from annelid.grains.kernels.layout import (
     is_stale,
     reach_place,
 )
+from annelid.grains.kernels.maxima import largest
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -222,7 +223,7 @@ def collect(features: Features) -> wp.Function:
                             parameters, grains, lists,
                         )  # fmt: skip
         if length > lists.places:
-            wp.atomic_max(lists.flags, wp.static(OVERFLOW), length)
+            largest(lists.flags, wp.static(OVERFLOW), length)
             lists.flags[wp.static(HALTED)] = 1
             length = lists.places
         padded = take_over(i, length, lists.order, old, lists)
@@ -230,7 +231,7 @@ def collect(features: Features) -> wp.Function:
         if wp.static(len(kinds) > 0):
             touched = near(i, lists.order[i], wp.vec3(x[0], x[1], x[2]), own, world, parameters, old, lists, bodies)
             if touched > lists.body_places:
-                wp.atomic_max(lists.flags, wp.static(BODY_OVERFLOW), touched)
+                largest(lists.flags, wp.static(BODY_OVERFLOW), touched)
                 lists.flags[wp.static(HALTED)] = 1
                 touched = lists.body_places
         lists.counts[i] = wp.vec2i(padded, touched)

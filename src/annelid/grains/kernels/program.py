@@ -26,6 +26,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.pairs import pair_impulses
 from annelid.grains.kernels.paper import paper_pairs
@@ -33,23 +34,6 @@ from annelid.grains.kernels.sums import ContactSum, added
 from annelid.grains.kernels.touch import body_impulses
 
 wp.set_module_options({"enable_backward": False})
-
-
-@wp.func_native(
-    """
-    // Numbers of 0 or more are in the order of their bits.
-    int* where = (int*)(numbers.data + place);
-#if defined(__CUDA_ARCH__)
-    atomicMax(where, __float_as_int(value));
-#else
-    int bits; __builtin_memcpy(&bits, &value, 4);
-    int seen = __atomic_load_n(where, __ATOMIC_RELAXED);
-    while (seen < bits && !__atomic_compare_exchange_n(where, &seen, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-#endif
-"""
-)
-def highest(numbers: wp.array[wp.float32], place: int, value: float) -> None:
-    """Raise a number to a value, if that is higher; safe among threads, and the same in any order."""
 
 
 @wp.func

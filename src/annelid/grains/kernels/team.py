@@ -38,8 +38,9 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import close_batch, grain_impulses, highest
+from annelid.grains.kernels.program import close_batch, grain_impulses
 
 wp.set_module_options({"enable_backward": False})
 

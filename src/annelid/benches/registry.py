@@ -1,0 +1,32 @@
+"""The list of benches. Benches are imported only when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from annelid.core.errors import UnknownName
+
+BENCHES = {
+    "springs": "Springs per second against size",
+    "edits": "Cost of edits, asynchronous running, and a stress from many threads",
+    "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
+    "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",
+    "coupling": "A worm of springs in a bed of grains against real time",
+    "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
+    "envs": "Actions per second of the environments, one world and many",
+    "view": "Frames of the camera, and what a viewer costs a simulation",
+}
+"""What each bench measures, in one line."""
+
+
+def bench_names() -> list[str]:
+    """Names of all benches."""
+    return sorted(BENCHES)
+
+
+def bench_module(name: str) -> ModuleType:
+    """The module of a bench by its name: it has a dataclass `Options` and a function `bench`."""
+    if name not in BENCHES:
+        raise UnknownName("bench", name, BENCHES)
+    return import_module(f"annelid.benches.{name}")

@@ -1,0 +1,94 @@
+"""The lists of what can be named: every entry can be imported, and nothing that looks like one is missing."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from annelid.benches.registry import BENCHES, bench_module, bench_names
+from annelid.cli import COMMANDS, command_of, entries, main
+from annelid.envs.registration import TASKS, task
+from annelid.envs.worlds import Worlds
+from annelid.evolve.contract import ProblemOptions
+from annelid.evolve.experiments import experiment_names, experiment_summary, named_experiment
+from annelid.evolve.registry import PROBLEMS, SEARCHERS, problem_options, searcher_options
+from annelid.scenes.registry import SCENES, scene_class, scene_names
+from annelid.studies.registry import STUDIES, study_class, study_names
+
+PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
+
+
+def files(folder: str, *others: str) -> set[str]:
+    """Names of the modules of a folder that promises one file an entry; `others` are no entries."""
+    return {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__", *others}
+
+
+def modules(table: dict[str, tuple[str, str]]) -> set[str]:
+    return {module.rpartition(".")[2] for module, _ in table.values()}
+
+
+def subclasses(folder: str, base: str) -> set[str]:
+    """Names of the classes in a folder that derive from a class of this name."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / folder).rglob("*.py")]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return {node.name for node in classes if base in map(ast.unparse, node.bases)}
+
+
+@pytest.mark.parametrize("name", scene_names())
+def test_scenes(name: str) -> None:
+    assert scene_class(name).name == name
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_studies(name: str) -> None:
+    assert study_class(name).name == name
+
+
+@pytest.mark.parametrize("name", bench_names())
+def test_benches(name: str) -> None:
+    module = bench_module(name)
+    assert callable(module.bench)
+    assert module.Options()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands(name: str) -> None:
+    assert callable(command_of(name))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_environments(name: str) -> None:
+    assert issubclass(task(name), Worlds)
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_experiments(name: str) -> None:
+    assert named_experiment(name).name == name
+    assert experiment_summary(name)
+
+
+def test_problems_and_searchers() -> None:
+    assert all(isinstance(problem_options(name)(), ProblemOptions) for name in PROBLEMS)
+    assert all(searcher_options(name).name == name for name in SEARCHERS)
+
+
+def test_nothing_is_missing() -> None:
+    assert modules(SCENES) == files("scenes", "registry")
+    assert modules(STUDIES) == files("studies", "registry", "study")
+    assert set(BENCHES) == files("benches", "registry")
+    assert set(COMMANDS) == files("commands")
+    assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Worlds")
+
+
+@pytest.mark.parametrize("command", entries())
+def test_names_are_listed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--list"])
+    shown = capsys.readouterr().out
+    assert [name for name in entries()[command] if name not in shown] == []
+
+
+def test_help_names_environments_and_benches(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    shown = capsys.readouterr().out
+    assert [name for command in ("train", "bench") for name in entries()[command] if name not in shown] == []
