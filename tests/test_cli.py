@@ -227,7 +227,7 @@ REFUSED = [
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
     (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
     (["run", "bounce", "--restitution", "2"], "restitution must be between 0 and 1, not 2.0"),
-    (["run", "worm", "--friction", "nan"], "static_friction"),
+    (["run", "worm", "--friction", "nan"], "friction of a surface"),
 ]
 
 

@@ -1,7 +1,12 @@
-"""The import table of docs/design.md, held against the imports that the source files really make."""
+"""Imports: they follow the table of docs/design.md and make no circles.
+
+Imports for type checkers and imports inside functions count like all others: a circle is no better for being hidden.
+"""
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -91,3 +96,99 @@ def test_relative_imports_of_a_package_start_at_itself() -> None:
 
 def test_table_reads_rows_from_the_top() -> None:
     assert TABLE["cli"] < TABLE["scenes"] < TABLE["springs"] == TABLE["view"] < TABLE["shapes"] < TABLE["core"]
+
+
+# --- circles ---
+
+
+def named(path: Path) -> str:
+    return ".".join(module_name(path))
+
+
+MODULES = {named(path): path for path in SOURCES}
+
+
+def imported_modules(source: str, module: str, *, is_package: bool = False) -> set[str]:
+    """The modules of the library that a source text imports; `from package import module` imports the module."""
+    parent = module.split(".") if is_package else module.split(".")[:-1]
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = parent[: len(parent) - node.level + 1] if node.level else []
+            whole = ".".join(base + (node.module.split(".") if node.module else []))
+            members = {f"{whole}.{alias.name}" for alias in node.names}
+            names |= {name if name in MODULES else whole for name in members}
+    return (names & MODULES.keys()) - {module}
+
+
+def circle(arrows: Mapping[str, set[str]]) -> list[str]:
+    """Some circle of a graph, none if there is none."""
+    try:
+        tuple(TopologicalSorter(arrows).static_order())
+    except CycleError as error:
+        return list(error.args[1])[::-1]
+    return []
+
+
+ARROWS = {
+    name: imported_modules(path.read_text(encoding="utf-8"), name, is_package=path.name == "__init__.py")
+    for name, path in MODULES.items()
+}
+
+
+def test_no_circles() -> None:
+    found = circle(ARROWS)
+    assert not found, " imports ".join(found) + ": move what they share into a module of its own"
+
+
+def room(module: str) -> str:
+    return named(MODULES[module].parent / "__init__.py")
+
+
+def crossings() -> Iterator[tuple[str, str, str, str]]:
+    """Each import from one folder into another: the two modules and their folders."""
+    for module, targets in ARROWS.items():
+        for target in targets:
+            if MODULES[module].name != "__init__.py" and room(module) != room(target):
+                yield module, target, room(module), room(target)
+
+
+def test_rooms_beside_each_other_import_in_one_direction() -> None:
+    arrows: dict[str, set[str]] = {}
+    for _, _, here, there in crossings():
+        if not (here.startswith(f"{there}.") or there.startswith(f"{here}.")):
+            arrows.setdefault(here, set()).add(there)
+    found = [(here, there) for here in arrows for there in arrows[here] if here in arrows.get(there, set())]
+    assert not found
+
+
+def test_kernels_and_helpers_do_not_import_what_uses_them() -> None:
+    upward = [
+        (module, target)
+        for module, target, here, there in crossings()
+        if here.rpartition(".")[2] in ("kernels", "support") and here.rpartition(".")[0] == there
+    ]
+    assert not upward
+
+
+@pytest.mark.parametrize(
+    ("source", "modules"),
+    [
+        ("import numpy", set()),
+        ("from annelid.core.errors import InvalidValue", {"annelid.core.errors"}),
+        ("from annelid.springs import model", {"annelid.springs.model"}),
+        ("from annelid.springs import Body", {"annelid.springs"}),
+        ("from .model import Model", {"annelid.springs.model"}),
+        ("if TYPE_CHECKING:\n    from annelid.springs.edit import Editor", {"annelid.springs.edit"}),
+        ("def late():\n    import annelid.springs.edit", {"annelid.springs.edit"}),
+    ],
+)
+def test_imports_of_modules_are_seen(source: str, modules: set[str]) -> None:
+    assert imported_modules(source, "annelid.springs.solver") == modules
+
+
+def test_a_circle_is_found() -> None:
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from annelid import coupling, grains, robots, springs
+from annelid import coupling, robots, springs
 from annelid.core.simulation import Simulation
+from annelid.shapes import Surface
 
 RADIUS = 0.01
-SKIN = grains.Surface(friction=0.5)
+SKIN = Surface(friction=0.5)
 
 
 def block(masses: int = 5, pitch: float = 0.016, *, mass: float = 1.0, stiffness: float = 600.0) -> springs.Body:
@@ -28,7 +28,7 @@ def box(side: float = 0.16, depth: float = 0.08, seed: int = 1) -> robots.Sandbo
 def dropped(body: springs.Body, sand: robots.Sandbox, **options: Any) -> Simulation[coupling.Solver]:
     """A body among the sand of a box."""
     options = {"skin": SKIN, "device": "cpu", "threads": 1, "dt": 1e-4, "grain_dt": 2e-4, **options}
-    return coupling.simulation(body, sand.bed(), options.pop("bodies", sand.walls()), **options)
+    return coupling.simulation(body, sand.bed(), obstacles=options.pop("obstacles", sand.walls()), **options)
 
 
 @pytest.fixture
@@ -39,4 +39,4 @@ def resting(device: str) -> Simulation[coupling.Solver]:
 
 def height(simulation: Simulation[coupling.Solver]) -> float:
     """Height of the centre of mass of the spring body [m]."""
-    return float(np.asarray(simulation.solver.summary(simulation.state).center_of_mass)[2])
+    return float(simulation.summary().parts["springs"].center_of_mass[2])

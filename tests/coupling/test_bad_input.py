@@ -7,7 +7,7 @@ import pytest
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.errors import GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid
 
 from .conftest import block, box, dropped
 
@@ -29,7 +29,7 @@ def test_grains_make_room_for_a_body(how: str) -> None:
     assert (gaps > 0.95 * model.bed.radii[:, None] + model.guests.radii[None]).all()
     simulation.run(0.05)
     assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0
-    assert np.abs(simulation.solver.readout.velocities(simulation.state)).max() < 2.0
+    assert np.abs(simulation.solver.readout.grain_velocities(simulation.state)).max() < 2.0
 
 
 def test_holes_wider_than_a_grain_say_where_and_what_would_do() -> None:
@@ -94,11 +94,11 @@ def test_sandboxes(name: str) -> None:
 
 
 def test_a_body_inside_a_wall_or_a_rigid_body_is_refused() -> None:
-    with pytest.raises(InvalidValue, match=r"starts inside body 2 \(plane\), by up to .* m: move one"):
+    with pytest.raises(InvalidValue, match=r"starts inside obstacle 2 \(plane\), by up to .* m: move one"):
         dropped(block().moved((0.07, 0.0, 0.2)), box())
-    stone = grains.Rigid(shape=Box((0.1, 0.1, 0.1)), position=(0.0, 0.0, 0.25), name="stone")
+    stone = Rigid(Box((0.1, 0.1, 0.1)), position=(0.0, 0.0, 0.25), name="stone")
     with pytest.raises(InvalidValue, match=r"\(stone\)"):
-        dropped(block().moved((0.0, 0.0, 0.2)), box(), bodies=[*box().walls(), stone])
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), obstacles=[*box().walls(), stone])
 
 
 def test_half_a_body_is_no_copy() -> None:
@@ -120,7 +120,7 @@ def test_what_is_no_body_no_bed_no_surface_and_no_option() -> None:
     for wrong, message in (
         (lambda: coupling.simulation(bed, bed), "the body must be a springs.Body"),
         (lambda: coupling.simulation(body, np.zeros((3, 3))), "the bed must be a grains.Bed"),
-        (lambda: coupling.simulation(body, bed, skin=0.5), "skin must be a grains.Surface"),
+        (lambda: coupling.simulation(body, bed, skin=0.5), "skin must be a shapes.Surface"),
     ):
         with pytest.raises(InvalidValue, match=message):
             wrong()

@@ -5,24 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annelid import grains
-from annelid.shapes import Box
+from annelid.shapes import Box, Plane, Rigid, Surface
 
 from .conftest import block, box, dropped
 
-FAR = [grains.Plane(point=(0.0, 0.0, -50.0), friction=0.5, rolling=0.1)]
+FAR = [Rigid(Plane(point=(0.0, 0.0, -50.0)), Surface(friction=0.5, rolling=0.1))]
 
 
 def _thrown(**options: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     body = block(stiffness=1000.0).moved((0.02, 0.0, 0.11)).rotated((1.0, 1.0, 0.0), 0.4)
     body.velocities[:] = [0.7, 0.2, -1.5]
     body.velocities += np.cross([2.0, 5.0, 3.0], body.positions - body.center_of_mass)
-    bodies = [*FAR, *options.pop("bodies", [])]  # type: ignore[misc]
-    simulation = dropped(body, box(), bodies=bodies, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
-    before = simulation.solver.summary(simulation.state)
+    obstacles = [*FAR, *options.pop("obstacles", [])]  # type: ignore[misc]
+    simulation = dropped(body, box(), obstacles=obstacles, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
+    before = simulation.summary()
     simulation.run(0.1)
-    after = simulation.solver.summary(simulation.state)
-    lost = float(np.linalg.norm(after.body.momentum - before.body.momentum))
+    after = simulation.summary()
+    lost = float(np.linalg.norm(after.parts["springs"].momentum - before.parts["springs"].momentum))
     return before.momentum, after.momentum, before.angular_momentum, after.angular_momentum, lost
 
 
@@ -34,10 +33,8 @@ def test_momentum_and_angular_momentum_of_a_closed_system(device: str) -> None:
 
 
 def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
-    lid = grains.Rigid(
-        shape=Box((0.08, 0.08, 0.02)), position=(0.02, 0.0, 0.092), motion="free", mass=0.3, friction=0.5
-    )
-    before, after, turning_before, turning_after, lost = _thrown(device=device, bodies=[lid], overlapping="push")
+    lid = Rigid(Box((0.08, 0.08, 0.02)), Surface(friction=0.5), position=(0.02, 0.0, 0.092), motion="free", mass=0.3)
+    before, after, turning_before, turning_after, lost = _thrown(device=device, obstacles=[lid], overlapping="push")
     assert lost > 0.3
     assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
     assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
@@ -45,13 +42,13 @@ def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
 
 def test_a_contact_force_is_felt_by_both_sides() -> None:
     simulation = dropped(block().moved((0.0, 0.0, 0.11)), box())
-    body_start = simulation.solver.summary(simulation.state).body.momentum
+    body_start = simulation.summary().parts["springs"].momentum
     impulse, dt = np.zeros(3), simulation.dt
     for _ in range(100):
         simulation.step()
         impulse += simulation.solver.readout.contact_force(simulation.state) * dt
     weight = np.array([0.0, 0.0, -9.81]) * simulation.solver.model.springs.body.masses.sum()
-    gained = simulation.solver.summary(simulation.state).body.momentum - body_start
+    gained = simulation.summary().parts["springs"].momentum - body_start
     assert gained == pytest.approx(impulse + weight * simulation.time, abs=2e-6)
 
 
@@ -62,14 +59,14 @@ def test_momentum_is_kept_while_lists_grow() -> None:
     sand = box(side=0.12, depth=0.07)
     sums = []
     for room in (None, 64):
-        simulation = dropped(body, sand, bodies=FAR, gravity=(0.0, 0.0, 0.0), inside="remove")
-        before = simulation.solver.summary(simulation.state)
+        simulation = dropped(body, sand, obstacles=FAR, gravity=(0.0, 0.0, 0.0), inside="remove")
+        before = simulation.summary()
         if room is not None:
             simulation.solver.reserve(simulation.state, room, 8)
         simulation.run(0.06)
-        after = simulation.solver.summary(simulation.state)
+        after = simulation.summary()
         assert np.linalg.norm(after.momentum - before.momentum) <= 1e-6 * np.linalg.norm(before.momentum)
         turned = np.linalg.norm(after.angular_momentum - before.angular_momentum)
         assert turned <= 1e-4 * np.linalg.norm(before.angular_momentum)
-        sums.append(np.concatenate([after.momentum, after.body.momentum]))
+        sums.append(np.concatenate([after.momentum, after.parts["springs"].momentum]))
     assert np.array_equal(sums[0], sums[1])  # nothing is forgotten

@@ -10,7 +10,7 @@ import pytest
 
 from annelid import coupling, grains, robots
 from annelid.core.errors import StepTooLong
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid, Surface
 
 from .conftest import RADIUS, SKIN, block
 
@@ -60,7 +60,7 @@ class Drop:
 @functools.cache
 def _bed(box: robots.Sandbox) -> grains.Bed:
     """The bed at rest."""
-    simulation = grains.simulation(box.bed(), box.walls(), device="cpu", threads=1)
+    simulation = grains.simulation(box.bed(), obstacles=box.walls(), device="cpu", threads=1)
     simulation.run(0.5)
     return box.bed().copy(positions=simulation.solver.readout.positions(simulation.state))
 
@@ -78,21 +78,25 @@ def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
     body.damping[:] = 3.0
     body.velocities[:, 2] = -drop.speed
     bed, walls = _bed(drop.box), drop.box.walls()
-    usual = coupling.Model(body, bed, walls, skin=SKIN, device="cpu")
+    usual = coupling.Model(body, bed, world=coupling.World(obstacles=walls), skin=SKIN, device="cpu")
     steps = {"dt": usual.springs.world.dt / parts, "grain_dt": longer * usual.dt / parts}
-    simulation = coupling.simulation(body, bed, walls, skin=SKIN, device="cpu", threads=1, **steps)
+    simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps)
     simulation.run(TIME)
-    return float((body.positions - simulation.solver.readout.masses(simulation.state))[:, 2].mean()) - drop.fall
+    return float((body.positions - simulation.solver.readout.mass_positions(simulation.state))[:, 2].mean()) - drop.fall
 
 
 def _rigid_depth(drop: Drop) -> float:
     """How deep a rigid block of its mass and shape does [m]."""
     place = (*drop.shift, drop.start + 0.5 * SIDE)
-    solid = grains.Rigid(
-        shape=Box((SIDE + 2.0 * STANDOFF,) * 3), position=place, motion="free", mass=MASS, friction=SKIN.friction,
+    solid = Rigid(
+        Box((SIDE + 2.0 * STANDOFF,) * 3),
+        Surface(friction=SKIN.friction),
+        position=place,
+        motion="free",
+        mass=MASS,
         velocity=(0.0, 0.0, -drop.speed),
-    )  # fmt: skip
-    simulation = grains.simulation(_bed(drop.box), [*drop.box.walls(), solid], device="cpu", threads=1)
+    )
+    simulation = grains.simulation(_bed(drop.box), obstacles=[*drop.box.walls(), solid], device="cpu", threads=1)
     simulation.run(TIME)
     return place[2] - float(simulation.solver.readout.body_position(simulation.state, solid)[2]) - drop.fall
 

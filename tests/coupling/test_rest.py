@@ -9,7 +9,7 @@ import pytest
 
 from annelid import coupling, grains
 from annelid.core.simulation import Simulation
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid, Surface
 
 from .conftest import block, box, dropped, height
 
@@ -30,12 +30,12 @@ def test_the_grains_bear_the_weight_and_lie_still(resting: Simulation[coupling.S
 
 def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
     sand = box(side=0.13, depth=0.05)
-    lid = grains.Rigid(shape=Box((0.1, 0.1, 0.02)), position=(0.0, 0.0, 0.07), motion="free", mass=0.5, friction=0.5)
-    simulation = dropped(block().moved((0.0, 0.0, 0.1)), sand, bodies=[*sand.walls(), lid], device=device)
+    lid = Rigid(Box((0.1, 0.1, 0.02)), Surface(friction=0.5), position=(0.0, 0.0, 0.07), motion="free", mass=0.5)
+    simulation = dropped(block().moved((0.0, 0.0, 0.1)), sand, obstacles=[*sand.walls(), lid], device=device)
     simulation.run(0.5)
-    _, bed = simulation.solver.parts(simulation.state)
+    bed = simulation.state.grains
     body = simulation.solver.model.springs.body
-    guests, masses = simulation.solver.model.guests, simulation.solver.readout.masses(simulation.state)
+    guests, masses = simulation.solver.model.guests, simulation.solver.readout.mass_positions(simulation.state)
     points = guests.points.division.mixed(masses)[guests.points.division.mixed(body.positions)[:, 2] < 0.101]
     top = simulation.solver.grains.readout.body_position(bed, lid)[2] + 0.01
     assert points[:, 2].mean() - top == pytest.approx(guests.radii.max(), abs=1e-4)  # the lid may lie at a slant

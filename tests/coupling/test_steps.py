@@ -8,13 +8,15 @@ from annelid import coupling, grains, springs
 from annelid.core.errors import StepTooLong
 from annelid.coupling.steps import loads_on, rounded_down
 from annelid.grains.model import rigid_load
+from annelid.grains.rigid import Solid, touched_by_grains
 from annelid.grains.steps import default_step, meeting_step
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid
 
 from .conftest import RADIUS, SKIN, block, box, dropped
 
 SAND = box(side=0.14, depth=0.06)
 BED, DOWN = SAND.bed(), (0.0, 0.0, -9.81)
+BOX = coupling.World(obstacles=SAND.walls())
 TOP = float((BED.positions[:, 2] + BED.radii).max())
 
 
@@ -44,17 +46,21 @@ def test_fast_and_heavy_bodies_want_short_steps() -> None:
     assert heavy < 0.5 * light < 0.5 * alone
 
 
+def _touched(*obstacles: Rigid) -> list[Solid]:
+    return [one for one in touched_by_grains(obstacles) if isinstance(one, Solid)]
+
+
 def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
     soft = _block(mass=2.0)
     low, high = soft.bounds()
     middle = tuple(0.5 * (low + high))
-    solid = grains.Rigid(shape=Box(tuple(high - low)), position=middle, motion="free", mass=2.0)
-    (wanted,), found = loads_on(BED, soft, [], DOWN), rigid_load(solid, BED, DOWN)
+    solid = Rigid(Box(tuple(high - low)), position=middle, motion="free", mass=2.0)
+    (wanted,), (found,) = loads_on(BED, soft, [], DOWN), [rigid_load(one, BED, DOWN) for one in _touched(solid)]
     assert found.pressure == pytest.approx(wanted.pressure)
     assert found.speed == pytest.approx(wanted.speed)
-    beside = grains.Model(BED, [*SAND.walls(), solid], device="cpu")
+    beside = grains.Model(BED, world=grains.World(obstacles=[*SAND.walls(), solid]), device="cpu")
     assert beside.dt == pytest.approx(meeting_step(BED, [found]))
-    within = coupling.Model(soft, BED, SAND.walls(), skin=SKIN, device="cpu")
+    within = coupling.Model(soft, BED, world=BOX, skin=SKIN, device="cpu")
     assert beside.contact_step == pytest.approx(within.grains.contact_step)
     assert beside.parameters.calm_speed == within.grains.parameters.calm_speed
 
@@ -62,16 +68,14 @@ def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
 def test_a_body_within_the_body_adds_its_weight() -> None:
     soft = _block(mass=2.0)
     low, high = soft.bounds()
-    hub = grains.Rigid(
-        shape=Box(tuple(0.5 * (high - low))), position=tuple(0.5 * (low + high)), motion="free", mass=1.0
-    )
-    alone, (both,) = loads_on(BED, soft, [], DOWN)[0], loads_on(BED, soft, [hub], DOWN)
+    hub = Rigid(Box(tuple(0.5 * (high - low))), position=tuple(0.5 * (low + high)), motion="free", mass=1.0)
+    alone, (both,) = loads_on(BED, soft, [], DOWN)[0], loads_on(BED, soft, _touched(hub), DOWN)
     assert both.pressure == pytest.approx(1.5 * alone.pressure)
     assert both.speed == alone.speed
 
 
 def test_the_step_of_the_springs_follows() -> None:
-    chosen = [coupling.Model(_block(fall=fall), BED, SAND.walls(), skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
+    chosen = [coupling.Model(_block(fall=fall), BED, world=BOX, skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
         assert model.springs.world.dt <= 1e-4
@@ -94,7 +98,7 @@ def test_a_step_too_long_for_the_impact_is_told() -> None:
 
 
 def test_stiff_springs_get_steps_that_are_stable() -> None:
-    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), BED, SAND.walls(), skin=SKIN, device="cpu")
+    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), BED, world=BOX, skin=SKIN, device="cpu")
     assert model.springs.world.dt <= 0.8 * model.springs.stable_step()
     assert model.dt <= 1.25 * model.springs.stable_step()
 

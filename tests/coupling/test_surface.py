@@ -14,7 +14,7 @@ from annelid.coupling.facets import axes_of, nearest
 from annelid.coupling.guests import Guests
 from annelid.coupling.holes import hole_reach
 from annelid.coupling.surface import Points, meeting_points
-from annelid.shapes import Capsule, Sphere
+from annelid.shapes import Capsule, Sphere, Surface
 
 from .conftest import RADIUS, block, box, dropped
 
@@ -152,7 +152,7 @@ def test_a_grain_slides_over_a_face_as_over_a_plate(friction: float) -> None:
     start = np.array([[-0.05, 0.003, top + RADIUS + coupling.standoff(body, RADIUS)]])
     bed = grains.Bed(start, np.full(1, RADIUS), grain, velocities=np.array([[speed, 0.0, 0.0]]))
     simulation = coupling.simulation(
-        body, bed, skin=grains.Surface(friction=friction), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
+        body, bed, skin=Surface(friction=friction), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
     )
     rolls = 2.0 * speed / (7.0 * friction * 9.81)
     simulation.run(0.6 * rolls)
@@ -175,9 +175,7 @@ def test_a_grain_bounces_rolls_and_sticks_as_on_a_plate(place: tuple[float, floa
             np.array([[*place, z]]), np.full(1, RADIUS), grains.Grain(density=2650.0, **answer),
             velocities=np.array([velocity]), spins=np.array([[0.0, spin, 0.0]]),
         )  # fmt: skip
-        return coupling.simulation(
-            body, bed, skin=grains.Surface(**answer), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4
-        )
+        return coupling.simulation(body, bed, skin=Surface(**answer), device="cpu", threads=1, dt=1e-4, grain_dt=1e-4)
 
     bouncing = alone(top + 0.01, (0.0, 0.0, -2.0), friction=0.3, restitution=0.8)
     bouncing.run(0.01)
@@ -191,7 +189,7 @@ def test_a_grain_bounces_rolls_and_sticks_as_on_a_plate(place: tuple[float, floa
     for share in (0.8, 1.2):
         hanging = alone(bottom, (0.0, 0.0, 0.0), friction=0.5, cohesion=share * weight)
         hanging.run(0.1)
-        fallen = bottom - hanging.solver.readout.positions(hanging.state)[0, 2]
+        fallen = bottom - hanging.solver.readout.grain_positions(hanging.state)[0, 2]
         assert fallen < 0.1 * RADIUS if share > 1.0 else fallen > 0.5 * RADIUS
 
 
@@ -208,7 +206,7 @@ def test_discs_do_not_reach_over_edges_of_graded_surfaces() -> None:
 
 
 def _velocity(simulation: Any) -> np.ndarray:
-    return np.asarray(simulation.solver.readout.velocities(simulation.state))[0]
+    return np.asarray(simulation.solver.readout.grain_velocities(simulation.state))[0]
 
 
 def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:
@@ -226,7 +224,9 @@ def test_grains_shot_at_a_body_do_not_get_in(device: str) -> None:
     )  # fmt: skip
     both = bed.copy(**{n: np.concatenate([getattr(bed, n), getattr(more, n)]) for n in
                        ("positions", "radii", "kinds", "velocities", "spins")})  # fmt: skip
-    simulation = coupling.simulation(body, both, sand.walls(), device=device, threads=1, dt=1e-4, grain_dt=2e-4)
+    simulation = coupling.simulation(
+        body, both, obstacles=sand.walls(), device=device, threads=1, dt=1e-4, grain_dt=2e-4
+    )
     for _ in range(8):
         simulation.run(0.005)
         assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0

@@ -24,9 +24,9 @@ def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coup
     body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
     walls = [wall for world in range(count) for wall in SAND.walls(world)]
     options = {"inside": "allow", "overlapping": "allow", "worlds": count, "lanes": 4, **options}
-    world = coupling.World(dt=1e-4, grain_dt=2e-4, grains={"iterations": 1})  # whatever the speeds
+    world = coupling.World(dt=1e-4, grain_dt=2e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
     return coupling.Solver(
-        coupling.Model(body, _bed(count), walls, world=world, skin=SKIN, device=device, **options), threads=2
+        coupling.Model(body, _bed(count), world=world, skin=SKIN, device=device, **options), threads=2
     )
 
 
@@ -36,14 +36,15 @@ def test_a_world_among_others_moves_as_alone(device: str) -> None:
     together = many.initial_state()
     many.reserve(together, 32, 8)
     many.advance(together, 250)
-    masses, bed = (a.reshape(3, -1, 3) for a in (many.readout.masses(together), many.readout.positions(together)))
+    masses = many.readout.mass_positions(together).reshape(3, -1, 3)
+    bed = many.readout.grain_positions(together).reshape(3, -1, 3)
     for world, speed in enumerate(speeds):
         single = _solver([speed], device)
         alone = single.initial_state()
         single.reserve(alone, 32, 8)
         single.advance(alone, 250)
-        assert np.array_equal(single.readout.masses(alone), masses[world])
-        assert np.array_equal(single.readout.positions(alone), bed[world])
+        assert np.array_equal(single.readout.mass_positions(alone), masses[world])
+        assert np.array_equal(single.readout.grain_positions(alone), bed[world])
     assert not np.array_equal(masses[0], masses[1])
 
 

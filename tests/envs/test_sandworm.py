@@ -51,7 +51,7 @@ def test_a_wave_is_rewarded_by_its_way() -> None:
         phase = 2.0 * np.pi * (2.0 * step * worlds.action_seconds - 2.0 * np.arange(6) / 6.0)
         worlds.step(np.sin(phase)[None])
         total += float(worlds.rewards.numpy()[0])
-    way = worlds.state.springs_positions.numpy()[:, 0].mean(dtype=float) - start
+    way = worlds.state.springs.positions.numpy()[:, 0].mean(dtype=float) - start
     assert total == pytest.approx(way / worlds.worm.length, abs=1e-4)
     assert total > 0.01
     assert worlds.observations["observation"].numpy()[0, -3:] == pytest.approx(worlds._velocities.numpy()[0] / 0.4)

@@ -11,7 +11,7 @@ from rich.console import Console
 from annelid.cli import main
 from annelid.evolve import EA, Experiment, evolve, read_history
 from annelid.evolve.display import SearchDisplay
-from annelid.evolve.registry import experiment_names
+from annelid.evolve.experiments import experiment_names
 
 FILE = """
 generations = 4

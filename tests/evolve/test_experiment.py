@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.evolve import EA, Experiment, read_experiment
+from annelid.evolve.experiments import experiment_names, experiment_summary, named_experiment
 from annelid.evolve.options import from_table, to_table
-from annelid.evolve.registry import experiment_names, experiment_summary, name_of, named_experiment
+from annelid.evolve.registry import name_of
 
 FILE = """
 name = "worm"

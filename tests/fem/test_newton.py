@@ -134,7 +134,7 @@ def test_shared_volumes_relieve_locking(hexahedra: bool, device: str) -> None:
 
 def test_soft_solid_under_a_huge_load_is_reached_in_parts(device: str) -> None:
     solid = bar((10, 1, 1), thickness=0.05)
-    model = fem.Model(solid, gravity=(0.0, 0.0, -9.81), device=device)
+    model = fem.Model(solid, fem.World(gravity=(0.0, 0.0, -9.81)), device=device)
     positions = wp.clone(model.rest)
     outcome = fem.Newton(model).equilibrium(positions)
     assert outcome.residual < 1e-6
@@ -145,7 +145,7 @@ def test_soft_solid_under_a_huge_load_is_reached_in_parts(device: str) -> None:
 def test_collapse_keeps_the_last_equilibrium(device: str) -> None:
     solid = bar((3, 1, 1))
     runaway = Runaway(solid.indices("tip"), solid.nodes, 3e6, choose_device(device))
-    model = fem.Model(solid, gravity=NOTHING, device=device, extras=[runaway])
+    model = fem.Model(solid, fem.World(gravity=NOTHING), device=device, extras=[runaway])
     positions = wp.clone(model.rest)
     with pytest.raises(fem.NoEquilibrium, match="no equilibrium beyond .* % of the load.*equilibrium is kept") as e:
         fem.Newton(model).equilibrium(positions)
@@ -177,7 +177,7 @@ def test_stale_factors_find_the_same_equilibrium(device: str) -> None:
 
 def test_loads_can_be_replaced(device: str) -> None:
     solid = bar((3, 1, 1), poisson_ratio=0.0)
-    model = fem.Model(solid, gravity=NOTHING, device=device)
+    model = fem.Model(solid, fem.World(gravity=NOTHING), device=device)
     model.set_forces(solid.copy().pull("tip", (1000.0, 0.0, 0.0)).forces)
     positions = wp.clone(model.rest)
     fem.Newton(model).equilibrium(positions)

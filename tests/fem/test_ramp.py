@@ -28,7 +28,7 @@ def test_all_of_a_part_of_the_pressure_is_a_part_of_all(device: str) -> None:
     found = []
     for pressure, share in ((3e3, 1.0), (6e3, 0.5)):
         inner = pressed(solid, pressure, device)
-        model = fem.Model(solid, gravity=(0.0, 0.0, 0.0), device=device, threads=1, extras=[inner])
+        model = fem.Model(solid, fem.World(gravity=(0.0, 0.0, 0.0)), device=device, threads=1, extras=[inner])
         inner.ramp(share)
         model.assembly.evaluate(model.rest)
         found.append((model.assembly.forces.numpy(), model.assembly.values.numpy(), model.assembly.energy.numpy()))

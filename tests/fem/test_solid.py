@@ -160,6 +160,6 @@ def test_bad_values_are_refused() -> None:
     with pytest.raises(InvalidValue, match="volume"):
         bar(volume="some")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="gravity"):
-        fem.Model(solid, gravity=(0.0, 1.0), device="cpu")
+        fem.Model(solid, fem.World(gravity=(0.0, 1.0)), device="cpu")
     with pytest.raises(UnknownName, match="steel"):
         fem.Solid(tet_beam(1.0, 0.1, 0.1, cells=(1, 1, 1)), "steeel")

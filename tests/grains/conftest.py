@@ -8,7 +8,7 @@ import pytest
 from annelid import grains
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
-from annelid.shapes import Sphere
+from annelid.shapes import Rigid, Sphere, box_walls
 
 RADIUS = 0.01
 SIDE = 8
@@ -21,13 +21,17 @@ def bed_with_ball(
     edge = 2.1 * RADIUS * SIDE
     spots = jittered_lattice((SIDE, SIDE, layers), 2.1 * RADIUS, jitter=0.09 * RADIUS, seed=1)
     top = float(spots[:, 2].max()) + RADIUS
-    ball = grains.Rigid(
-        shape=Sphere(0.03), position=(0.5 * edge, 0.5 * edge, top + 0.04), motion="free", density=2000.0,
-        velocity=(0.0, 0.0, -speed), name="ball",
-    )  # fmt: skip
-    walls = grains.box_walls((0.0, 0.0, 0.0), (edge, edge, 1.0))
+    ball = Rigid(
+        Sphere(0.03),
+        position=(0.5 * edge, 0.5 * edge, top + 0.04),
+        motion="free",
+        density=2000.0,
+        velocity=(0.0, 0.0, -speed),
+        name="ball",
+    )
+    walls = box_walls((0.0, 0.0, 0.0), (edge, edge, 1.0))
     bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
-    return grains.simulation(bed, [*walls, ball], dt=2.5e-4, device=device, threads=threads)
+    return grains.simulation(bed, obstacles=[*walls, ball], dt=2.5e-4, device=device, threads=threads)
 
 
 @pytest.fixture(scope="module")

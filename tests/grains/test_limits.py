@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from annelid import grains
 from annelid.core.errors import GrainsPushed, InvalidValue, SimulationDiverged, StepTooLong, UnknownName
-from annelid.shapes import Sphere
+from annelid.shapes import Plane, Rigid, Sphere
 
 RADIUS = 0.01
 
@@ -39,14 +39,14 @@ def test_lists_grow_when_a_grain_has_more_neighbours_than_room() -> None:
     assert counts.max() >= near
 
 
-def thrown(too_fast: str) -> tuple[grains.Bed, list[grains.Plane], dict[str, object]]:
+def thrown(too_fast: str) -> tuple[grains.Bed, list[Rigid], dict[str, object]]:
     bed = grains.Bed(np.array([[0.0, 0.0, 0.5]]), RADIUS, velocities=np.array([[0.0, 0.0, -90.0]]))
-    return bed, [grains.Plane()], {"dt": 1e-3, "too_fast": too_fast, "device": "cpu", "threads": 1}
+    return bed, [Plane()], {"dt": 1e-3, "too_fast": too_fast, "device": "cpu", "threads": 1}
 
 
 def test_a_grain_that_is_too_fast_is_named_once() -> None:
     bed, floor, options = thrown("warn")
-    simulation = grains.simulation(bed, floor, **options)  # type: ignore[arg-type]
+    simulation = grains.simulation(bed, obstacles=floor, **options)
     with pytest.warns(StepTooLong, match=r"grain 0 .* too_fast='substep'") as caught:
         simulation.run(0.003)
     assert len(caught) == 1
@@ -55,36 +55,36 @@ def test_a_grain_that_is_too_fast_is_named_once() -> None:
 def test_or_stops_the_simulation() -> None:
     bed, floor, options = thrown("stop")
     with pytest.raises(SimulationDiverged, match="shorter step"):
-        grains.simulation(bed, floor, **options).run(0.01)  # type: ignore[arg-type]
+        grains.simulation(bed, obstacles=floor, **options).run(0.01)
 
 
 def test_or_takes_shorter_steps_and_does_not_get_through() -> None:
     bed, floor, options = thrown("substep")
-    simulation = grains.simulation(bed, floor, **options)  # type: ignore[arg-type]
+    simulation = grains.simulation(bed, obstacles=floor, **options)
     simulation.run(0.02)
     assert simulation.time == pytest.approx(0.02)
     assert simulation.solver.readout.positions(simulation.state)[0, 2] > 0.9 * RADIUS
 
 
-def heap() -> tuple[grains.Bed, list[object]]:
+def heap() -> tuple[grains.Bed, grains.World]:
     spots = np.array([[0.0, 0.0, 0.05], [0.0, 0.0, 0.062], [0.2, 0.0, 0.05], [0.05, 0.05, 0.05]])
-    ball = grains.Rigid(shape=Sphere(0.03), position=(0.2, 0.0, 0.05), name="ball")
-    return grains.Bed(spots, RADIUS), [grains.Plane(), ball]
+    ball = Rigid(Sphere(0.03), position=(0.2, 0.0, 0.05), name="ball")
+    return grains.Bed(spots, RADIUS), grains.World(obstacles=[Plane(), ball])
 
 
 def test_grains_that_start_inside_each_other_are_refused_with_numbers() -> None:
-    bed, bodies = heap()
+    bed, world = heap()
     with pytest.raises(InvalidValue) as caught:
-        grains.Model(bed, bodies, device="cpu")  # type: ignore[arg-type]
+        grains.Model(bed, world=world, device="cpu")
     sentence = str(caught.value)
     assert "overlapping='push'" in sentence
     assert "1" in sentence
 
 
 def test_or_pushed_apart() -> None:
-    bed, bodies = heap()
+    bed, world = heap()
     with pytest.warns(GrainsPushed, match=r"1 pair of grains starts .* 1 grain starts .* pushed apart, by up to 0.04"):
-        model = grains.Model(bed, bodies, overlapping="push", device="cpu")  # type: ignore[arg-type]
+        model = grains.Model(bed, world=world, overlapping="push", device="cpu")
     x = model.bed.positions
     assert len(cKDTree(x).query_pairs(1.8 * RADIUS)) == 0
     assert np.linalg.norm(x[2] - [0.2, 0.0, 0.05]) > 0.03 + 0.8 * RADIUS
@@ -92,7 +92,7 @@ def test_or_pushed_apart() -> None:
 
 
 def test_or_left_as_they_are() -> None:
-    bed, bodies = heap()
-    assert np.allclose(grains.Model(bed, bodies, overlapping="allow", device="cpu").bed.positions, bed.positions)  # type: ignore[arg-type]
+    bed, world = heap()
+    assert np.allclose(grains.Model(bed, world=world, overlapping="allow", device="cpu").bed.positions, bed.positions)
     with pytest.raises(UnknownName, match="refuse"):
-        grains.Model(bed, bodies, overlapping="ignore", device="cpu")  # type: ignore[arg-type]
+        grains.Model(bed, world=world, overlapping="ignore", device="cpu")

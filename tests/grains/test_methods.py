@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
 from annelid.grains.linked import ARRANGEMENTS, LinkedHash
+from annelid.shapes import box_walls
 
 RADIUS = 0.01
 
@@ -67,9 +68,9 @@ def test_a_hertz_collision_keeps_the_restitution(restitution: float) -> None:
 
 def bed_by(method: str, **options: object) -> Simulation[grains.Solver]:
     spots = jittered_lattice((6, 6, 8), 2.1 * RADIUS, jitter=0.04 * RADIUS, seed=3)
-    walls = grains.box_walls((0.0, 0.0, 0.0), (12.6 * RADIUS, 12.6 * RADIUS, 1.0))
+    walls = box_walls((0.0, 0.0, 0.0), (12.6 * RADIUS, 12.6 * RADIUS, 1.0))
     bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
-    return grains.simulation(bed, walls, method=method, device="cpu", threads=1, **options)  # type: ignore[arg-type]
+    return grains.simulation(bed, obstacles=walls, method=method, device="cpu", threads=1, **options)  # type: ignore[arg-type]
 
 
 def test_the_papers_algorithm_overlaps_more_than_ours() -> None:

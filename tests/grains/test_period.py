@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.grains.packing import wrapped
-from annelid.shapes import Box, Cylinder, Sphere
+from annelid.shapes import Box, Cylinder, Obstacle, Plane, Rigid, Sphere
 
 RADIUS, LENGTH = 0.005, 0.1
 
 
-def model(
-    spots: np.ndarray, bodies: list[grains.Plane | grains.Rigid] | None = None, **options: object
-) -> grains.Model:
-    world = grains.World(period=(LENGTH, 0.0, 0.0))
-    return grains.Model(grains.Bed(spots, RADIUS), bodies or [], world=world, device="cpu", **options)  # type: ignore[arg-type]
+def model(spots: np.ndarray, obstacles: Sequence[Obstacle] = (), **options: Any) -> grains.Model:
+    world = grains.World(period=(LENGTH, 0.0, 0.0), obstacles=obstacles)
+    return grains.Model(grains.Bed(spots, RADIUS), world=world, device="cpu", **options)
 
 
 def test_grains_start_within_the_period() -> None:
@@ -33,7 +34,7 @@ def test_overlaps_across_the_seam_and_with_what_stands_there_are_seen() -> None:
     assert len(model(seam, overlapping="allow").bed) == 2
     with pytest.raises(InvalidValue, match="across the seam"):
         model(seam, overlapping="push")
-    post = grains.Rigid(shape=Sphere(0.02), position=(0.075, 0.0, 0.0))
+    post = Rigid(Sphere(0.02), position=(0.075, 0.0, 0.0))
     with pytest.raises(InvalidValue, match="1 grain starts inside a body"):
         model(np.array([[-0.025, 0.0, 0.0]]), [post])
 
@@ -49,23 +50,23 @@ def test_worlds_at_the_same_place_do_not_overlap_with_all_axes_periodic() -> Non
 @pytest.mark.parametrize(
     "body",
     [
-        grains.Rigid(shape=Sphere(0.02), position=(-0.025, 0.0, 0.3), name="post"),
-        grains.Rigid(shape=Box((0.02, 0.1, 0.1)), position=(0.095, 0.0, 0.3), name="post"),
-        grains.Rigid(shape=Sphere(0.02), position=(0.022, 0.0, 0.3), name="post"),
+        Rigid(Sphere(0.02), position=(-0.025, 0.0, 0.3), name="post"),
+        Rigid(Box((0.02, 0.1, 0.1)), position=(0.095, 0.0, 0.3), name="post"),
+        Rigid(Sphere(0.02), position=(0.022, 0.0, 0.3), name="post"),
     ],
 )
-def test_bodies_out_of_the_box_or_near_its_seam_are_refused(body: grains.Rigid) -> None:
+def test_bodies_out_of_the_box_or_near_its_seam_are_refused(body: Rigid) -> None:
     with pytest.raises(
         InvalidValue, match=r"body 1 \(post\) reaches from .* along x, where space repeats from 0 to 0.1"
     ):
-        model(np.array([[0.05, 0.0, 0.0]]), [grains.Plane(point=(0.0, 0.0, -1.0)), body])
+        model(np.array([[0.05, 0.0, 0.0]]), [Plane(point=(0.0, 0.0, -1.0)), body])
 
 
 def test_bodies_inside_it_or_all_along_it_are_not() -> None:
-    bodies: list[grains.Plane | grains.Rigid] = [
-        grains.Rigid(shape=Sphere(0.02), position=(0.03, 0.0, 0.3)),
-        grains.Rigid(shape=Box((LENGTH, 0.1, 0.1)), position=(0.05, 0.0, 0.5)),
-        grains.Rigid(shape=Cylinder(0.4, 0.2, axis="x"), position=(0.05, 0.0, 0.0), inside=True),
+    bodies: list[Rigid] = [
+        Rigid(Sphere(0.02), position=(0.03, 0.0, 0.3)),
+        Rigid(Box((LENGTH, 0.1, 0.1)), position=(0.05, 0.0, 0.5)),
+        Rigid(Cylinder(0.4, 0.2, axis="x"), position=(0.05, 0.0, 0.0), inside=True),
     ]
     assert model(np.array([[0.05, 0.0, 0.0]]), bodies).count == 1
 

@@ -12,7 +12,7 @@ from annelid.core.errors import UnknownName
 from annelid.core.recording import Recording
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Lines, Look, Mesh, Plane, Spheres
-from annelid.shapes import Box, Cylinder, helical_gear
+from annelid.shapes import Box, Cylinder, Rigid, helical_gear
 
 from .conftest import RADIUS, bed_with_ball
 
@@ -67,7 +67,7 @@ def test_arrays_may_stay_on_the_device(settled: Grains) -> None:
 def test_numbers(settled: Grains) -> None:
     numbers = settled.snapshot_numbers()
     summary = settled.summary()
-    assert numbers["potential"].value == summary.potential
+    assert numbers["gravitational-energy"].value == summary.gravitational
     assert numbers["center-z"].value == pytest.approx(summary.center_of_mass[2])
     assert not settled.snapshot(Look(numbers=False)).numbers
 
@@ -87,14 +87,14 @@ def test_worlds_stand_side_by_side_and_turned_bodies_turn() -> None:
     gear = helical_gear(12, 0.02, 0.1)
     quarter = (0.0, 0.0, float(np.sqrt(0.5)), float(np.sqrt(0.5)))
     bodies = [
-        grains.Rigid(shape=Box((0.2, 0.1, 0.1)), position=(1.0, 0.0, 0.0), rotation=quarter, world=0),
-        grains.Rigid(shape=gear, position=(0.0, 0.0, -1.0), cells=16, world=1),
-        grains.Rigid(shape=Cylinder(0.5, 1.0, axis="y"), inside=True, world=1, name="drum"),
-        grains.Rigid(shape=Box((9.0, 9.0, 9.0), (0.0, 0.0, -20.0)), hidden=True),
+        Rigid(Box((0.2, 0.1, 0.1)), position=(1.0, 0.0, 0.0), rotation=quarter, world=0),
+        Rigid(gear, position=(0.0, 0.0, -1.0), cells=16, world=1),
+        Rigid(Cylinder(0.5, 1.0, axis="y"), inside=True, world=1, name="drum"),
+        Rigid(Box((9.0, 9.0, 9.0), (0.0, 0.0, -20.0)), hidden=True),
     ]
     materials = (grains.Grain(), grains.Grain(friction=0.1))
     bed = grains.Bed([[0, 0, 0.0], [0, 0.1, 0.0]], [0.01, 0.02], materials, kinds=[0, 1])
-    simulation = grains.simulation(bed, bodies, worlds=np.array([0, 1]), device="cpu")
+    simulation = grains.simulation(bed, obstacles=bodies, worlds=np.array([0, 1]), device="cpu")
     assert {"radius", "material"} <= set(simulation.fields)
     found = parts(simulation, Look(field="material"))
     balls = found["grains"]

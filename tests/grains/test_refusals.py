@@ -11,15 +11,15 @@ import pytest
 from annelid import grains
 from annelid.core.errors import AnnelidError
 from annelid.grains.filling import fill
-from annelid.shapes import Box, Sphere
+from annelid.shapes import Box, Plane, Rigid, Sphere
 
 
-def simulated(bodies: Any = (), **options: Any) -> Any:
-    return grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), bodies, device="cpu", **options)
+def simulated(obstacles: Any = (), **options: Any) -> Any:
+    return grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=obstacles, device="cpu", **options)
 
 
-def driven(path: Any) -> grains.Rigid:
-    return grains.Rigid(shape=Sphere(0.01), motion="driven", path=path)
+def driven(path: Any) -> Rigid:
+    return Rigid(Sphere(0.01), motion=path)
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def driven(path: Any) -> grains.Rigid:
         (lambda: simulated(gravty=(0, 0, -1)), "named 'gravty'. Did you mean 'gravity'?"),
         (lambda: simulated(gravity=-9.81), "gravity = -9.81 cannot be used; give three finite numbers"),
         (lambda: simulated(dt="short"), "dt must be a number, not 'short'"),
-        (lambda: simulated(grains.Plane()), "not a Plane: write \\[body\\] for one"),
-        (lambda: simulated([grains.Plane(), Sphere(0.1)]), "body 1 is a Sphere, .* grains.Rigid\\(shape=...\\)"),
-        (lambda: grains.Grain(friction="a lot"), "friction of a surface must be a number of 0 or more, not 'a lot'"),  # type: ignore[arg-type]
+        (lambda: simulated(Plane()), "not a Plane: write \\[obstacle\\] for one"),
+        (lambda: simulated([Plane(), "wall"]), "obstacle 1 is a str: give a Rigid"),
+        (lambda: grains.Grain(friction="a lot"), "friction of a grain must be a number of 0 or more, not 'a lot'"),  # type: ignore[arg-type]
         (lambda: grains.Grain(density="heavy"), "density of a grain must be a number above 0, not 'heavy'"),  # type: ignore[arg-type]
         (lambda: grains.Bed("here", 0.01), "positions must be an array of numbers, not 'here'"),
         (lambda: grains.Bed([[0, 0, 0]], 0.01, (grains.SAND, grains.GLASS)), "2 materials needs kinds"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import grains
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid, Surface
 from annelid.shapes.extrusion import prism
 
 OUTLINE = [(0.0, 0.0), (0.1, 0.0), (0.1, 0.03), (0.03, 0.03), (0.03, 0.1), (0.0, 0.1)]
@@ -15,7 +15,7 @@ CENTER = (0.003 * 0.05 + 0.0021 * 0.015) / 0.0051, (0.003 * 0.015 + 0.0021 * 0.0
 
 @pytest.mark.parametrize("motion", ["free", "driven", "fixed"])
 def test_the_place_of_a_body_is_its_centre_of_mass(motion: str) -> None:
-    body = grains.Rigid(shape=prism(OUTLINE, 0.05), motion=motion, position=(1.0, 2.0, 3.0))
+    body = Rigid(prism(OUTLINE, 0.05), motion=motion, position=(1.0, 2.0, 3.0))
     assert body.place[[0, 2]] == pytest.approx(np.array([1.0 + CENTER[0], 3.0 + CENTER[1]]))
     arms = np.array(OUTLINE) - CENTER
     assert body.reach == pytest.approx(np.sqrt((arms**2).sum(axis=1).max() + 0.025**2))
@@ -30,7 +30,7 @@ def test_grains_meet_a_mesh_where_they_meet_the_same_box(beside: float, radius: 
     for shape in (box, box.surface()):
         start = np.array([[beside, 0.003, 0.03 + 1.02 * radius]])
         bed = grains.Bed(start, np.full(1, radius), grains.Grain(density=2650.0, friction=0.0))
-        simulation = grains.simulation(bed, [grains.Rigid(shape=shape, friction=0.0)], device="cpu", dt=1e-4)
+        simulation = grains.simulation(bed, obstacles=[Rigid(shape, Surface(friction=0.0))], device="cpu", dt=1e-4)
         simulation.run(0.01)
         places.append(simulation.solver.readout.positions(simulation.state)[0])
     assert places[1] == pytest.approx(places[0], abs=0.01 * radius)

@@ -8,6 +8,7 @@ import pytest
 from annelid import grains
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
+from annelid.shapes import box_walls
 
 SMALL, LARGE = 0.005, 0.015
 EDGE = 0.128
@@ -33,9 +34,9 @@ def treated() -> Simulation[grains.Solver]:
     velocities = np.zeros((len(radii), 3))
     velocities[: len(falling), 2] = -5.0
     bed = grains.Bed(np.concatenate([falling, mixed]), radii, grains.Grain(friction=0.4), velocities=velocities)
-    walls = [wall for world in range(2) for wall in grains.box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)]
+    walls = [wall for world in range(2) for wall in box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)]
     worlds = np.repeat([0, 1], [len(falling), len(mixed)])
-    simulation = grains.simulation(bed, walls, worlds=worlds, device="cpu", threads=1)
+    simulation = grains.simulation(bed, obstacles=walls, worlds=worlds, device="cpu", threads=1)
     peaks: list[tuple[float, float]] = []
     simulation.attachments["peaks"] = peaks
 

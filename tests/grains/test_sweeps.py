@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from annelid import grains
+from annelid.shapes import Plane
 
 
 @pytest.mark.parametrize("sweeps", [1, 2, 3, 6])
 def test_deep_grain_comes_out(sweeps: int, device: str) -> None:
     bed = grains.Bed(np.array([[0.0, 0.0, 0.007]]), 0.02, grains.Grain(friction=0.5), velocities=[[0.0, 0.0, -0.4]])
-    world = grains.World(dt=2.5e-3, iterations=sweeps, correction=0.1)
-    model = grains.Model(bed, [grains.Plane()], world=world, overlapping="allow", device=device)
+    world = grains.World(dt=2.5e-3, iterations=sweeps, correction=0.1, obstacles=[Plane()])
+    model = grains.Model(bed, world=world, overlapping="allow", device=device)
     solver = grains.Solver(model, threads=1)
     state = solver.initial_state()
     heights = []

@@ -10,12 +10,12 @@ import pytest
 
 from annelid.core.errors import AnnelidError
 from annelid.core.measurement import Measurement
+from annelid.core.scene import Scene
 from annelid.core.snapshot import Lines, Mesh
 from annelid.scenes.column import Column, height_law, run_out_law
 from annelid.scenes.drum import Drum
 from annelid.scenes.gears import Gears
 from annelid.scenes.hopper import Hopper
-from annelid.scenes.scene import Scene
 
 SMALL: dict[str, Any] = {
     "column": Column(width=5.0, aspect=1.0, pause=0.05),

@@ -75,7 +75,7 @@ def test_fingers_close(device: str) -> None:
 
 def _spread(simulation: Any) -> float:
     """Mean distance of the tips from the axis [m]."""
-    masses = simulation.solver.readout.masses(simulation.state)
+    masses = simulation.solver.readout.mass_positions(simulation.state)
     tips = simulation.solver.model.springs.body.positions[:, 2] < 0.06
     return float(np.hypot(*masses[tips, :2].T).mean())
 
@@ -86,7 +86,8 @@ def test_the_hand_holds_the_top_of_its_fingers() -> None:
     body = simulation.solver.model.springs.body
     top = body.positions[:, 2] > body.positions[:, 2].max() - 1e-6
     simulation.run(0.02)
-    assert simulation.solver.readout.masses(simulation.state)[top] == pytest.approx(body.positions[top], abs=1e-6)
+    masses = simulation.solver.readout.mass_positions(simulation.state)
+    assert masses[top] == pytest.approx(body.positions[top], abs=1e-6)
 
 
 def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
@@ -97,9 +98,9 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     assert results["distance"] > 0.005
     assert 0.0 < results["sinkage"] < 0.05
     assert results["grains-inside"] == 0
-    _, bed = simulation.solver.parts(simulation.state)
+    bed = simulation.state.grains
     hub = simulation.solver.grains.readout.body_position(bed, simulation.attachments["hub"])
-    middle = simulation.summary().center_of_mass
+    middle = simulation.summary().parts["springs"].center_of_mass
     assert np.linalg.norm(hub - middle) < 0.01
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import pytest
 
 from annelid.core.errors import AnnelidError, UnknownName
 from annelid.core.measurement import Measurement
+from annelid.core.scene import Scene
 from annelid.scenes.bounce import Bounce
 from annelid.scenes.registry import scene_class, scene_names, scenes
-from annelid.scenes.scene import Scene, parameters
 from annelid.scenes.worm import Worm
 
 SPRINGS = {"worm": Worm(segments=8), "bounce": Bounce(masses=4)}
@@ -34,7 +34,7 @@ def test_parameters_explain_themselves(name: str) -> None:
     kind = scene_class(name)
     assert kind.__doc__
     assert kind.duration > 0.0
-    for field in parameters(kind):
+    for field in fields(kind):
         assert field.metadata["help"], field.name
         if field.metadata["range"]:
             low, high = field.metadata["range"]
@@ -58,7 +58,7 @@ def test_parameters_that_are_live_can_be_changed_one_after_the_other(name: str) 
     """A viewer moves one slider after the other: each keeps what the one before it set."""
     scene: Any = SPRINGS[name]
     simulation = scene.build(device="cpu")
-    live = [f for f in parameters(type(scene)) if f.metadata["live"]]
+    live = [f for f in fields(type(scene)) if f.metadata["live"]]
     assert live
     values = {f.name: 0.5 * (f.default + f.metadata["range"][0]) for f in live}
     for field, value in values.items():

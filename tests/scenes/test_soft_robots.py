@@ -24,14 +24,14 @@ def test_water_bends_the_cylinder_more_than_air_and_inflation_less() -> None:
     scene = SiliconeCylinder()
     simulation = scene.build(device="cpu", threads=1)
     simulation.run(1.0)
-    assert simulation.solver.strokes[0] == pytest.approx(15e-6, rel=1e-6)
+    assert simulation.state.strokes.numpy()[0] == pytest.approx(15e-6, rel=1e-6)
     angles = values(scene, simulation)
     assert angles["tip-angle-water"] < angles["tip-angle-air"] - 5.0
     assert 0.0 > angles["tip-angle-air-15ml"] > angles["tip-angle-air"]
     air = abs(angles["tip-angle-air-15ml"] - angles["tip-angle-air"])
     assert abs(angles["tip-angle-water-15ml"] - angles["tip-angle-water"]) < air
     assert angles["pressure-water-15ml"] > 0.0
-    assert list(SiliconeCylinder(extra=5.0).cases()) == ["air", "air-5ml", "water", "water-5ml"]
+    assert list(SiliconeCylinder(extra=5e-6).cases()) == ["air", "air-5ml", "water", "water-5ml"]
 
 
 def test_a_robot_is_read_by_its_tip() -> None:
@@ -66,7 +66,7 @@ def test_the_pendulum_extends_contracts_and_bends_four_ways() -> None:
         ((0.0, -0.003, -0.002), "back"),
     ):
         step = control.reach(rest + np.array(offset))
-        assert step.reached, (offset, step.summary())
+        assert step.reached, (offset, step.in_words())
         if loudest is not None:
             assert max(step.efforts, key=step.efforts.__getitem__) == loudest  # it grows on the far side
         elif offset[2] > 0.0:
@@ -94,13 +94,12 @@ def test_limits_can_be_moved_while_it_runs() -> None:
     scene = Pendulum()
     simulation = scene.build(device="cpu", threads=1)
     simulation.step(2)
-    for name, value in (("highest", 100.0), ("lowest", -50.0), ("growth", 2.0)):
+    for name, value in (("highest", 100.0), ("lowest", -50.0), ("growth", 2e-6)):
         scene.adjust(simulation, name, value)
-    robot = simulation.solver.robot
-    effort, stroke = robot.limits[robot.number(SIDES[0])]
+    effort, stroke = simulation.solver.limits(simulation.state)[SIDES[0]]
     assert (effort.low, effort.high, stroke.high) == (-50.0, 100.0, pytest.approx(2e-6))
     simulation.step(2)
-    assert robot.efforts.max() <= 100.0 * (1 + 1e-6)
+    assert max(simulation.solver.readout.efforts(simulation.state).values()) <= 100.0 * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("scene", [Pendulum(), Trunk()], ids=lambda s: s.name)

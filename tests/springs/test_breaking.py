@@ -8,6 +8,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.errors import InvalidValue
+from annelid.shapes import Plane
 
 
 def stretched_pair(device, strain, yield_strain=0.1):
@@ -102,7 +103,7 @@ def test_a_stiff_group_takes_smaller_steps(device):
 
 
 def test_the_world_can_change_while_a_condition_is_watched(device):
-    simulation = springs.simulation(springs.block((3, 3, 3)), device=device, obstacles=[springs.Plane()])
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device, obstacles=[Plane()])
     simulation.breakpoint(when=springs.faster(100.0))
     with simulation.edit() as edit:
         edit.change_masses(np.array([0]), forces=(0.0, 0.0, 1.0))

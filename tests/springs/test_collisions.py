@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from annelid import springs
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.materials import material
-from annelid.shapes import Box, Shape
+from annelid.shapes import Box, Shape, Sphere
 from annelid.springs import contacts as contacts_module
 
 Make = Callable[..., Any]
@@ -309,7 +309,7 @@ def test_results_do_not_depend_on_the_lists(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(contacts_module, "_ROOM", room)
         options: dict[str, Any] = {
             "gravity": (0.0, 0.0, 0.0),
-            "obstacles": [springs.Ball(center=(0, 0, 0), radius=0.2)],
+            "obstacles": [Sphere(0.2)],
         }
         simulation = springs.simulation(body, collisions=[rule], threads=threads, device="cpu", **options)
         while simulation.step_count < 300:

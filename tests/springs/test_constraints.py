@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.errors import InvalidValue
+from annelid.shapes import Plane
 
 Make = Callable[..., Any]
 
@@ -52,7 +53,7 @@ def particles(*positions: tuple[float, float, float], mass: Any = 1.0, velocitie
 def test_fixed_masses_stay_whatever_acts(simulate: Make, where: Make) -> None:
     body = springs.block((4, 3, 3)).fix(lambda x: x[:, 0] < 0.05)
     body.push(None, (0.0, 10.0, 0.0))
-    plane = springs.Plane(point=(0.0, 0.0, 0.05))  # above some of the fixed masses
+    plane = Plane(point=(0.0, 0.0, 0.05))  # above some of the fixed masses
     simulation = simulate(body, gravity=(0.0, 0.0, -G), obstacles=[plane])
     simulation.run(0.3)
     held = body.fixed

@@ -13,6 +13,8 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.errors import InvalidValue
+from annelid.shapes import ImplicitSurface, Plane, Rigid, Sphere, Surface, ground
+from annelid.springs.obstacles import STIFFNESS
 
 Make = Callable[..., Any]
 
@@ -50,7 +52,7 @@ def test_restitution_of_a_bounce(restitution: float, simulate: Make, speed: Make
     """Whatever the mass and the speed, v_out / v_in is the coefficient."""
     falls = [(0.1, 1.0), (0.1, 3.0), (2.0, 1.0), (0.05, 0.2)]
     bodies = [particle(float(i), 0.0, 1e-3, mass=m, velocity=(0.0, 0.0, -v)) for i, (m, v) in enumerate(falls)]
-    plane = springs.Plane(restitution=restitution, static_friction=0.0)
+    plane = ground(0.0, restitution=restitution)
     simulation = simulate(springs.join(bodies), obstacles=[plane], dt=5e-6)
     simulation.run(0.08)
     out = speed(simulation)[:, 2]
@@ -58,18 +60,14 @@ def test_restitution_of_a_bounce(restitution: float, simulate: Make, speed: Make
 
 
 def test_a_dead_contact_does_not_bounce(simulate: Make, speed: Make) -> None:
-    simulation = simulate(
-        particle(z=1e-3, velocity=(0.0, 0.0, -1.0)), obstacles=[springs.Plane(restitution=0.0)], dt=5e-6
-    )
+    simulation = simulate(particle(z=1e-3, velocity=(0.0, 0.0, -1.0)), obstacles=[ground(restitution=0.0)], dt=5e-6)
     simulation.run(0.08)
     assert 0.0 <= speed(simulation)[0, 2] < 0.02
 
 
 @pytest.mark.parametrize("restitution", [0.5, 0.9])
 def test_restitution_at_the_default_step(restitution: float, simulate: Make, speed: Make) -> None:
-    simulation = simulate(
-        particle(z=1e-3, velocity=(0.0, 0.0, -1.0)), obstacles=[springs.Plane(restitution=restitution)]
-    )
+    simulation = simulate(particle(z=1e-3, velocity=(0.0, 0.0, -1.0)), obstacles=[ground(restitution=restitution)])
     simulation.run(0.05)
     assert speed(simulation)[0, 2] == pytest.approx(restitution, rel=0.05)
 
@@ -77,7 +75,7 @@ def test_restitution_at_the_default_step(restitution: float, simulate: Make, spe
 def test_a_bounce_keeps_the_speed_along_a_smooth_wall(simulate: Make, speed: Make) -> None:
     """A wall askew, without friction and without loss: the speed is mirrored."""
     normal = np.array([1.0, 2.0, -2.0]) / 3.0
-    wall = springs.Plane(point=tuple(-0.5 * normal), normal=tuple(5.0 * normal), restitution=1.0, static_friction=0.0)
+    wall = Rigid(Plane(point=tuple(-0.5 * normal), normal=tuple(5.0 * normal)), Surface(restitution=1.0, friction=0.0))
     arriving = np.array([0.3, -0.9, 0.4])
     simulation = simulate(particle(velocity=arriving), obstacles=[wall], dt=1e-5)
     simulation.run(1.5)
@@ -87,14 +85,14 @@ def test_a_bounce_keeps_the_speed_along_a_smooth_wall(simulate: Make, speed: Mak
 def test_a_contact_never_pulls(simulate: Make, speed: Make) -> None:
     """A mass that is drawn out of a wall faster than the wall relaxes feels nothing."""
     body = particle(z=-1e-3, velocity=(0.0, 0.0, 1.0))
-    simulation = simulate(body, obstacles=[springs.Plane(restitution=0.1)], dt=1e-5)
+    simulation = simulate(body, obstacles=[ground(restitution=0.1)], dt=1e-5)
     simulation.step(200)
     assert speed(simulation)[0, 2] >= 1.0
 
 
 def test_a_mass_rests_as_deep_as_its_weight(simulate: Make, where: Make) -> None:
     body = springs.join([particle(0.0, mass=0.1), particle(1.0, mass=0.5)])
-    simulation = simulate(body, obstacles=[springs.Plane(stiffness=2e4)], gravity=(0.0, 0.0, -G))
+    simulation = simulate(body, obstacles=[ground(stiffness=2e4)], gravity=(0.0, 0.0, -G))
     simulation.run(2.0)
     np.testing.assert_allclose(where(simulation)[:, 2], [-0.1 * G / 2e4, -0.5 * G / 2e4], rtol=1e-6)
 
@@ -102,17 +100,15 @@ def test_a_mass_rests_as_deep_as_its_weight(simulate: Make, where: Make) -> None
 # --- friction on an incline ---
 
 
-def incline(angle: float, *, static: float = STATIC, kinetic: float | None = KINETIC) -> springs.Plane:
-    return springs.Plane(
-        normal=(-math.sin(angle), 0.0, math.cos(angle)), static_friction=static, kinetic_friction=kinetic
-    )
+def incline(angle: float, *, static: float = STATIC, kinetic: float | None = KINETIC) -> Rigid:
+    plane = Plane(normal=(-math.sin(angle), 0.0, math.cos(angle)))
+    return Rigid(plane, Surface(friction=static, sliding_friction=kinetic))
 
 
 def resting(angle: float, mass: float = 0.1, velocity: float = 0.0) -> springs.Body:
     """A mass on an incline, as deep in it as its weight presses; downhill is -x."""
-    plane = incline(angle)
-    depth = mass * G * math.cos(angle) / plane.stiffness
-    x, _, z = -depth * np.array(plane.unit_normal)
+    depth = mass * G * math.cos(angle) / STIFFNESS
+    x, _, z = -depth * np.array([-math.sin(angle), 0.0, math.cos(angle)])
     downhill = velocity * np.array([-math.cos(angle), 0.0, -math.sin(angle)])
     return particle(x, 0.0, z, mass=mass, velocity=downhill)
 
@@ -184,7 +180,7 @@ def tilted(simulation: Any, angle: float, **changes: Any) -> None:
     model.set_world(replace(model.world, gravity=gravity, **changes))
 
 
-def settled_block(simulate: Make, angle: float, plane: springs.Plane) -> Any:
+def settled_block(simulate: Make, angle: float, plane: Rigid) -> Any:
     """A damped block that has come to rest on a plane whose slope then rose, slowly, to the angle."""
     body = springs.block((4, 4, 3), 0.1, damping=10.0)
     simulation = simulate(body, obstacles=[plane], gravity=(0.0, 0.0, -G), velocity_damping=30.0)
@@ -199,7 +195,7 @@ def settled_block(simulate: Make, angle: float, plane: springs.Plane) -> Any:
 @pytest.mark.parametrize("factor", [0.99, 1.01])
 def test_a_block_sticks_below_the_angle_of_friction_and_slips_above(factor: float, simulate: Make, where: Make) -> None:
     angle = math.atan(factor * STATIC)
-    simulation = settled_block(simulate, angle, springs.Plane(static_friction=STATIC))
+    simulation = settled_block(simulate, angle, ground(STATIC))
     before = where(simulation)
     simulation.run(1.0)
     moved = (before - where(simulation)).mean(axis=0)
@@ -215,7 +211,7 @@ def test_a_sliding_block_feels_the_kinetic_coefficient(degrees: float, simulate:
     angle = math.radians(degrees)
     body = springs.block((4, 4, 3), 0.1, damping=10.0)
     body.positions[:, 2] -= 4.8 * G / 16 / 1e4  # its weight on the 16 masses below
-    plane = springs.Plane(static_friction=KINETIC + 0.05, kinetic_friction=KINETIC)
+    plane = ground(KINETIC + 0.05, sliding_friction=KINETIC)
     gravity = (-G * math.sin(angle), 0.0, -G * math.cos(angle))
     simulation = simulate(body, obstacles=[plane], gravity=gravity)
     simulation.run(0.5)
@@ -231,9 +227,9 @@ def test_a_sliding_block_feels_the_kinetic_coefficient(degrees: float, simulate:
 
 def test_a_mass_bounces_off_a_ball(simulate: Make, speed: Make) -> None:
     """Head-on from any side: straight back, with the restitution of the ball."""
-    ball = springs.Ball(center=(1.0, 2.0, 3.0), radius=0.5, restitution=0.7)
+    ball = Rigid(Sphere(0.5), Surface(restitution=0.7), position=(1.0, 2.0, 3.0))
     sides = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.6, 0.0, 0.8]])
-    bodies = [particle(*(np.array(ball.center) + 0.51 * side), velocity=-side) for side in sides]
+    bodies = [particle(*(np.array(ball.position) + 0.51 * side), velocity=-side) for side in sides]
     simulation = simulate(springs.join(bodies), obstacles=[ball], dt=5e-6)
     simulation.run(0.1)
     np.testing.assert_allclose(speed(simulation), 0.7 * sides, atol=0.007)
@@ -241,7 +237,7 @@ def test_a_mass_bounces_off_a_ball(simulate: Make, speed: Make) -> None:
 
 def test_a_mass_slides_off_a_smooth_ball(simulate: Make, where: Make) -> None:
     """It leaves a smooth ball where the height above the centre is two thirds of the radius."""
-    ball = springs.Ball(center=(0.0, 0.0, 0.0), radius=1.0, static_friction=0.0, restitution=0.0, stiffness=1e5)
+    ball = Rigid(Sphere(1.0), Surface(friction=0.0, restitution=0.0, stiffness=1e5))
     angle = 0.1
     body = particle(math.sin(angle), 0.0, math.cos(angle))
     simulation = simulate(body, obstacles=[ball], gravity=(0.0, 0.0, -G), dt=2e-5)
@@ -253,7 +249,7 @@ def test_a_mass_slides_off_a_smooth_ball(simulate: Make, where: Make) -> None:
 
 def test_a_surface_of_the_user(simulate: Make, where: Make) -> None:
     """A mass dropped into a bowl ends at its lowest point."""
-    surface = springs.Surface(function=bowl, restitution=0.2, static_friction=0.05)
+    surface = Rigid(ImplicitSurface(bowl), Surface(restitution=0.2, friction=0.05))
     body = particle(0.3, -0.2, 0.0)
     simulation = simulate(body, obstacles=[surface], gravity=(0.0, 0.0, -G), velocity_damping=2.0)
     simulation.run(8.0)
@@ -265,9 +261,9 @@ def test_a_surface_of_the_user(simulate: Make, where: Make) -> None:
 def test_a_surface_may_move(simulate: Make, where: Make) -> None:
     """A rising floor carries what lies on it, beside a wall and another surface."""
     obstacles = [
-        springs.Surface(function=lift),
-        springs.Plane(point=(5.0, 0.0, 0.0), normal=(-1.0, 0.0, 0.0)),
-        springs.Surface(function=lift, stiffness=1e3),
+        ImplicitSurface(lift),
+        Plane(point=(5.0, 0.0, 0.0), normal=(-1.0, 0.0, 0.0)),
+        Rigid(ImplicitSurface(lift), Surface(stiffness=1e3)),
     ]
     simulation = simulate(particle(z=0.0), obstacles=obstacles, gravity=(0.0, 0.0, -G))
     simulation.run(2.0)
@@ -276,7 +272,7 @@ def test_a_surface_may_move(simulate: Make, where: Make) -> None:
 
 def test_a_corner_holds_from_all_sides(simulate: Make, where: Make) -> None:
     walls = [
-        springs.Plane(normal=normal, static_friction=0.0)
+        Rigid(Plane(normal=normal), Surface(friction=0.0))
         for normal in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     ]
     simulation = simulate(particle(0.1, 0.1, 0.1), obstacles=walls, gravity=(-5.0, -5.0, -5.0))
@@ -290,25 +286,30 @@ def test_a_corner_holds_from_all_sides(simulate: Make, where: Make) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        (springs.Plane, {"stiffness": 0.0}, "contact stiffness must be positive, not 0.0"),
-        (springs.Plane, {"stiffness": math.nan}, "contact stiffness"),
-        (springs.Plane, {"restitution": 1.1}, "restitution must be between 0 and 1, not 1.1"),
-        (springs.Plane, {"restitution": math.nan}, "restitution"),
-        (springs.Plane, {"static_friction": -0.1}, "static_friction must not be negative, not -0.1"),
-        (springs.Plane, {"static_friction": math.inf}, "static_friction"),
-        (springs.Plane, {"static_friction": 0.3, "kinetic_friction": 0.4}, "must not exceed static_friction 0.3"),
-        (springs.Plane, {"kinetic_friction": -0.4}, "kinetic_friction must not be negative"),
-        (springs.Plane, {"normal": (0.0, 0.0, 0.0)}, "normal of a plane"),
-        (springs.Plane, {"normal": (math.nan, 0.0, 1.0)}, "normal of a plane"),
-        (springs.Plane, {"normal": (math.inf, 0.0, 1.0)}, "normal of a plane"),
-        (springs.Plane, {"normal": (0.0, 1.0)}, "normal of a plane"),
-        (springs.Plane, {"point": (0.0, 0.0, math.nan)}, "point"),
-        (springs.Plane, {"point": (0.0, 0.0)}, "point"),
-        (springs.Ball, {"center": (0.0, 0.0, 0.0), "radius": 0.0}, "radius of a ball must be positive, not 0.0"),
-        (springs.Ball, {"center": (0.0, 0.0, 0.0), "radius": math.nan}, "radius of a ball"),
-        (springs.Ball, {"center": (0.0, math.nan, 0.0), "radius": 1.0}, "cent"),
+        (Surface, {"stiffness": 0.0}, "stiffness of a surface must be a number above 0 \\[N/m\\], not 0.0"),
+        (Surface, {"stiffness": math.nan}, "stiffness"),
+        (Surface, {"restitution": 1.1}, "restitution of a surface must be between 0 and 1, not 1.1"),
+        (Surface, {"restitution": math.nan}, "restitution"),
+        (Surface, {"friction": -0.1}, "friction of a surface must be a number of 0 or more, not -0.1"),
+        (Surface, {"friction": math.inf}, "friction"),
+        (Surface, {"friction": 0.3, "sliding_friction": 0.4}, "must not exceed friction 0.3"),
+        (Surface, {"sliding_friction": -0.4}, "sliding_friction of a surface"),
+        (Plane, {"normal": (0.0, 0.0, 0.0)}, "normal of a plane"),
+        (Plane, {"normal": (math.nan, 0.0, 1.0)}, "normal of a plane"),
+        (Plane, {"normal": (math.inf, 0.0, 1.0)}, "normal of a plane"),
+        (Plane, {"normal": (0.0, 1.0)}, "normal of a plane"),
+        (Plane, {"point": (0.0, 0.0, math.nan)}, "point"),
+        (Plane, {"point": (0.0, 0.0)}, "point"),
+        (Sphere, {"radius": 0.0}, "radius of the sphere = 0.0 cannot be used"),
+        (Sphere, {"radius": math.nan}, "radius of the sphere"),
+        (Sphere, {"center": (0.0, math.nan, 0.0), "radius": 1.0}, "center"),
     ],
 )
 def test_bad_obstacles_are_refused(kind: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
         kind(**options)
+
+
+def test_friction_that_slides_better_than_the_default_holds_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="sliding_friction 0.8 must not exceed friction 0.5"):
+        springs.World(obstacles=[ground(sliding_friction=0.8)])

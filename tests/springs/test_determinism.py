@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import Simulation, springs
+from annelid.shapes import Plane
 
 STEPS = 157
 
@@ -35,7 +36,7 @@ def lopsided() -> springs.Body:
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "plain": (plain, {}),
     "lopsided": (lopsided, {}),
-    "crawler": (crawler, {"obstacles": [springs.Plane()]}),
+    "crawler": (crawler, {"obstacles": [Plane()]}),
     "verlet": (plain, {"integrator": "verlet", "precision": "float64"}),
     "rk4": (plain, {"integrator": "rk4", "precision": "float64"}),
 }

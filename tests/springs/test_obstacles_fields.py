@@ -13,11 +13,23 @@ import pytest
 from annelid import springs
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.snapshot import Look, Mesh
-from annelid.shapes import Box, Capsule, Sphere, TriangleMesh
+from annelid.shapes import (
+    Box,
+    Capsule,
+    HeightField,
+    Plane,
+    Rigid,
+    Sphere,
+    Surface,
+    TriangleMesh,
+    turned_about,
+)
+from annelid.springs.obstacles import STIFFNESS
 
 Make = Callable[..., Any]
 
 G = 9.81
+DEAD, SMOOTH = Surface(restitution=0.0), Surface(friction=0.0)
 
 
 def particles(points: Any, velocities: Any = 0.0, mass: float = 0.1) -> springs.Body:
@@ -27,17 +39,18 @@ def particles(points: Any, velocities: Any = 0.0, mass: float = 0.1) -> springs.
 # --- height fields ---
 
 
-def slope(angle: float, **options: Any) -> springs.HeightField:
+def slope(angle: float, friction: float | None = None) -> Rigid:
     """A plane that rises along +x, as a field of 9 x 5 heights."""
     x = np.linspace(-2.0, 2.0, 9)
-    return springs.HeightField(heights=np.tile(math.tan(angle) * x[:, None], (1, 5)), spacing=(0.5, 1.0), **options)
+    field = HeightField(np.tile(math.tan(angle) * x[:, None], (1, 5)), (0.5, 1.0))
+    return Rigid(field, Surface(friction=friction))
 
 
 def test_a_field_of_equal_heights_is_a_plane(simulate: Make, where: Make) -> None:
-    field = springs.HeightField(heights=np.full((4, 6), 0.3), spacing=0.5)
+    field = HeightField(np.full((4, 6), 0.3), 0.5)
     body = springs.block((4, 4, 4), damping=5.0).rotated((1.0, 1.0, 0.0), 0.4).moved((0.0, 0.0, 1.0))
     ends = []
-    for ground in (field, springs.Plane(point=(0.0, 0.0, np.float32(0.3)))):
+    for ground in (field, Plane(point=(0.0, 0.0, float(np.float32(0.3))))):
         simulation = simulate(body, obstacles=[ground], gravity=(0.0, 0.0, -G))
         simulation.run(0.5)
         ends.append(where(simulation))
@@ -47,8 +60,8 @@ def test_a_field_of_equal_heights_is_a_plane(simulate: Make, where: Make) -> Non
 @pytest.mark.parametrize("factor", [0.97, 1.03])
 def test_friction_on_a_slope(factor: float, simulate: Make, where: Make) -> None:
     angle = math.atan(0.5 * factor)
-    field = slope(angle, static_friction=0.5)
-    depth = 0.1 * G * math.cos(angle) / field.stiffness
+    field = slope(angle, 0.5)
+    depth = 0.1 * G * math.cos(angle) / STIFFNESS
     normal = np.array([-math.sin(angle), 0.0, math.cos(angle)])
     simulation = simulate(particles([-depth * normal]), obstacles=[field], gravity=(0.0, 0.0, -G))
     simulation.run(0.4)
@@ -61,7 +74,7 @@ def test_balls_roll_to_the_bottom_of_a_bowl_that_has_a_corner(simulate: Make, wh
     """Heights are found by place: a bowl whose lowest point is away from the origin."""
     x, y = np.meshgrid(np.linspace(0.0, 4.0, 41), np.linspace(-1.0, 3.0, 81), indexing="ij")
     heights = 0.5 * ((x - 3.0) ** 2 + (y - 0.5) ** 2)
-    field = springs.HeightField(heights=heights, spacing=(0.1, 0.05), corner=(0.0, -1.0), static_friction=0.0)
+    field = Rigid(HeightField(heights, (0.1, 0.05), corner=(0.0, -1.0)), SMOOTH)
     starts = [[2.2, 0.0, 1.0], [3.5, 1.5, 1.5], [3.0, 0.4, 0.2]]
     simulation = simulate(particles(starts), obstacles=[field], gravity=(0.0, 0.0, -G), velocity_damping=2.0)
     simulation.run(8.0)
@@ -69,7 +82,7 @@ def test_balls_roll_to_the_bottom_of_a_bowl_that_has_a_corner(simulate: Make, wh
 
 
 def test_the_ground_goes_on_beyond_the_rim(simulate: Make, where: Make) -> None:
-    field = springs.HeightField(heights=[[0.0, 1.0], [0.0, 1.0]], spacing=1.0, corner=(0.0, 0.0), restitution=0.0)
+    field = Rigid(HeightField([[0.0, 1.0], [0.0, 1.0]], 1.0, corner=(0.0, 0.0)), DEAD)
     points = [[-5.0, -7.0, 0.5], [9.0, 12.0, 1.5], [0.5, 30.0, 1.5]]
     simulation = simulate(particles(points), obstacles=[field], gravity=(0.0, 0.0, -G))
     simulation.run(2.0)
@@ -90,7 +103,7 @@ def test_the_ground_goes_on_beyond_the_rim(simulate: Make, where: Make) -> None:
 )
 def test_bad_height_fields_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
-        springs.HeightField(**options)
+        HeightField(**options)
 
 
 # --- any closed shape ---
@@ -99,7 +112,7 @@ def test_bad_height_fields_are_refused(options: dict[str, Any], words: str) -> N
 def test_masses_bounce_off_a_mesh(simulate: Make, speed: Make) -> None:
     """A sphere as a mesh: head-on from any side they fly straight back."""
     mesh = Sphere(0.5, center=(1.0, 2.0, 3.0)).surface(resolution=96)
-    ball = springs.Rigid(shape=mesh, resolution=48, restitution=0.7)
+    ball = Rigid(mesh, Surface(restitution=0.7), cells=48)
     sides = np.random.default_rng(0).normal(size=(30, 3))
     sides /= np.linalg.norm(sides, axis=1, keepdims=True)
     points = np.array([1.0, 2.0, 3.0]) + 0.52 * sides
@@ -110,7 +123,7 @@ def test_masses_bounce_off_a_mesh(simulate: Make, speed: Make) -> None:
 
 
 def test_a_body_comes_to_rest_on_a_mesh(simulate: Make, where: Make, speed: Make) -> None:
-    table = springs.Rigid(shape=Box((2.0, 2.0, 0.5)).surface(), resolution=40, stiffness=1e5, restitution=0.1)
+    table = Rigid(Box((2.0, 2.0, 0.5)).surface(), Surface(stiffness=1e5, restitution=0.1), cells=40)
     body = springs.block((3, 3, 3), damping=20.0)
     body = body.moved((0.1, 0.2, 0.26 - body.bounds()[0][2]))
     simulation = simulate(body, obstacles=[table], gravity=(0.0, 0.0, -G))
@@ -122,11 +135,11 @@ def test_a_body_comes_to_rest_on_a_mesh(simulate: Make, where: Make, speed: Make
 def test_several_obstacles_with_grids_stand_side_by_side(simulate: Make, where: Make) -> None:
     """Each finds its own values in the common array, beside planes and balls."""
     obstacles = [
-        springs.HeightField(heights=np.full((3, 3), -1.0), spacing=10.0, restitution=0.0),
-        springs.Rigid(shape=Sphere(0.5), resolution=32, restitution=0.0),
-        springs.Ball(center=(5.0, 0.0, 0.0), radius=0.25),
-        springs.Rigid(shape=Capsule(0.3, 1.0, center=(3.0, 0.0, 0.0)), resolution=32, restitution=0.0),
-        springs.Cuboid(size=(1.0, 1.0, 0.2), center=(-3.0, 0.0, 0.0), restitution=0.0),
+        Rigid(HeightField(np.full((3, 3), 0.0), 10.0), DEAD, position=(1.0, 2.0, -1.0)),
+        Rigid(Sphere(0.5).surface(64), DEAD, cells=32),
+        Sphere(0.25, center=(5.0, 0.0, 0.0)),
+        Rigid(Capsule(0.3, 1.0), DEAD, position=(3.0, 0.0, 0.0), cells=32),
+        Rigid(Box((1.0, 0.2, 1.0)), DEAD, position=(-3.0, 0.0, 0.0), rotation=turned_about("x", 0.5 * math.pi)),
     ]
     points = np.array([[0.0, 0.0, 1.5], [3.0, 0.0, 1.5], [-3.0, 0.0, 1.5], [5.0, 0.0, 1.5], [8.0, 0.0, 1.5]])
     simulation = simulate(particles(points), obstacles=obstacles, gravity=(0.0, 0.0, -G))
@@ -136,20 +149,20 @@ def test_several_obstacles_with_grids_stand_side_by_side(simulate: Make, where: 
 
 
 def test_friction_can_change_while_it_runs(simulate: Make, speed: Make) -> None:
-    ramp = slope(math.atan(0.4), static_friction=0.5)
+    ramp = slope(math.atan(0.4), 0.5)
     simulation = simulate(particles([[0.0, 0.0, 0.0]]), obstacles=[ramp], gravity=(0.0, 0.0, -G))
     simulation.run(0.2)
     assert np.linalg.norm(speed(simulation)) < 0.1
     model = simulation.solver.model
-    model.set_world(replace(model.world, obstacles=[replace(ramp, static_friction=0.0)]))
+    model.set_world(replace(model.world, obstacles=[replace(ramp, surface=SMOOTH)]))
     simulation.run(0.2)
     assert np.linalg.norm(speed(simulation)) > 0.5
     with pytest.raises(InvalidValue, match="heights or cells"):
-        model.set_world(replace(model.world, obstacles=[replace(ramp, heights=np.zeros((3, 3)))]))
+        model.set_world(replace(model.world, obstacles=[replace(ramp, geometry=HeightField(np.zeros((3, 3)), 1.0))]))
 
 
 def test_the_picture_shows_fields_and_meshes(device: str) -> None:
-    field, ball = slope(0.2), springs.Rigid(shape=Sphere(0.5), resolution=16)
+    field, ball = slope(0.2), Rigid(Sphere(0.5).surface(), cells=16)
     simulation = springs.simulation(springs.block((3, 3, 3)), obstacles=[field, ball], device=device)
     parts = {part.name: part for part in simulation.snapshot(Look()).parts if isinstance(part, Mesh)}
     ground, stone = parts["obstacle-0"], parts["obstacle-1"]
@@ -162,8 +175,8 @@ def test_the_picture_shows_fields_and_meshes(device: str) -> None:
 def test_a_shape_without_an_inside_is_refused() -> None:
     triangle = TriangleMesh([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]])
     with pytest.raises(InvalidMesh, match="not closed"):
-        springs.Rigid(shape=triangle)
-    with pytest.raises(InvalidValue, match="needs a shape or a closed mesh, not a str"):
-        springs.Rigid(shape="ball.stl")
+        Rigid(triangle)
+    with pytest.raises(InvalidValue, match="needs a shape, a closed mesh, .* not a str"):
+        Rigid("ball.stl")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="resolution"):
-        springs.Rigid(shape=Sphere(1.0), resolution=0)
+        springs.World(obstacles=[Rigid(Sphere(1.0).surface(), cells=0)])

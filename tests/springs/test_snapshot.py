@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import Look, springs
+from annelid import Look, shapes, springs
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Lines, Mesh, Plane, Spheres
 
@@ -53,11 +53,11 @@ def test_masses_and_springs(simulate: Make) -> None:
 
 def test_obstacles_are_shown(simulate: Make) -> None:
     obstacles = [
-        springs.Plane(point=(0.0, 0.0, -1.0), normal=(0.0, 3.0, 4.0)),
-        springs.Ball(center=(9.0, 0.0, 0.0), radius=0.5),
+        shapes.Plane(point=(0.0, 0.0, -1.0), normal=(0.0, 3.0, 4.0)),
+        shapes.Sphere(0.5, center=(9.0, 0.0, 0.0)),
     ]
     snapshot = stretched(simulate, obstacles=obstacles).snapshot()
-    plane, ball = part(snapshot, Plane, "plane-0"), part(snapshot, Spheres, "ball-1")
+    plane, ball = part(snapshot, Plane, "plane-0"), part(snapshot, Spheres, "sphere-1")
     assert plane.normal == pytest.approx((0.0, 0.6, 0.8))
     assert plane.point == (0.0, 0.0, -1.0)
     assert (ball.radii, np.asarray(ball.centers).tolist()) == (0.5, [[9.0, 0.0, 0.0]])

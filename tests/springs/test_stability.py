@@ -12,6 +12,7 @@ import pytest
 
 from annelid import springs
 from annelid.core.errors import SimulationDiverged, StepTooLong
+from annelid.shapes import ground
 
 Make = Callable[..., Any]
 
@@ -54,7 +55,7 @@ def test_a_step_above_the_stable_one_warns_and_diverges(name: str, integrator: s
 
 def test_a_damped_lattice_on_the_ground_is_stable_below_its_step(simulate: Make, where: Make) -> None:
     body = springs.block((6, 6, 6), damping=40.0).moved((0.0, 0.0, 0.02))
-    world = {"obstacles": [springs.Plane(stiffness=1e5)], "gravity": (0.0, 0.0, -9.81), "velocity_damping": 5.0}
+    world = {"obstacles": [ground(stiffness=1e5)], "gravity": (0.0, 0.0, -9.81), "velocity_damping": 5.0}
     stable = simulate(body, dt=1e-9, **world).solver.stable_step()
     assert stable < simulate(springs.block((6, 6, 6)), dt=1e-9).solver.stable_step()
     simulation = simulate(body, dt=0.95 * stable, **world)

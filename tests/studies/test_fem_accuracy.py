@@ -60,7 +60,7 @@ def test_study_holds_and_finds_the_modulus_again(
 
 @pytest.mark.skipif(not MEASURED.exists(), reason="the measured surface is not part of this project")
 def test_measured_surface(cpu: wp.Device) -> None:
-    from annelid.studies.cylinder import read_reference
+    from annelid.studies.support.measured_cylinder import read_reference
 
     best = Fit(Rod(2, 1, 16), read_reference(MEASURED), cpu, 1).best()
     assert best.error is not None

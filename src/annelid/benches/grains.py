@@ -18,6 +18,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
 from annelid.grains.filling import jittered_lattice
 from annelid.scenes.gears import Gears
+from annelid.shapes import Rigid, box_walls
 
 RADIUS = 0.01
 LAYERS = 25
@@ -57,20 +58,20 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     yield from _methods(device, threads, options)
 
 
-def bed_of(count: int) -> tuple[grains.Bed, list[grains.Plane]]:
+def bed_of(count: int) -> tuple[grains.Bed, list[Rigid]]:
     """A jittered lattice 25 grains deep in a square box as wide as it takes, as other codes were measured on."""
     side = max(round((count / LAYERS) ** 0.5), 3)
     layers = -(-count // side**2)
     spots = jittered_lattice((side, side, layers), _PITCH, jitter=4e-4)
     spots = spots[np.argsort(spots[:, 2], kind="stable")[:count]]
-    walls = grains.box_walls((0.0, 0.0, 0.0), (side * _PITCH, side * _PITCH, 1.0))
+    walls = box_walls((0.0, 0.0, 0.0), (side * _PITCH, side * _PITCH, 1.0))
     return grains.Bed(spots, RADIUS, grains.Grain(friction=0.5)), walls
 
 
 def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """A poured bed: its rate while it lies, how many times faster than real time, and how it lies."""
     bed, walls = bed_of(count)
-    simulation = grains.simulation(bed, walls, device=device, threads=threads)
+    simulation = grains.simulation(bed, obstacles=walls, device=device, threads=threads)
     simulation.step()  # compiles
     begin = time.process_time()
     simulation.run(options.settle)
@@ -91,7 +92,7 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
         weight = float(bed.masses.sum()) * 9.81 * RADIUS
         yield Measurement(f"{name}-overlap-largest", overlap.largest, "diameters", 0.05, bound="at-most")
         yield Measurement(f"{name}-overlap-mean", overlap.mean, "diameters")
-        yield Measurement(f"{name}-kinetic-energy", summary.kinetic / weight, "m g R a grain")
+        yield Measurement(f"{name}-kinetic-energy", (summary.kinetic - summary.rotational) / weight, "m g R a grain")
         listed = float(simulation.state.counts.numpy()[:, 0].mean())
         pushing = 2.0 * len(readout.contacts(state).pairs) / count
         yield Measurement(f"{name}-neighbours", listed, "a grain", source="in lists")
@@ -106,13 +107,17 @@ def _gears(device: wp.Device, threads: int | None, options: Options) -> Iterator
     count = 20_000 if device.is_cuda else 2_000
     scene = Gears(gears=most, count=count, cells=48)
     tower = scene.tower()
-    bed, bodies = scene.bed(tower), scene.bodies(tower)
+    bed, obstacles = scene.bed(tower), scene.obstacles(tower)
     first = None
     for number in options.gears:
         simulation = grains.simulation(
-            bed, [*bodies[:number], bodies[-1]], dt=2.0e-4, period=(0.0, 0.0, tower.container.length), device=device,
+            bed,
+            obstacles=[*obstacles[:number], obstacles[-1]],
+            dt=2.0e-4,
+            period=(0.0, 0.0, tower.container.length),
+            device=device,
             threads=threads,
-        )  # fmt: skip
+        )
         simulation.run(min(options.settle, 0.3))  # until grains are among the gears
         rate = steps_per_second(simulation, options.seconds, statistic="mean")
         first = first or rate
@@ -125,7 +130,7 @@ def _sweeps(device: wp.Device, threads: int | None, options: Options) -> Iterato
     bed, walls = bed_of(2_000)
     start = _settled(bed, walls, device, threads, options)
     for sweeps in options.sweeps:
-        simulation = grains.simulation(start, walls, iterations=sweeps, device=device, threads=threads)
+        simulation = grains.simulation(start, obstacles=walls, iterations=sweeps, device=device, threads=threads)
         rate = steps_per_second(simulation, 0.3 * options.seconds, statistic="mean")
         yield Measurement(f"sweeps-{sweeps}-residual", simulation.solver.residual(simulation.state), "m/s")
         yield Measurement(f"sweeps-{sweeps}", len(bed) * rate, "grain-steps/s")
@@ -135,7 +140,7 @@ def _skins(device: wp.Device, threads: int | None, options: Options) -> Iterator
     """Width of the skin of lists against speed: wide ones last longer and are longer."""
     bed, walls = bed_of(50_000 if device.is_cuda else 2_000)
     for skin in (0.1, 0.25, 0.5):
-        simulation = grains.simulation(bed, walls, skin=skin, device=device, threads=threads)
+        simulation = grains.simulation(bed, obstacles=walls, skin=skin, device=device, threads=threads)
         rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"skin-{skin:g}", len(bed) * rate, "grain-steps/s")
 
@@ -143,7 +148,7 @@ def _skins(device: wp.Device, threads: int | None, options: Options) -> Iterator
 def _searches(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """The paper's hash on a settled bed, and beside it what a whole step with our lists takes on the same bed."""
     bed, walls = bed_of(50_000 if device.is_cuda else 2_000)
-    simulation = grains.simulation(bed, walls, device=device, threads=threads)
+    simulation = grains.simulation(bed, obstacles=walls, device=device, threads=threads)
     simulation.run(options.settle)
     yield from searches(simulation, 0.2 * options.seconds)
     rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
@@ -156,7 +161,7 @@ def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterat
     """The same bed by each method, at a step of its own: rate, speed against real time, and how it lies at the end."""
     bed, walls = bed_of(2_000)
     for method, dt in (("nonsmooth", None), ("paper", 5e-4), ("hertz", None)):
-        simulation = grains.simulation(bed, walls, method=method, dt=dt, device=device, threads=threads)
+        simulation = grains.simulation(bed, obstacles=walls, method=method, dt=dt, device=device, threads=threads)
         simulation.run(options.settle)
         rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"method-{method}", len(bed) * rate, "grain-steps/s")
@@ -166,10 +171,10 @@ def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterat
 
 
 def _settled(
-    bed: grains.Bed, walls: list[grains.Plane], device: wp.Device, threads: int | None, options: Options
+    bed: grains.Bed, walls: list[Rigid], device: wp.Device, threads: int | None, options: Options
 ) -> grains.Bed:
     """The bed after it has come to rest."""
-    simulation: Simulation[Any] = grains.simulation(bed, walls, device=device, threads=threads)
+    simulation: Simulation[Any] = grains.simulation(bed, obstacles=walls, device=device, threads=threads)
     simulation.run(options.settle)
     readout = simulation.solver.readout
     return bed.copy(positions=readout.positions(simulation.state))

@@ -14,6 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
+from annelid.shapes import Plane
 
 _CPU_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50))
 _CUDA_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50), (100, 100, 100), (200, 200, 200))
@@ -94,7 +95,7 @@ def _features(device: wp.Device, threads: int | None, options: Options) -> Itera
     plain = springs.simulation(springs.block(shape), device=device, threads=threads)
     body = springs.block(shape, damping=1.0)
     body.actuate(springs.wave(0.1, 1.0, body.distance_along((1.0, 0.0, 0.0))))
-    full = springs.simulation(body, device=device, threads=threads, obstacles=[springs.Plane()])
+    full = springs.simulation(body, device=device, threads=threads, obstacles=[Plane()])
     slow, fast = (steps_per_second(simulation, options.seconds) for simulation in (full, plain))
     yield Measurement(f"springs-{name}-damping-wave-contact", body.spring_count * slow, "springs/s")
     yield Measurement(f"springs-{name}-features-cost", fast / slow, "", 2.0, bound="at-most", source="plain step = 1")

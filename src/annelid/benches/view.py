@@ -16,6 +16,7 @@ from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
+from annelid.shapes import Plane
 from annelid.view.browser.live import LiveViewer
 from annelid.view.camera.camera import Camera, Film
 from annelid.view.camera.stage import Stage
@@ -50,7 +51,7 @@ class _Block:
 
     def build(self, *, device: Any = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         body = springs.block((self.masses,) * 3)
-        return springs.simulation(body, obstacles=[springs.Plane()], device=device, threads=threads)
+        return springs.simulation(body, obstacles=[Plane()], device=device, threads=threads)
 
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:

@@ -81,8 +81,8 @@ def _rate(
     robots: Sequence[voxels.Robot], device: wp.Device, threads: int | None, options: Options, **world: Any
 ) -> float:
     simulation = voxels.simulation(
-        robots, obstacles=[voxels.terrain("uneven-5")], device=device, threads=threads, lanes=options.lanes, shared=not options.in_place,
-        **world,
+        robots, obstacles=[voxels.terrain("uneven-5")], device=device, threads=threads, lanes=options.lanes,
+        shared=not options.in_place, **world,
     )  # fmt: skip
     return steps_per_second(simulation, options.seconds, warm_up=_LANDING) * simulation.solver.model.voxel_count
 

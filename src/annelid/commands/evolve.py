@@ -21,7 +21,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
 from annelid.evolve.display import SearchDisplay
-from annelid.evolve.registry import experiment_names, experiment_summary
+from annelid.evolve.experiments import experiment_names, experiment_summary
 from annelid.view.figures import band_plot
 
 

@@ -18,6 +18,7 @@ from annelid.core.files import replaced, require_folder
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
+from annelid.core.scene import Scene, WithOutputs
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
 
@@ -52,7 +53,7 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
+def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
     """Simulate a scene; write its measurements, its numbers over time and its last state."""
     seconds = type(scene).duration if options.seconds is None else options.seconds
     if not 0.0 < seconds < float("inf"):
@@ -78,12 +79,12 @@ def run_scene(scene: Any, options: Run, machine: Machine) -> Report:
     wall = time.perf_counter() - begin
     report = Report(scene.name, device_title(chosen), wall, scene.measure(simulation))
     _write(folder, simulation, rows, report)
-    if hasattr(scene, "outputs"):
+    if isinstance(scene, WithOutputs):
         scene.outputs(simulation, folder)
     return report
 
 
-def _recorder(scene: Any, simulation: Simulation[Any], folder: Path, options: Run) -> Recorder:
+def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: Run) -> Recorder:
     """Record the surface, coloured by the field asked for or by the first one that there is."""
     field = options.field or next(iter(simulation.fields), None)
     return simulation.record(

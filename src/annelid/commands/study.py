@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, parse, part, split_name
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.studies.registry import studies, study_class, study_names
-from annelid.studies.study import Resumable
+from annelid.studies.study import Resumable, Study
 from annelid.studies.support.plots import require_matplotlib
 
 
@@ -39,7 +38,7 @@ def command(arguments: list[str]) -> int:
     kind = study_class(name)
     doc = (kind.__doc__ or "").strip()
     options = parse(combined("Options", kind, Files, Machine, doc=doc), rest, f"annelid study {name}")
-    study, machine = getattr(options, kind.__name__.lower()), options.machine
+    study, machine = part(options, kind), options.machine
     report, written = run_study(study, options.files, machine)
     if machine.json:
         print(report.to_json())
@@ -51,7 +50,7 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def run_study(study: Any, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
+def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
     """Compute, judge, draw and write; the report and the files."""
     if files.plot:
         require_matplotlib()

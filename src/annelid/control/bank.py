@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.control.controller import DISTRIBUTED, FUNCTION, HOST, MLP, Program
-from annelid.control.kernels.brains import brain_layout
+from annelid.control.controller import Program
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, HOST, MLP
+from annelid.control.kernels.layout import brain_layout
 
 TABLE_ROWS = 512
 """Calls that time functions are sampled ahead."""

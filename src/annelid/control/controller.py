@@ -10,19 +10,16 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 
-WAVES, TABLE, MLP, DISTRIBUTED, HOST, FUNCTION = range(1, 7)
-"""Kinds of programs."""
-
 TimeFunction = Callable[[np.ndarray], np.ndarray]
 """A function of times [s], shape [n], that returns values in [-1, 1]: shape [n] for one channel."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A controller bound to a robot: what the kernels need to know of it.
+    """A controller bound to a robot: what the kernels need of it.
 
     Attributes:
-        kind: One of the kinds above.
+        kind: One of `kernels.kinds`.
         channels: Number of control values.
         inputs: Number of inputs.
         parameters: Numbers that it computes with.

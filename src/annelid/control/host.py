@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from annelid.control.controller import FUNCTION, HOST, Controller, Program, expect, flat
+from annelid.control.controller import Controller, Program, expect, flat
+from annelid.control.kernels.kinds import FUNCTION, HOST
 
 
 class HostController(Controller):

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.control.controller import DISTRIBUTED, Controller, Program, expect, flat
-from annelid.control.controller import MLP as MLP_KIND
+from annelid.control.controller import Controller, Program, expect, flat
+from annelid.control.kernels.kinds import DISTRIBUTED
+from annelid.control.kernels.kinds import MLP as MLP_KIND
 from annelid.control.signals import Sine
 from annelid.core.errors import InvalidValue
 

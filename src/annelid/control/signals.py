@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.control.controller import TABLE, WAVES, Controller, Program, TimeFunction, expect, flat
+from annelid.control.controller import Controller, Program, TimeFunction, expect, flat
+from annelid.control.kernels.kinds import TABLE, WAVES
 from annelid.core.errors import InvalidValue
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -17,19 +16,44 @@ from annelid.core.state import State, arrays_hash, state_arrays, state_hash
 FORMAT, VERSION = "annelid-checkpoint", 1
 
 
-def save_checkpoint(path: str | os.PathLike[str], state: State, fingerprint: str, dt: float, step: int) -> None:
-    """Write a state, whole or not at all."""
+Arrays = dict[str, np.ndarray]
+
+
+def save_checkpoint(
+    path: str | os.PathLike[str],
+    state: State,
+    fingerprint: str,
+    dt: float,
+    step: int,
+    *,
+    changes: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write a state, whole or not at all.
+
+    Args:
+        path: File.
+        state: The state.
+        fingerprint: Identity of the model as it was built.
+        dt: Time step [s].
+        step: Steps done.
+        changes: What has changed in the model since it was built, as arrays.
+    """
+    changed = dict(changes or {})
     with replaced(Path(path)) as temporary, h5py.File(temporary, "w") as file:
         file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, dt=dt, step=step)
         file.attrs["state"] = state_hash(state)
         for name, array in state_arrays(state).items():
             file[f"state/{name}"] = array.numpy()
+        if changed:
+            file.attrs["changes"] = arrays_hash(changed)
+            for name, values in changed.items():
+                file[f"changes/{name}"] = values
 
 
 def load_checkpoint(
-    path: str | os.PathLike[str], fingerprint: str, dt: float, fill: Callable[[dict[str, Any]], None]
+    path: str | os.PathLike[str], fingerprint: str, dt: float, fill: Callable[[Arrays, Arrays], None]
 ) -> int:
-    """Read a state saved by a simulation of the same model, hand it to `fill`, and return its step."""
+    """Read a state saved by a simulation of the same model, hand it to `fill` with changes of the model; its step."""
     path = Path(path)
     if not path.is_file():
         raise FileFormatError(f"there is no checkpoint {path}.")
@@ -41,20 +65,23 @@ def load_checkpoint(
                 raise FileFormatError(f"{path} is damaged: its state is not the one that was saved.")
             if "clock" in arrays and (arrays["clock"] != step).any():
                 raise FileFormatError(f"{path} is damaged: its steps and its clock disagree.")
+            changes = {name: _read(path, data, finite=False) for name, data in file.get("changes", {}).items()}
+            if changes and file.attrs["changes"] != arrays_hash(changes):
+                raise FileFormatError(f"{path} is damaged: the changes in it are not those that were saved.")
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         if isinstance(error, FileFormatError):
             raise
         raise FileFormatError(f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}).") from error
-    fill(arrays)
+    fill(arrays, changes)
     return step
 
 
-def _read(path: Path, data: h5py.Dataset) -> np.ndarray:
+def _read(path: Path, data: h5py.Dataset, *, finite: bool = True) -> np.ndarray:
     """One array, refused before it is allocated if the file cannot hold it."""
     if data.nbytes > path.stat().st_size:
         raise FileFormatError(f"{path} is damaged: array {data.name} is larger than the file.")
     array = np.asarray(data)
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         raise FileFormatError(f"{path} is damaged: array {data.name} is not finite.")
     return array
 

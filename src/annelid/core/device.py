@@ -12,7 +12,7 @@ from annelid.core.errors import DeviceUnavailable, InvalidValue
 
 
 def _start_warp() -> None:
-    """Start Warp without its banner, and without its complaint on machines that have no NVIDIA driver."""
+    """Start Warp without its banner, and without its warning on machines that have no NVIDIA driver."""
     wp.config.log_level = max(wp.config.log_level, wp.LOG_ERROR)
     try:
         ctypes.CDLL("libcuda.so.1")

@@ -34,7 +34,7 @@ class Breakpoint:
     Attributes:
         step: The step at which it stops, for one that waits for a time.
         condition: The condition, for one that waits for it.
-        name: Name to tell it by.
+        name: Name that identifies it.
     """
 
     step: int | None = None
@@ -58,7 +58,7 @@ class EventLog:
             self.running, self.failure = True, None
 
     def end(self, event: Event | None, failure: BaseException | None = None) -> None:
-        """The simulation has stopped with an event or an error; all who wait are told."""
+        """The simulation has stopped with an event or an error; all threads that wait are notified."""
         with self.changed:
             self.running, self.failure = False, failure
             self._count += 1

@@ -1,4 +1,4 @@
-"""A lock that is handed over in the order of asking, so that a busy loop cannot starve those who want a short turn."""
+"""A lock that is handed over in the order of asking, so that a busy loop cannot starve threads that need it briefly."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from types import TracebackType
 class Gate:
     """A fair, re-entrant lock.
 
-    Whoever advances a simulation holds it while it does and lets go between two batches of steps; readers and editors
-    take their turn then.
+    The thread that advances a simulation holds it meanwhile and releases it between two batches of steps; readers and
+    editors take their turn then.
     """
 
     def __init__(self) -> None:
@@ -45,5 +45,5 @@ class Gate:
             if self._depth == 0:
                 self._owner = None
                 if self._queue:
-                    self._owner, self._depth = -1, 1  # nobody else may slip in before the next one wakes up
+                    self._owner, self._depth = -1, 1  # no other thread may take it before the next one wakes up
                     self._queue.popleft().set()

@@ -1,4 +1,4 @@
-"""Handles to things that come and go: an index and the generation of its slot, which tells a stale one."""
+"""Handles to things that come and go: an index and the generation of its slot, which reveals stale ones."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class HandleTable:
         self.used = count
         self.alive = np.ones(count, bool)
         self.generation = np.zeros(count, np.int32)
-        self._free: list[int] = []
+        self.free_slots: list[int] = []  # the last is taken first
 
     @property
     def live_count(self) -> int:
         """Number of taken slots."""
-        return self.used - len(self._free)
+        return self.used - len(self.free_slots)
 
     def handles(self, index: np.ndarray | None = None) -> Handles:
         """Handles to the things now in these slots (all live ones by default)."""
@@ -68,7 +68,7 @@ class HandleTable:
 
     def take(self, count: int) -> Handles:
         """Take slots, freed ones first."""
-        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        reused = [self.free_slots.pop() for _ in range(min(count, len(self.free_slots)))]
         fresh = np.arange(self.used, self.used + count - len(reused))
         self.used += len(fresh)
         self._room(self.used)
@@ -80,7 +80,7 @@ class HandleTable:
         """Free slots; handles to them are stale from now on."""
         self.alive[index] = False
         self.generation[index] += 1
-        self._free.extend(index.tolist())
+        self.free_slots.extend(index.tolist())
 
     def valid(self, handles: Handles) -> np.ndarray:
         """Whether each handle still means what it meant, shape [k]."""
@@ -91,7 +91,7 @@ class HandleTable:
     def require(self, handles: Handles) -> np.ndarray:
         """The slots of handles, all of which must be valid."""
         if handles.kind != self.kind:
-            raise InvalidValue(f"a handle of a {handles.kind} was given where a {self.kind} is meant.")
+            raise InvalidValue(f"a handle of a {handles.kind} was given where one of a {self.kind} is needed.")
         good = self.valid(handles)
         if not good.all():
             first = int(np.flatnonzero(~good)[0])

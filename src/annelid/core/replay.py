@@ -99,7 +99,7 @@ class Replays:
         Args:
             stages: Makes the stages where these arrays were not seen before.
             arrays: The arrays that may differ from call to call; others must stay where they are.
-            name: Tells sequences apart that use the same arrays.
+            name: Distinguishes sequences that use the same arrays.
         """
         key = (name, *((array.ptr, array.shape) for array in arrays))
         replay = self._known.get(key)
@@ -130,7 +130,7 @@ class Graphs:
         """Do some launches: the first time as they are, from then on out of a graph.
 
         Args:
-            key: What tells this work from other work.
+            key: Distinguishes this work from other work.
             work: Launches; called to be captured too.
             loaded: Whether all kernels are loaded, which cannot happen during a capture; the first time is then
                 out of the graph as well.
@@ -152,7 +152,7 @@ class Graphs:
         self._known.clear()
 
     def identities(self) -> set[int]:
-        """Numbers that tell the graphs at hand from any made later."""
+        """Numbers that distinguish the graphs at hand from any made later."""
         return {id(graph) for graph in self._known.values()}
 
 

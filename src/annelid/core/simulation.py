@@ -23,8 +23,8 @@ from annelid.core.gate import Gate
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look, Number, Snapshot
-from annelid.core.solver import Eventful, Solver, conditional, editable
-from annelid.core.state import clone_state, copy_state, fill_state, state_hash
+from annelid.core.solver import Changing, Eventful, Solver, conditional, editable
+from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
 
 _SECONDS_BETWEEN_CHECKS = 0.05
@@ -176,7 +176,7 @@ class Simulation(Generic[S]):
         Args:
             at: Simulated time [s]; it must not have passed.
             when: A condition that the physics package understands, evaluated on the device after every step.
-            name: Name to tell it by.
+            name: Name that identifies it.
         """
         if (at is None) == (when is None):
             raise InvalidValue("a breakpoint needs either a time (at=...) or a condition (when=...).")
@@ -265,15 +265,22 @@ class Simulation(Generic[S]):
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint, whole or not at all."""
         with self.gate:
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps)
+            changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
+            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
-            fingerprint = self.solver.fingerprint()
-            self._steps = load_checkpoint(path, fingerprint, self.dt, lambda a: fill_state(self.state, a))
+            self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
+
+    def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
+        """Take over a state and what had become of the model, all or nothing."""
+        require_fit(self.state, arrays)
+        if isinstance(self.solver, Changing):
+            self.solver.restore_changes(changes, arrays)
+        fill_state(self.state, arrays)
 
     def reset(self, worlds: Sequence[int] | None = None) -> None:
         """Go back to the beginning.
@@ -361,7 +368,7 @@ class Simulation(Generic[S]):
         return None
 
     def _due(self) -> bool:
-        """Whether an observer or a breakpoint wants to see this very step."""
+        """Whether an observer or a breakpoint is due at exactly this step."""
         return any(w.due <= self._steps for w in self._watches) or self._reached() is not None
 
     def _reached(self) -> Breakpoint | None:
@@ -457,14 +464,14 @@ _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()
 
 
 def _background(reference: weakref.ref[Simulation[Any]]) -> None:
-    """Advance a simulation until it stops; one that nobody holds any more simply ends."""
+    """Advance a simulation until it stops; one that is no longer referenced simply ends."""
     while True:
         simulation = reference()
         if simulation is None:
             return
         try:
             event = simulation._one_turn()
-        except BaseException as error:  # handed to whoever waits
+        except BaseException as error:  # handed to the threads that wait
             simulation._log.end(None, error)
             return
         if event is not None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 Array = Any
 """A NumPy array or a Warp array."""
@@ -123,7 +124,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Look:
-    """What a viewer wants to see, so that physics computes and copies no more than that.
+    """What a viewer will show, so that physics computes and copies no more than that.
 
     Attributes:
         surface: Include closed surfaces as meshes.
@@ -169,7 +170,7 @@ class Snapshot:
 
 def host_array(values: Array) -> np.ndarray:
     """The values as a NumPy array, copied from the device if need be."""
-    return values.numpy() if hasattr(values, "numpy") else np.asarray(values)
+    return values.numpy() if isinstance(values, wp.array) else np.asarray(values)
 
 
 def _extent(part: Mesh | Spheres | Lines) -> tuple[np.ndarray, np.ndarray] | None:

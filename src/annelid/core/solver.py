@@ -44,7 +44,7 @@ class Solver(Protocol):
         physics: Name of the physics: "springs", "grains"...
         device: Where it computes.
         dt: Time step [s].
-        batch: Number of steps that it likes to take in one call.
+        batch: Number of steps that it best takes in one call.
         worlds: Number of independent worlds side by side.
         model: The bodies, compiled for the device.
         readout: What reads states.
@@ -132,14 +132,14 @@ class Editable(Protocol):
 
 @runtime_checkable
 class Conditional(Protocol):
-    """A physics that looks out for conditions on the device."""
+    """A physics that watches conditions on the device."""
 
     def watch_condition(self, condition: Any) -> None:
-        """Look out for a condition."""
+        """Watch a condition."""
         ...
 
     def drop_condition(self, condition: Any) -> None:
-        """Look out for it no more."""
+        """Stop watching a condition."""
         ...
 
     def condition_hits(self, state: Any) -> Mapping[Any, int]:
@@ -149,10 +149,28 @@ class Conditional(Protocol):
 
 @runtime_checkable
 class Eventful(Protocol):
-    """A physics in which things happen that a user wants to know of."""
+    """A physics that reports events."""
 
     def collect_events(self, *states: Any) -> list[Event]:
         """What happened since the last call."""
+        ...
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """A physics whose model changes while it runs, by edits or because things break."""
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What has changed since the model was built, as arrays by name; empty while nothing has."""
+        ...
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make the model what it was when `changes` returned this; nothing is changed if it is refused.
+
+        Args:
+            changes: The changes; empty makes the model as it was built.
+            state: Arrays of the state that will be filled in next, which must fit.
+        """
         ...
 
 
@@ -164,7 +182,7 @@ def editable(solver: Solver) -> Editable:
 
 
 def conditional(solver: Solver) -> Conditional:
-    """The solver as one that looks out for conditions."""
+    """The solver as one that watches conditions."""
     if isinstance(solver, Conditional):
         return solver
     raise Unsupported(solver.physics, "wait for a condition (when=...)", ("springs", "coupling"))

@@ -6,7 +6,8 @@
         clock: wp.array = rows("simulation", wp.int64)
 
 Allocating, copying, hashing, saving and restoring some worlds of a state is generic over these declarations: a new
-array is added in one line. A field may be a state of its own; its arrays have dotted names: `springs.positions`.
+array is added in one line. A field may be a state of its own, declared `nested()`; its arrays have dotted names:
+`springs.positions`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ def rows(of: str, dtype: Any = None, *, each: int = 1, spare: int = 0, grows: st
     return field(metadata={"rows": Rows(of, dtype, each, spare, grows)})
 
 
+def nested() -> Any:
+    """Declare a state within a state."""
+    return field()
+
+
 def declared(kind: type) -> dict[str, Rows]:
     """The declarations of a state class by name of the array; those of nested states are theirs."""
     return {f.name: f.metadata["rows"] for f in fields(kind) if "rows" in f.metadata}
@@ -96,8 +102,8 @@ def arrays_hash(arrays: Mapping[str, np.ndarray]) -> str:
 
 def clone_state(state: S) -> S:
     """A copy on the same device."""
-    parts = {f.name: getattr(state, f.name) for f in fields(state)}  # type: ignore[arg-type]
-    return type(state)(**{name: clone_state(p) if is_dataclass(p) else wp.clone(p) for name, p in parts.items()})
+    copies = {name: clone_state(part) if is_dataclass(part) else wp.clone(part) for name, part in vars(state).items()}
+    return type(state)(**copies)
 
 
 def copy_state(source: State, target: State) -> None:
@@ -112,16 +118,27 @@ def copy_state(source: State, target: State) -> None:
 
 def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
     """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
-    found = list(_walk(state))
-    for name, owner, own, one in found:
-        _require_fit(name, values, getattr(owner, own).numpy(), grows=one is not None and one.grows is not None)
-    _require_proportion(found, values)
-    for name, owner, own, _ in found:
+    require_fit(state, values)
+    for name, owner, own, _ in _walk(state):
         array = getattr(owner, own)
         if len(values[name]) != len(array):
             setattr(owner, own, wp.array(values[name], dtype=array.dtype, device=array.device))
         else:
             array.assign(values[name])
+
+
+def require_fit(state: State, values: Mapping[str, np.ndarray]) -> None:
+    """Refuse host arrays that `fill_state` could not fill a state with."""
+    found = list(_walk(state))
+    for name, owner, own, one in found:
+        _require_alike(name, values, getattr(owner, own).numpy(), grows=one is not None and one.grows is not None)
+    _require_proportion(found, values)
+
+
+def part_of(values: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """The host arrays of a nested state, under the names that they have there."""
+    prefix = f"{name}."
+    return {full.removeprefix(prefix): array for full, array in values.items() if full.startswith(prefix)}
 
 
 def restore_worlds(source: State, target: State, mask: wp.array, world_of: Mapping[str, wp.array]) -> None:
@@ -152,7 +169,7 @@ def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows 
             yield f"{prefix}{f.name}", state, f.name, f.metadata.get("rows")
 
 
-def _require_fit(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
+def _require_alike(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
     if name not in values:
         raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
     given, first = values[name], 1 if grows else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,21 +12,20 @@ from annelid import grains, springs
 from annelid.core.errors import StepTooLong, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
-from annelid.coupling.readout import Readout, Summary
+from annelid.coupling.readout import Readout
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
 from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
-from annelid.grains.model import Obstacle
 from annelid.grains.steps import meeting_step
+from annelid.shapes import Surface
 
 __all__ = [
     "Model",
     "Readout",
     "Solver",
     "State",
-    "Summary",
     "World",
     "closed_surface",
     "closing_radii",
@@ -43,9 +41,8 @@ _FAST = 4.0  # the same, in those that stop a body in time: more sweeps make up 
 def simulation(
     body: springs.Body,
     bed: grains.Bed,
-    bodies: Sequence[Obstacle] = (),
     *,
-    skin: grains.Surface | None = None,
+    skin: Surface | None = None,
     stretch: float = STRETCH,
     inside: str = "refuse",
     overlapping: str = "refuse",
@@ -58,14 +55,13 @@ def simulation(
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        bodies: Planes and rigid bodies, which grains and the surface of the body touch.
         skin: How the surface of the body answers to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        world: Attributes of `World`: gravity, dt, grain_dt, springs, grains.
+        world: Attributes of `World`: gravity, obstacles, dt, grain_dt, springs, grains.
     """
     known = {one.name for one in fields(World)}
     for name in world:
@@ -74,7 +70,6 @@ def simulation(
     model = Model(
         body,
         bed,
-        bodies,
         world=World(**world),
         skin=skin,
         stretch=stretch,

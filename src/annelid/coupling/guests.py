@@ -9,8 +9,10 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.coupling.division import Division
-from annelid.coupling.kernels.exchange import GuestArrays
+from annelid.coupling.kernels.guests import GuestArrays
 from annelid.coupling.surface import meeting_points
+from annelid.grains.material import response_of
+from annelid.shapes import Surface
 
 _HELD = 1.0e-3  # inverse mass of a held guest, in inverse masses of the lightest grain
 
@@ -85,7 +87,7 @@ class Guests:
         """Numbers of the guests whose disc or rod lies as any of some masses say."""
         return np.flatnonzero(np.isin(self.points.spans, masses).any(axis=1))
 
-    def among(self, bed: grains.Bed, skin: grains.Surface) -> BedWithGuests:
+    def among(self, bed: grains.Bed, skin: Surface) -> BedWithGuests:
         """Grains and guests together.
 
         Args:
@@ -93,7 +95,7 @@ class Guests:
             skin: How the surface of the body answers to contact.
         """
         body, points = self.body, self.division
-        answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), skin.numbers, strict=True))
+        answer = dict(zip(("friction", "restitution", "rolling", "cohesion"), response_of(skin), strict=True))
         guests = grains.Bed(
             points.mixed(body.positions), self.radii, grains.Grain(**answer), velocities=points.mixed(body.velocities)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +15,8 @@ from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on
 from annelid.coupling.surface import STRETCH
 from annelid.coupling.world import World
-from annelid.grains.model import Obstacle
 from annelid.grains.steps import meeting_sweeps
+from annelid.shapes import Surface
 
 
 class Model:
@@ -26,14 +25,13 @@ class Model:
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        bodies: Planes and rigid bodies, which grains and the surface of the body touch.
-        world: Gravity and steps.
+        world: Gravity, obstacles and steps.
         skin: How the surface of the body answers to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
         worlds: Number of worlds side by side that do not touch; body and bed are so many equal copies, one world after
-            the other, and each of `bodies` names its world.
+            the other, and each obstacle names its world.
         lanes: CUDA threads that share a mass; None chooses by the size of the body.
         device: Where to compute.
 
@@ -50,10 +48,9 @@ class Model:
         self,
         body: springs.Body,
         bed: grains.Bed,
-        bodies: Sequence[Obstacle] = (),
         *,
         world: World | None = None,
-        skin: grains.Surface | None = None,
+        skin: Surface | None = None,
         stretch: float = STRETCH,
         inside: str = "refuse",
         overlapping: str = "refuse",
@@ -67,10 +64,11 @@ class Model:
         self.worlds = worlds or 1
         self._require_copies(body, bed, inside)
         world, self.device = world or World(), find_device(device)
+        bodies = world.grains_world(None).touched
         one = bed.where(np.arange(len(bed) // self.worlds))
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
-        self.skin = skin or grains.Surface()
+        self.skin = skin or Surface()
         self.guests = Guests(body, float(bed.radii.min()), stretch)
         thickness = float(np.median(self.guests.radii))
         own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
@@ -78,7 +76,7 @@ class Model:
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        require_outside(self.guests.division.mixed(body.positions), self._worlds_of_guests(), self.bed, bodies)
+        require_outside(self.guests.division.mixed(body.positions), self.worlds_of_guests(), self.bed, bodies)
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
@@ -86,9 +84,8 @@ class Model:
         self.substeps = self.world.substeps(one, self.loads, self.springs.stable_step())
         self.grains = grains.Model(
             self.guests.among(self.bed, self.skin),
-            bodies,
             world=self.world.grains_world(self.dt),
-            worlds=None if worlds is None else np.concatenate([own, self._worlds_of_guests()]),
+            worlds=None if worlds is None else np.concatenate([own, self.worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.guests),
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),
@@ -100,18 +97,18 @@ class Model:
         """Time step of the grains, at whose ends both meet [s]."""
         return self.substeps * self.springs.world.dt
 
-    def _worlds_of_guests(self) -> np.ndarray:
+    def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
         return (self.guests.division.corners[:, 0] // (self.guests.body.mass_count // self.worlds)).astype(np.int32)
 
-    def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: grains.Surface | None) -> None:
+    def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: Surface | None) -> None:
         """Refuse what is no body, no bed or no surface, and masses that are nowhere."""
         for name, value, kind in (("body", body, springs.Body), ("bed", bed, grains.Bed)):
             if not isinstance(value, kind):
                 home = kind.__module__.split(".")[1]
                 raise InvalidValue(f"the {name} must be a {home}.{kind.__name__}, not a {type(value).__name__}.")
-        if not (skin is None or isinstance(skin, grains.Surface)):
-            raise InvalidValue(f"skin must be a grains.Surface, such as grains.Surface(friction=0.5), not {skin!r}.")
+        if not (skin is None or isinstance(skin, Surface)):
+            raise InvalidValue(f"skin must be a shapes.Surface, such as Surface(friction=0.5), not {skin!r}.")
         if not np.isfinite(body.positions).all():
             mass = int(np.flatnonzero(~np.isfinite(body.positions).all(axis=1))[0])
             raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,22 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.core.elements import scatter
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state
+from annelid.core.state import clone_state, copy_state, new_state, part_of, restore_worlds
 from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
-from annelid.coupling.readout import Readout, Summary
-from annelid.coupling.state import joined, order_by_world, side_of, take_back
+from annelid.coupling.readout import Readout
+from annelid.coupling.state import State
 from annelid.grains.kernels.layout import Grains, Lists
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
 
 _ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
+_EDITED = ("present", "alive", "extents", "outside")  # arrays of the guests that follow edits
 
 
 class Solver:
@@ -42,6 +45,8 @@ class Solver:
         readout: What reads states.
     """
 
+    physics = "coupling"
+
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
         self.dt = model.dt
@@ -51,82 +56,105 @@ class Solver:
         self._guests = model.guests.arrays(model.bed, self.grains.pushes, self.device)
         self._kernels = exchange_kernels(model.springs.types.real)
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
-        self._state: Any = None
-        self._parts: tuple[Any, Any] = (None, None)
+        self._state: State | None = None
         self._ready = False
-        self.readout = Readout(model)
-        self._painter = Painter(self)
+        self._built_guests = self._edited_guests()
+        self.readout = Readout(model, self.springs.readout)
+        self._painter = Painter(model, self.springs, self.grains, self.readout)
         self.grains.accompany(self._follow)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return self.model.worlds
 
     # --- states ---
 
-    def initial_state(self) -> Any:
+    def initial_state(self) -> State:
         """Bodies and grains as they were built."""
         guests = self.model.guests
-        sizes = {"last": len(guests), "contact_forces": len(guests.members)}
-        own = {name: wp.zeros(size, dtype=wp.vec3, device=self.device) for name, size in sizes.items()}
-        bed = self.grains.initial_state()
-        if self.model.worlds > 1:
-            order_by_world(bed, self.model.grains.worlds)
-        state = joined(self.springs.initial_state(), bed, **own)
+        counts = {"guest": len(guests), "surface-mass": len(guests.members)}
+        sides = {"springs": self.springs.initial_state(), "grains": self.grains.initial_state()}
+        state = new_state(State, counts, self.device, **sides)
         self._settle(state)
         return state
 
-    def reserve(self, state: Any, places: int, body_places: int) -> None:
+    def reset(self, state: State, mask: wp.array | None = None) -> None:
+        """Bring worlds back to their beginning; see `core.solver.Solver`.
+
+        Signals of the springs are functions of the clock, which all worlds share: they go on where some worlds begin
+        again.
+        """
+        if mask is None:
+            self.springs.reset(state.springs)
+            self._set_guests(self._built_guests)
+            copy_state(self.initial_state(), state)
+            self.grains.unbind()
+            return
+        if len(state.springs.partners):
+            raise InvalidValue(
+                "worlds in which masses touch each other (collisions) begin again together: reset all of them."
+            )
+        self.grains.restore(self._beginning.grains, state.grains, mask)
+        restore_worlds(self._beginning, state, mask, self._world_of)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.initial_state()
+
+    @cached_property
+    def _world_of(self) -> dict[str, wp.array]:
+        """World of each mass, guest and surface mass; the solver of the grains knows that of the rest."""
+        model, each = self.model, self.model.guests.body.mass_count // self.model.worlds
+        found = {
+            "mass": np.arange(model.worlds * each) // each,
+            "guest": model.worlds_of_guests(),
+            "surface-mass": model.guests.members // each,
+        }
+        return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
+
+    def reserve(self, state: State, places: int, body_places: int) -> None:
         """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
-        _, grain_state = self.parts(state)
-        self.grains.reserve(grain_state, places, body_places)
-        take_back(state, "grains", grain_state)
+        self.grains.reserve(state.grains, places, body_places)
 
-    def parts(self, state: Any) -> tuple[springs.State, grains.State]:
-        """The two sides of a state, which share its arrays."""
-        if self._state is state:
-            self._parts = (side_of(state, "springs", self._parts[0]), side_of(state, "grains", self._parts[1]))
-            return self._parts
-        return side_of(state, "springs"), side_of(state, "grains")
-
-    def _settle(self, state: Any) -> None:
+    def _settle(self, state: State) -> None:
         """Bring guests to their masses after these were moved by hand."""
-        spring_state, grain_state = self.parts(state)
-        rows = Grains()
+        bed, rows, lists = state.grains, Grains(), Lists()
         for name in _ROWS:
-            setattr(rows, name, getattr(grain_state, name))
-        lists = Lists()
-        lists.built, lists.flags, lists.counts = grain_state.built, grain_state.flags, grain_state.counts
-        self._seat_guests(1, state, spring_state, rows, lists)
+            setattr(rows, name, getattr(bed, name))
+        lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
+        self._seat_guests(1, state, rows, lists)
 
     # --- steps ---
 
-    def advance(self, state: Any, steps: int) -> None:
+    def advance(self, state: State, steps: int) -> None:
         """Take steps."""
-        if self._state is not state:
-            self._state, self._parts = state, (None, None)
-        spring_state, grain_state = self.parts(state)
+        self._state = state
         if not self._ready:
-            self._warm_up(spring_state)
-        self.grains.advance(grain_state, steps)
-        take_back(state, "grains", grain_state)
+            self._warm_up(state)
+        self.grains.advance(state.grains, steps)
 
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
-        spring_state, arrays, guests = self._parts[0], self.model.springs.arrays, self.model.guests
-        x, dt = spring_state.positions, self.dt
+        assert self._state is not None
+        state, arrays, guests = self._state, self.model.springs.arrays, self.model.guests
+        x, dt = state.springs.positions, self.dt
         twist, press, _ = self._kernels
-        felt = arrays.forces, self._state.contact_forces
+        felt = arrays.forces, state.contact_forces
         first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
-        drift, last = 0.5 - 0.5 / self.model.substeps, self._state.last
+        drift, last = 0.5 - 0.5 / self.model.substeps, state.last
         arguments = [dt, drift, first, self._guests, x, last, grains]
         self._launch(twist, self.model.grains.count, arguments, [x, last, *rows])
         self._launch(press, len(guests.members), [dt, self._guests, x, *felt], [x, *felt])
         if self.device.is_cuda:
-            self.springs.enqueue(spring_state, self.model.substeps)
+            self.springs.enqueue(state.springs, self.model.substeps)
         else:
-            self.springs.advance(spring_state, self.model.substeps)
-        self._seat_guests(0, self._state, spring_state, grains, self.grains.lists)
+            self.springs.advance(state.springs, self.model.substeps)
+        self._seat_guests(0, state, grains, self.grains.lists)
 
-    def _seat_guests(self, fresh: int, state: Any, spring_state: springs.State, rows: Any, lists: Any) -> None:
+    def _seat_guests(self, fresh: int, state: State, rows: Any, lists: Any) -> None:
         arguments = [fresh, self.model.grains.parameters, lists, self._guests]
-        moving = [spring_state.positions, spring_state.velocities, state.last]
+        moving = [state.springs.positions, state.springs.velocities, state.last]
         places = [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
         arguments = [*arguments, *moving, rows]
         if fresh:
@@ -138,13 +166,13 @@ class Solver:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
 
-    def _warm_up(self, spring_state: springs.State) -> None:
+    def _warm_up(self, state: State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
         self._ready = True
         if self.device.is_cuda:
             for kernel in self._kernels:
                 kernel.module.load(self.device, block_dim=256)
-            self.springs.advance(clone_state(spring_state), self.model.substeps)
+            self.springs.advance(clone_state(state.springs), self.model.substeps)
 
     def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are."""
@@ -158,10 +186,10 @@ class Solver:
         self.springs.clear_divergence()
         self.grains.clear_divergence()
 
-    def describe_divergence(self, state: Any) -> str:
+    def describe_divergence(self, state: State) -> str:
         """What moves fastest on either side, in words."""
-        spring_state, grain_state = self.parts(state)
-        return f"{self.springs.describe_divergence(spring_state)}; {self.grains.describe_divergence(grain_state)}"
+        bodies, bed = self.springs.describe_divergence(state.springs), self.grains.describe_divergence(state.grains)
+        return f"{bodies}; {bed}"
 
     def stable_step(self) -> float:
         """Longest stable time step of the springs [s], estimated."""
@@ -182,11 +210,7 @@ class Solver:
         """Scalars that snapshots can be coloured by."""
         return self._painter.fields
 
-    def summary(self, state: Any) -> Summary:
-        """Totals of bodies and grains."""
-        return self.readout.summary(self.springs.readout.summary(self.parts(state)[0]), self.parts(state)[1])
-
-    def snapshot(self, state: Any, look: Look) -> Snapshot:
+    def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
 
@@ -195,28 +219,28 @@ class Solver:
     def watch_condition(self, condition: Any) -> None:
         """Look out for a condition of the springs; see `springs.Solver`."""
         self.springs.watch_condition(condition)
-        self._forget()
+        self.forget()
 
     def drop_condition(self, condition: Any) -> None:
         """Look out for it no more."""
         self.springs.drop_condition(condition)
-        self._forget()
+        self.forget()
 
-    def condition_hits(self, state: Any) -> dict[Any, int]:
+    def condition_hits(self, state: State) -> dict[Any, int]:
         """The first step by whose end each watched condition held, where it did."""
-        hits = self.springs.condition_hits(self.parts(state)[0])
+        hits = self.springs.condition_hits(state.springs)
         return {condition: self._step_of(step) for condition, step in hits.items()}
 
-    def collect_events(self, *states: Any) -> list[Event]:
+    def collect_events(self, *states: State) -> list[Event]:
         """Springs that broke since the last time."""
-        return self.springs.collect_events(*(self.parts(state)[0] for state in states))
+        return self.springs.collect_events(*(state.springs for state in states))
 
-    def editor(self, *states: Any) -> Editor:
+    def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""
         self.springs.whole = list(states)
-        return self.springs.editor(*(self.parts(state)[0] for state in states))
+        return self.springs.editor(*(state.springs for state in states))
 
-    def follow_edit(self, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
+    def follow_edit(self, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[State]) -> None:
         """Let guests follow an edit of the springs, between two steps."""
         guests, arrays = self.model.guests, self._guests
         members = guests.members
@@ -232,16 +256,38 @@ class Solver:
                 scatter(arrays.outside, here, change.forces[which].astype(np.float32))
         for state in states:
             self._settle(state)
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the bodies and their guests; see `core.solver.Changing`."""
+        found = self.springs.changes()
+        return found and found | {f"guests.{name}": values for name, values in self._edited_guests().items()}
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make bodies and guests what they were; see `core.solver.Changing`."""
+        guests = {name: changes.get(f"guests.{name}", built) for name, built in self._built_guests.items()}
+        for name, built in self._built_guests.items():
+            if guests[name].shape != built.shape or guests[name].dtype != built.dtype:
+                raise FileFormatError("the checkpoint is damaged: its guests do not fit the bodies.")
+        self.springs.restore_changes(changes, part_of(state, "springs"))
+        self._set_guests(guests)
+
+    def _set_guests(self, values: Mapping[str, np.ndarray]) -> None:
+        for name, one in values.items():
+            getattr(self._guests, name).assign(one)
+        self.forget()
+
+    def _edited_guests(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self._guests, name).numpy().copy() for name in _EDITED}
+
+    def forget(self) -> None:
         """Captured steps are of no use any more."""
         self.grains.accompany(self._follow)
         self._ready = False
 
 
 class _Springs(springs.Solver):
-    """The solver of the springs, which tells the guests of edits.
+    """The solver of the springs, which lets the guests follow edits.
 
     Attributes:
         whole: The states whose sides an edit changes.
@@ -249,14 +295,15 @@ class _Springs(springs.Solver):
 
     def __init__(self, model: springs.Model, owner: Solver, *, threads: int | None) -> None:
         super().__init__(model, threads=threads)
-        self._owner, self.whole = owner, []  # type: tuple[Solver, list[Any]]
+        self._owner = owner
+        self.whole: list[State] = []
 
-    def install(self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
+    def install(
+        self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[springs.State]
+    ) -> None:
         """Bring a change of the network and of masses to the device, between two steps."""
         super().install(patch, changes, gone, states)
-        for whole, part in zip(self.whole, states, strict=False):
-            take_back(whole, "springs", part)
         if changes or len(gone):
             self._owner.follow_edit(changes, gone, self.whole)
         else:
-            self._owner._forget()
+            self._owner.forget()

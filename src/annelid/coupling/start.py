@@ -10,7 +10,7 @@ import numpy as np
 from annelid import grains, springs
 from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
 from annelid.coupling.surface import closed_surface
-from annelid.grains.model import Obstacle
+from annelid.grains.rigid import Touched, Wall
 from annelid.grains.start import distance
 
 CHOICES = ("refuse", "push", "remove", "allow")
@@ -19,7 +19,7 @@ _DEEP = 0.05  # of a radius: what is deeper would throw a light body into the ai
 
 
 def make_room(
-    bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle] = (), *, how: str = "refuse"
+    bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched] = (), *, how: str = "refuse"
 ) -> grains.Bed:
     """The bed without grains inside a spring body.
 
@@ -46,7 +46,7 @@ def make_room(
     return bed.where(~inside) if how == "remove" else bed.copy(positions=_pushed(bed, body, thickness, bodies))
 
 
-def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bodies: Sequence[Obstacle]) -> None:
+def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bodies: Sequence[Touched]) -> None:
     """Refuse a spring body that starts in a wall or a rigid body, which would throw it out.
 
     Args:
@@ -59,13 +59,13 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
         here = points[worlds == other.world]
         if len(here) == 0 or (depth := -float(distance(other, here).min())) <= float(bed.radii.min()):
             continue
-        name = getattr(other, "name", "") or type(other).__name__.lower()
+        name = other.name or ("plane" if isinstance(other, Wall) else other.rigid.kind)
         raise InvalidValue(
-            f"the body starts inside body {number} ({name}), by up to {depth:.3g} m: move one of them away."
+            f"the body starts inside obstacle {number} ({name}), by up to {depth:.3g} m: move one of them away."
         )
 
 
-def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Obstacle]) -> np.ndarray:
+def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched]) -> np.ndarray:
     """Centres of the grains [m], shape [n, 3], after they made way."""
     reach = 4.0 * float(bed.radii.max()) + thickness
     solids = [lambda points: _distances(body, points, reach) - thickness]

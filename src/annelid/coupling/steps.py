@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from annelid.grains import Bed
-from annelid.grains.model import Obstacle, is_free, rigid_load
+from annelid.grains.model import is_free, rigid_load
+from annelid.grains.rigid import Touched
 from annelid.grains.steps import Load
 from annelid.springs import Body
 
@@ -20,7 +21,7 @@ LIVELY = 0.5
 
 
 def loads_on(
-    bed: Bed, body: Body, bodies: Sequence[Obstacle], gravity: tuple[float, float, float], worlds: int = 1
+    bed: Bed, body: Body, bodies: Sequence[Touched], gravity: tuple[float, float, float], worlds: int = 1
 ) -> list[Load]:  # fmt: skip
     """What falls onto the grains of a world: the spring body with what it holds, and other free rigid bodies.
 

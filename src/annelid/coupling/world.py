@@ -12,7 +12,8 @@ from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
-from annelid.shapes.shape import as_vector
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
@@ -28,13 +29,16 @@ class World:
 
     Attributes:
         gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
+            `annelid.shapes.Rigid`.
         dt: Time step of the springs [s]; None takes a part of that of the grains, 1e-4 at most.
         grain_dt: Time step of the grains [s], a whole multiple of `dt`; None takes one that suits bed and body.
-        springs: Other attributes of `springs.World`: integrator, velocity_damping, obstacles, collisions, motors...
+        springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
     """
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     dt: float | None = None
     grain_dt: float | None = None
     springs: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +51,7 @@ class World:
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
         for name, options in (("springs", self.springs), ("grains", self.grains)):
-            both = sorted({"dt", "gravity"} & set(options))
+            both = sorted({"dt", "gravity", "obstacles"} & set(options))
             if both:
                 raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
 
@@ -109,7 +113,7 @@ class World:
 
     def grains_world(self, dt: float | None) -> GrainsWorld:
         """Where the grains live."""
-        world = GrainsWorld(dt=dt, gravity=self.gravity, **self.grains)
+        world = GrainsWorld(dt=dt, gravity=self.gravity, obstacles=self.obstacles, **self.grains)
         if world.method != "nonsmooth" or world.too_fast == "substep":
             raise InvalidValue(
                 "grains beside spring bodies are computed by the nonsmooth method in steps of one length: leave method "

@@ -17,9 +17,9 @@ from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import Bulldozer
 from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require, require_numbers
-from annelid.grains import Bed, Grain, Plane, Rigid, Surface, World, box_walls, jittered_lattice
-from annelid.grains.model import Obstacle
-from annelid.shapes.shape import Floats
+from annelid.grains import Bed, Grain, World, jittered_lattice
+from annelid.shapes import Obstacle, Rigid, Surface, box_walls
+from annelid.shapes.values import Floats
 from annelid.view.camera.camera import Camera, Film
 
 _NEAR, _FAR, _FOV = 0.2, 3.0, 1.57  # ego camera [m], [m], [rad]
@@ -126,7 +126,7 @@ class BulldozerOptions:
         places = jittered_lattice((columns, rows, _LAYERS), pitch, jitter=0.04 * self.radius, corner=corner)
         return Bed(places[: self.grains], self.radius, Grain(friction=_FRICTION, rolling=self.rolling))
 
-    def walls(self, world: int = 0) -> list[Plane]:
+    def walls(self, world: int = 0) -> list[Rigid]:
         """Floor and walls."""
         x, y = 0.5 * self.extent[0], 0.5 * self.extent[1]
         ground = Surface(friction=_FRICTION, rolling=self.rolling)
@@ -160,9 +160,12 @@ class BulldozerField(Worlds):
         super().__init__(count, options, device=device)
         self.machine = Bulldozer()
         body = Rigid(
-            shape=self.machine.mesh(), motion="driven", color=_YELLOW, name="bulldozer", friction=0.3,
-            rolling=options.rolling,
-        )  # fmt: skip
+            self.machine.mesh(),
+            Surface(friction=0.3, rolling=options.rolling),
+            motion="driven",
+            color=_YELLOW,
+            name="bulldozer",
+        )
         bed = settled(options.heap(), options.walls(), options.world, _SETTLE, self.device)
 
         def bodies(world: int) -> Sequence[Obstacle]:
@@ -200,7 +203,7 @@ class BulldozerField(Worlds):
         return self.options.dt * self.options.steps
 
     @property
-    def camera(self) -> Camera:  # type: ignore[override]
+    def camera(self) -> Camera | None:
         """From behind the left corner."""
         long, wide = self.options.extent
         return Camera.framing(
@@ -219,7 +222,7 @@ class BulldozerField(Worlds):
 
     def _begin(self, mask: wp.array) -> None:
         long, wide = self.options.extent
-        self.soil.restart(mask, self._restore)
+        self.soil.restart(mask)
         low, high = wp.vec3(-long / 2 + 0.5, -wide / 6, -0.4), wp.vec3(-long / 2 + 0.7, wide / 6, 0.4)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, *self._which, self._middle, low, high]

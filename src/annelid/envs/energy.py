@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import warp as wp
 
+from annelid.core.state import state_arrays
 from annelid.envs.excavation import Excavation
 from annelid.envs.kernels import energy as kernels
 from annelid.grains.kernels.layout import Bodies, Grains
@@ -79,8 +80,9 @@ class Audit:
         count, device = self.worlds.soil.model.count, self.worlds.device
         if grains is self.state:
             grains = Grains()
+            arrays = state_arrays(self.state)
             for name in ("positions", "velocities", "spins", "names"):
-                setattr(grains, name, getattr(self.state, name))
+                setattr(grains, name, arrays[name])
         wp.launch(kernels.remember, count, [grains], self._before, device=device)
         wp.copy(self._places, self.state.places)
         wp.copy(self._turns, self.state.turns)
@@ -90,4 +92,4 @@ class Audit:
 
     def _energy(self) -> float:
         summary = self.solver.readout.summary(self.state)
-        return summary.kinetic + summary.rotational + summary.potential
+        return summary.total

@@ -23,8 +23,8 @@ from annelid.envs.machines import HOME, Bucket, panda
 from annelid.envs.site import BIN, filled, outline_sides, site_walls
 from annelid.envs.soil import Soil, settled
 from annelid.envs.worlds import Channel, Worlds, require
-from annelid.grains import Rigid, World
-from annelid.grains.model import Obstacle
+from annelid.grains import World
+from annelid.shapes import Obstacle, Rigid, Surface
 from annelid.view.camera.camera import Camera, Film
 
 _CEILING = 1.0  # height of the sky camera [m]
@@ -139,7 +139,7 @@ class Excavation(Worlds):
         return self.options.dt * self.options.substeps
 
     @property
-    def camera(self) -> Camera:  # type: ignore[override]
+    def camera(self) -> Camera | None:
         """From the side of the bin."""
         return Camera.framing((np.array([-0.1, -0.3, 0.0]), np.array([0.85, 0.65, 0.7])), direction=(0.9, 0.9, 0.6))
 
@@ -161,7 +161,7 @@ class Excavation(Worlds):
     # --- episodes ---
 
     def _begin(self, mask: wp.array) -> None:
-        self.soil.restart(mask, self._restore)
+        self.soil.restart(mask)
         state = self.soil.state
         inputs = [mask, self.seeds, self.episodes, self._home, self.options.spread, self._arm, self._links]
         self._launch(kernels.pose, [*inputs, self.joints], [state.places, state.turns])
@@ -217,8 +217,8 @@ class Excavation(Worlds):
     def _arm_bodies(self) -> list[Rigid]:
         """Moving links and the bucket, driven, each in the frame that it moves with."""
         frames = self.chain.frames(HOME[None])[0]
-        links = [Rigid(shape=link, motion="driven", color=_WHITE, cells=32) for link in self.robot.links[1:]]
-        bucket = Rigid(shape=self.bucket.mesh(), motion="driven", color=_STEEL, cells=64, friction=0.4)
+        links = [Rigid(link, motion="driven", color=_WHITE, cells=32) for link in self.robot.links[1:]]
+        bucket = Rigid(self.bucket.mesh(), Surface(friction=0.4), motion="driven", color=_STEEL, cells=64)
         turns = Rotation.from_matrix(frames[:, :3, :3]).as_quat()
         return [
             replace(body, position=tuple(frame[:3, 3]), rotation=tuple(turn))

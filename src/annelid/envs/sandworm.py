@@ -10,10 +10,7 @@ import warp as wp
 
 from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state
-from annelid.coupling.state import ROWS_OF_WORLDS
 from annelid.envs.kernels import sandworm as kernels
-from annelid.envs.kernels.soil import make_stale
 from annelid.envs.spring_walker import follow
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.robots.sand_worm import BuriedWorm
@@ -100,7 +97,6 @@ class SandWorm(Worlds):
         self.solver = coupling.Solver(self._model(count), threads=threads)
         self.state = self.solver.initial_state()
         self.solver.reserve(self.state, *_ROOM)
-        self._start = clone_state(self.state)
         self._parameters = self.solver.model.springs.arrays.signal_parameters
         self._anatomy = self._find_anatomy()
         self._places, self._velocities = (self._zeros(count, wp.vec3d) for _ in range(2))
@@ -139,19 +135,17 @@ class SandWorm(Worlds):
         twin = self._stand_in
         state = twin.initial_state()
         masses, grains = self.body.mass_count, len(self.bed)
-        wp.copy(state.springs_positions, self.state.springs_positions, src_offset=world * masses, count=masses)
+        wp.copy(state.springs.positions, self.state.springs.positions, src_offset=world * masses, count=masses)
         places = np.zeros((twin.model.grains.count, 4), np.float32)
-        places[:grains, :3] = self.solver.readout.positions(self.state)[world * grains : (world + 1) * grains]
-        wp.copy(state.grains_positions, wp.array(places, dtype=wp.vec4, device=self.device), count=len(places))
+        places[:grains, :3] = self.solver.readout.grain_positions(self.state)[world * grains : (world + 1) * grains]
+        wp.copy(state.grains.positions, wp.array(places, dtype=wp.vec4, device=self.device), count=len(places))
         shot = twin.snapshot(state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 
     # --- episodes ---
 
     def _begin(self, mask: wp.array) -> None:
-        for name in ROWS_OF_WORLDS:
-            self._restore(mask, getattr(self._start, name), getattr(self.state, name))
-        self._launch(make_stale, [mask], [self.state.grains_flags])
+        self.solver.reset(self.state, mask)
         inputs = [mask, self.seeds, self.episodes, self.options.noise, self._anatomy]
         self._launch(kernels.begin, inputs, [self._parameters])
         self._survey()
@@ -162,7 +156,7 @@ class SandWorm(Worlds):
         size = (self.count, o.segments)
         inputs = [self.actions, o.swelling, self.action_seconds, self._anatomy]
         wp.launch(kernels.swell, size, inputs, [self._parameters], device=self.device)
-        for clock in (self.state.springs_clock, self.state.grains_clock):
+        for clock in (self.state.springs.clock, self.state.grains.clock):
             clock.zero_()  # signals and looks at lists count from the beginning of the action, in all worlds alike
         self.solver.advance(self.state, self.substeps)
 
@@ -172,13 +166,13 @@ class SandWorm(Worlds):
 
     def _observe(self, mask: wp.array) -> None:
         state, seen = self.state, self.observations["observation"]
-        felt = [state.springs_positions, state.contact_forces, self._parameters]
+        felt = [state.springs.positions, state.contact_forces, self._parameters]
         size = (self.count, self.options.segments)
         wp.launch(kernels.feel, size, [mask, self._weight, self._anatomy, *felt], [seen], device=self.device)
         self._launch(kernels.show_motion, [mask, self.worm.length, self._anatomy, self._velocities], [seen])
 
     def _survey(self) -> None:
-        inputs = [self._anatomy, self.state.springs_positions, self.state.springs_velocities]
+        inputs = [self._anatomy, self.state.springs.positions, self.state.springs.velocities]
         self._launch(kernels.survey, inputs, [self._places, self._velocities])
 
     # --- building ---
@@ -192,7 +186,7 @@ class SandWorm(Worlds):
         return coupling.Model(
             many,
             grains.Bed(np.tile(self.bed.positions, (count, 1)), np.tile(self.bed.radii, count), self.bed.materials),
-            [wall for world in range(count) for wall in box.walls(world)],
+            world=coupling.World(obstacles=[wall for world in range(count) for wall in box.walls(world)]),
             skin=worm.skin,
             stretch=worm.stretch,
             inside="allow",
@@ -245,8 +239,8 @@ def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[
     simulation.run(_SETTLE)
     model, readout, state = simulation.solver.model, simulation.solver.readout, simulation.state
     body = model.springs.body.moved((0.0, 0.0, 0.0))
-    body.positions[:] = readout.masses(state)
-    return body, model.bed.copy(positions=readout.positions(state))
+    body.positions[:] = readout.mass_positions(state)
+    return body, model.bed.copy(positions=readout.grain_positions(state))
 
 
 def _parts(along: np.ndarray, body: springs.Body, count: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue
 from annelid.envs.excavation import Excavation
 from annelid.envs.machines import HOME
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 _ENTRY, _EXIT, _LEAN = 0.55, 0.5, 0.3  # slopes of the cut where it begins and ends, and lean of the bucket [rad]
 _DOWN = np.array([[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])  # the mouth looks at the arm's foot

@@ -8,10 +8,9 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.envs.machines import Bucket
-from annelid.grains import Bed, Grain, Plane, Rigid, jittered_lattice
-from annelid.grains.model import Obstacle
-from annelid.shapes import Box
-from annelid.shapes.shape import Floats
+from annelid.grains import Bed, Grain, jittered_lattice
+from annelid.shapes import Box, Obstacle, Rigid, ground
+from annelid.shapes.values import Floats
 
 TRAY = ((0.30, -0.25, 0.0), (0.72, 0.25, 0.14))
 """Inner corners of the tray [m]."""
@@ -25,7 +24,7 @@ _WOOD = (0.62, 0.50, 0.36)
 
 def site_walls(world: int = 0) -> list[Obstacle]:
     """The floor, and four walls each around tray and bin."""
-    floor = Plane(world=world)
+    floor = ground(world=world)
     return [floor, *(wall for room in (TRAY, BIN) for wall in _walls(*room, world))]
 
 
@@ -68,4 +67,4 @@ def _walls(low: tuple[float, float, float], high: tuple[float, float, float], wo
         ((long, _WALL, top), (middle_x, y0 - 0.5 * _WALL, z)),
         ((long, _WALL, top), (middle_x, y1 + 0.5 * _WALL, z)),
     ]
-    return [Rigid(shape=Box(size), position=center, world=world, color=_WOOD) for size, center in boxes]
+    return [Rigid(Box(size), position=center, world=world, color=_WOOD) for size, center in boxes]

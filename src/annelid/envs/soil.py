@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
-from annelid.core.state import clone_state
 from annelid.envs.kernels import soil as kernels
 from annelid.grains import Bed, Model, Solver, World
-from annelid.grains import Plane as Wall
 from annelid.grains.kernels.readout import unsort
-from annelid.grains.model import Obstacle
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Solid, Wall
 from annelid.grains.start import on_purpose
+from annelid.shapes import Obstacle
 from annelid.view.camera.stage import Stage
 
 _ROOM = (32, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SAND = (0.80, 0.66, 0.45)
-_KEPT = (
-    "positions", "velocities", "spins", "forecast", "turning", "surfaces", "names", "counts", "places", "turns",
-    "body_velocities", "body_spins", "body_forecast", "body_turning", "contacts", "travel", "forces", "torques",
-    "commands", "loads",
-)  # fmt: skip
 
 
 def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, device: wp.Device) -> Bed:
     """The bed after it came to rest, on its own."""
     worlds = np.zeros(len(bed), np.int32)
     with on_purpose():  # machines stand in their soil
-        model = Model(bed, bodies, world=world, worlds=worlds, overlapping="push", device=device)
+        model = Model(bed, world=replace(world, obstacles=bodies), worlds=worlds, overlapping="push", device=device)
     solver = Solver(model, threads=None)
     state = solver.initial_state()
     solver.advance(state, max(1, round(seconds / solver.dt)))
@@ -71,23 +65,21 @@ class Soil:
             kinds=np.tile(bed.kinds, count),
         )  # fmt: skip
         worlds = np.repeat(np.arange(count), self.grains).astype(np.int32)
-        model = Model(many, every, world=world, worlds=worlds, overlapping="allow", device=device)
+        world = replace(world, obstacles=every)
+        model = Model(many, world=world, worlds=worlds, overlapping="allow", device=device)
         self.model, self.solver = model, Solver(model, threads=threads)
         self.state = self.solver.initial_state()
         self.solver.reserve(self.state, *_ROOM)
         self.bodies = len(every) // count
-        self._start = clone_state(self.state)
         self.points = wp.zeros(count * self.grains, dtype=wp.vec3, device=device)
-        self._shown = [n for n in range(self.bodies) if isinstance(model.bodies[n], Rigid)]
+        self._shown = [n for n in range(self.bodies) if isinstance(model.bodies[n], Solid)]
         self._vertices = self._local_vertices()
         self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=device)
         self.stage: Stage | None = None
 
-    def restart(self, mask: wp.array, restore: Callable[[wp.array, wp.array, wp.array], None]) -> None:
-        """Bring masked worlds back to their beginning; `restore(mask, source, target)` copies their rows."""
-        for name in _KEPT:
-            restore(mask, getattr(self._start, name), getattr(self.state, name))
-        wp.launch(kernels.make_stale, self.count, [mask], [self.state.flags], device=self.device)
+    def restart(self, mask: wp.array) -> None:
+        """Bring masked worlds back to their beginning."""
+        self.solver.reset(self.state, mask)
 
     def advance(self, steps: int) -> None:
         """Take the steps of an action.
@@ -149,9 +141,9 @@ class Soil:
         parts.append(Spheres("grains", self.points[span], float(self.model.bed.radii[0]), color=_SAND))
         return Snapshot(0.0, 0, tuple(parts))
 
-    def _rigid(self, number: int) -> Rigid:
+    def _rigid(self, number: int) -> Solid:
         body = self.model.bodies[number]
-        assert isinstance(body, Rigid)
+        assert isinstance(body, Solid)
         return body
 
     def _local_vertices(self) -> wp.array:

@@ -11,10 +11,11 @@ import warp as wp
 from annelid import springs
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state
+from annelid.core.state import clone_state, restore_worlds
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.robots.quadruped import LIMBS, quadruped
+from annelid.shapes import ground
 
 _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 
@@ -78,6 +79,8 @@ class SpringWalker(Worlds):
         self.simulation = self._simulation(count, threads)
         self.state, self.solver = self.simulation.state, self.simulation.solver
         self._start = clone_state(self.state)
+        worlds = np.repeat(np.arange(count, dtype=np.int32), self.body.mass_count)
+        self._world_of_mass = wp.array(worlds, dtype=wp.int32, device=self.device)
         self._find_signals()
         self._find_parts()
         self._places, self._velocities = (self._zeros((count, kernels.PARTS), wp.vec3d) for _ in range(2))
@@ -104,9 +107,11 @@ class SpringWalker(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
-        for name in ("positions", "velocities"):
-            target = getattr(twin.state, name)
-            wp.copy(target, getattr(self.state, name), src_offset=world * len(target), count=len(target))
+        for target, source in (
+            (twin.state.positions, self.state.positions),
+            (twin.state.velocities, self.state.velocities),
+        ):
+            wp.copy(target, source, src_offset=world * len(target), count=len(target))
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 
@@ -114,8 +119,7 @@ class SpringWalker(Worlds):
 
     def _begin(self, mask: wp.array) -> None:
         o, state = self.options, self.state
-        for name in ("positions", "velocities"):
-            self._restore(mask, getattr(self._start, name), getattr(state, name))
+        restore_worlds(self._start, state, mask, {"mass": self._world_of_mass})
         inputs = [mask, self.seeds, self.episodes, self.body.mass_count, o.noise, self._signal_of]
         self._launch(kernels.begin, inputs, [state.velocities, self._parameters])
         self._survey()
@@ -154,8 +158,8 @@ class SpringWalker(Worlds):
             every = (chosen + each * np.arange(count)[:, None]).ravel()
             names = np.repeat(np.arange(count) * kernels.LIMBS + k, len(chosen)).astype(float)
             many.actuate(springs.Signal(follow, (0.0, 0.0, self.action_seconds, names)), every)
-        ground = springs.Plane(static_friction=o.friction, stiffness=100.0, restitution=0.2)
-        world = springs.World(dt=o.dt, obstacles=[ground], velocity_damping=2.0)
+        plane = ground(o.friction, stiffness=100.0, restitution=0.2)
+        world = springs.World(dt=o.dt, obstacles=[plane], velocity_damping=2.0)
         model = springs.Model(many, world, self.device, lanes=_LANES)
         return Simulation(springs.Solver(model, threads=threads))
 

@@ -12,7 +12,7 @@ from annelid import voxels
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, state_arrays
+from annelid.core.state import state_arrays
 from annelid.envs.kernels import voxels as kernels
 from annelid.envs.worlds import Channel, Worlds, require
 
@@ -91,7 +91,6 @@ class VoxelLocomotion(Worlds):
         super().__init__(count, options, device=device)
         simulation = self._simulation(count, threads)
         self.solver, self.state = simulation.solver, simulation.state
-        self._start = clone_state(self.state)
         self._stand_in: Simulation[voxels.Solver] | None = None
         self._before = self._zeros(count, wp.float64)
 
@@ -115,26 +114,24 @@ class VoxelLocomotion(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
+        sources = state_arrays(self.state)
         for name, target in state_arrays(twin.state).items():
-            source = getattr(self.state, name)
-            wp.copy(target, source, src_offset=0 if name == "clock" else world * len(target), count=len(target))
+            wp.copy(target, sources[name], src_offset=0 if name == "clock" else world * len(target), count=len(target))
         return twin.solver.snapshot(twin.state, Look())
 
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
         options = self.options
         return voxels.simulation(
-            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1, device=self.device,
-            threads=threads,
+            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
+            device=self.device, threads=threads,
         )  # fmt: skip
 
     def _begin(self, mask: wp.array) -> None:
         state, solver = self.state, self.solver
-        for name, source in state_arrays(self._start).items():
-            if name != "clock":
-                self._restore(mask, source, getattr(state, name))
+        solver.reset(state, mask)
         bodies = solver.model.body_count // self.count
-        outputs = [state.velocities, state.origins, state.clock, solver.troubles]
-        self._launch(kernels.nudge, [mask, self.seeds, self.episodes, bodies, self.options.noise], outputs)
+        inputs = [mask, self.seeds, self.episodes, bodies, self.options.noise, state.clock, state.velocities]
+        self._launch(kernels.nudge, inputs, [state.origins, solver.troubles])
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 
     def _advance(self) -> None:

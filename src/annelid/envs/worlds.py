@@ -111,8 +111,10 @@ class Worlds(ABC):
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
 
-    camera: Camera | None = None
-    """Where pictures are taken from; None frames what there is."""
+    @property
+    def camera(self) -> Camera | None:
+        """Where pictures are taken from; None frames what there is."""
+        return None
 
     idle_reward: float = 0.0
     """What an action is paid in a world that nobody has touched."""
@@ -142,8 +144,8 @@ class Worlds(ABC):
         if given.shape != (self.count,):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
         self._given.assign(given.astype(np.int32))
-        state = [self.seeds, self.episodes, self.steps, self.actions]
-        self._launch(kernels.open_episodes, [chosen, self._given, *state])
+        outputs = [self.seeds, self.steps, self.actions]
+        self._launch(kernels.open_episodes, [chosen, self._given, self.episodes], outputs)
         if not keep_results:
             self._launch(kernels.clear_results, [chosen], [self.rewards, self.terminated, self.truncated, self.done])
         self._begin(chosen)
@@ -206,13 +208,6 @@ class Worlds(ABC):
                 f"a mask of worlds must be {self.count} truth values, not {values.dtype}{list(values.shape)}."
             )
         return wp.array(values, dtype=wp.bool, device=self.device)
-
-    def _restore(self, mask: wp.array, source: wp.array, target: wp.array) -> None:
-        """Rows of masked worlds as they are in `source`; worlds have equally many rows."""
-        each = len(target) // self.count
-        if each:
-            kernel = kernels.restore_kernel(target.dtype)
-            wp.launch(kernel, each * self.count, [mask, each, source, target], device=self.device)
 
     def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
         """One thread a world."""

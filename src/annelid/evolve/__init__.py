@@ -8,9 +8,9 @@ from annelid.evolve.driver import Outcome, evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.executors import Executor, make_executor
 from annelid.evolve.experiment import Experiment, read_experiment
+from annelid.evolve.experiments import experiment_names, named_experiment
 from annelid.evolve.history import read_history
 from annelid.evolve.random_search import RandomSearch
-from annelid.evolve.registry import experiment_names, named_experiment
 from annelid.evolve.run import Run
 
 __all__ = [

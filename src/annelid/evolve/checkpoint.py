@@ -31,7 +31,8 @@ def save(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     """
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
     with replaced(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, header=np.frombuffer(text.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+        everything: dict[str, Any] = {"header": np.frombuffer(text.encode(), np.uint8), **arrays}
+        np.savez(file, **everything)
 
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import Field, fields, is_dataclass
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from annelid.core.errors import InvalidValue, UnknownName
 
 T = TypeVar("T")
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
@@ -21,7 +25,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         where: What the table is called in messages.
     """
     hints = get_type_hints(kind)
-    known = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+    known = [field.name for field in fields(cast(type[_Dataclass], kind)) if field.init]
     for name in table:
         if name not in known:
             raise UnknownName(f"option of {where}", str(name), known)
@@ -33,7 +37,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
 
 def to_table(options: Any) -> dict[str, Any]:
     """A dataclass as plain values; the inverse of `from_table`."""
-    return {field.name: _plain(getattr(options, field.name)) for field in fields(options) if field.init}
+    return {field.name: _plain(vars(options)[field.name]) for field in fields(options) if field.init}
 
 
 def _plain(value: Any) -> Any:

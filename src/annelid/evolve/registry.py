@@ -1,4 +1,4 @@
-"""The lists of problems, searchers and named experiments. Each is imported only when it is asked for.
+"""The lists of problems and searchers. Each is imported only when it is asked for.
 
 Problems and searchers of one's own need no entry: "package.module:Class" names a dataclass of options that can be
 imported, here and on every machine that takes part.
@@ -10,13 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.evolve.options import to_table
-
-if TYPE_CHECKING:
-    from annelid.evolve.experiment import Experiment
 
 _PROBLEMS: dict[str, tuple[str, str]] = {
     "voxel-controller": ("annelid.evolve.problems.voxel_controller", "VoxelController"),
@@ -32,24 +29,6 @@ _SEARCHERS = {
     "map-elites": ("annelid.evolve.adapters.quality_diversity", "MapElites"),
     "nsga2": ("annelid.evolve.adapters.multi_objective", "Nsga2"),
 }
-
-_CATALOGUE = "annelid.evolve.problems.catalogue"
-_EXPERIMENTS: dict[str, tuple[str, str]] = {
-    "body-5x5": (_CATALOGUE, "body_5x5"),
-    "body-10x10": (_CATALOGUE, "body_10x10"),
-    "evolution": (_CATALOGUE, "evolution"),
-    "development": (_CATALOGUE, "development"),
-    "phases-worm": (_CATALOGUE, "phases_worm"),
-    "phases-biped": (_CATALOGUE, "phases_biped"),
-    "phases-tripod": (_CATALOGUE, "phases_tripod"),
-    "sensing-worm": (_CATALOGUE, "sensing_worm"),
-    "sensing-biped": (_CATALOGUE, "sensing_biped"),
-    "sensing-tripod": (_CATALOGUE, "sensing_tripod"),
-    "brain-5x5": (_CATALOGUE, "brain_5x5"),
-    "body-and-brain": (_CATALOGUE, "body_and_brain"),
-    "spring-worm": (_CATALOGUE, "spring_worm"),
-}
-"""Functions without arguments that return an experiment; their docstring says what it is about."""
 
 
 def problem_options(name: str) -> type[Any]:
@@ -80,26 +59,6 @@ def name_of(options: Any) -> str:
 def problem_table(options: Any) -> dict[str, Any]:
     """Name and options of a problem in one table of plain values, which is how it travels."""
     return {"name": name_of(options), **to_table(options)}
-
-
-def experiment_names() -> list[str]:
-    """Names of all experiments."""
-    return sorted(_EXPERIMENTS)
-
-
-def named_experiment(name: str) -> Experiment:
-    """An experiment by its name."""
-    if name not in _EXPERIMENTS:
-        raise UnknownName("experiment", name, _EXPERIMENTS)
-    module, attribute = _EXPERIMENTS[name]
-    made: Experiment = getattr(import_module(module), attribute)()
-    return made
-
-
-def experiment_summary(name: str) -> str:
-    """What a named experiment is about, in one line."""
-    module, attribute = _EXPERIMENTS[name]
-    return (getattr(import_module(module), attribute).__doc__ or "").strip().splitlines()[0]
 
 
 def _found(what: str, name: str, table: Mapping[str, tuple[str, str]]) -> type[Any]:

@@ -6,44 +6,49 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import warp as wp
-from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
-from annelid.fem.model import Linear, Model
+from annelid.fem.linear_choice import Linear
+from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
+from annelid.fem.readout import Readout
 from annelid.fem.robots.actuators import Cable, Hydraulic, Pneumatic, PointForce
-from annelid.fem.robots.control import ControlSolver, PoseSolver, controlled, posed
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
-from annelid.fem.robots.inverse import Inverse, InverseSettings, Step
+from annelid.fem.robots.inverse import Inverse, InverseSettings, Step, outcome_in_words
 from annelid.fem.robots.limits import Limits
-from annelid.fem.robots.obstacles import Box, Plane, Sphere
+from annelid.fem.robots.obstacles import Box, Obstacle, Plane, Sphere
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward_simulation, inverse_simulation
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
 from annelid.fem.solid import Solid, Volume
-from annelid.fem.solver import DynamicSolver, Solver, State
+from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.state import State
+from annelid.fem.world import World
 
 __all__ = [
     "Box",
     "Cable",
     "Cavity",
-    "ControlSolver",
     "CsvStream",
     "DynamicSolver",
     "ElementSet",
     "Fluid",
     "Forward",
+    "ForwardSolver",
     "Hydraulic",
     "Inertia",
     "Inverse",
     "InverseSettings",
+    "InverseSolver",
     "JsonStream",
     "Limits",
     "Model",
@@ -58,7 +63,7 @@ __all__ = [
     "Point",
     "PointForce",
     "Points",
-    "PoseSolver",
+    "Readout",
     "Robot",
     "Settings",
     "Solid",
@@ -67,17 +72,20 @@ __all__ = [
     "State",
     "Step",
     "Volume",
-    "controlled",
+    "World",
     "equilibrium",
-    "posed",
+    "forward_simulation",
+    "inverse_simulation",
+    "outcome_in_words",
     "simulation",
 ]
 
 
+@spelled_out("an equilibrium of a solid")
 def equilibrium(
     solid: Solid,
     *,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: tuple[float, float, float] = World.gravity,
     start: np.ndarray | None = None,
     extras: Sequence[ElementSet] = (),
     device: str | wp.Device = "auto",
@@ -96,35 +104,38 @@ def equilibrium(
         settings: How it is found.
     """
     solid.require_held()
-    model = Model(solid, gravity=gravity, device=device, threads=threads, extras=extras)
+    model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
     positions = model.vectors(solid.nodes if start is None else start)
     Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
     return np.asarray(positions.numpy())
 
 
+@spelled_out("a simulation of a solid")
 def simulation(
     solid: Solid,
     *,
     dynamic: bool = True,
-    dt: float = 0.01,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
-    damping: float = 0.0,
-    ramp: float = 0.0,
+    dt: float = World.dt,
+    gravity: tuple[float, float, float] = World.gravity,
+    velocity_damping: float = World.velocity_damping,
+    ramp: float = World.ramp,
+    obstacles: Sequence[Obstacle] = (),
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
     device: str | wp.Device = "auto",
     threads: int | None = None,
     linear: Linear = "auto",
     settings: Settings | None = None,
 ) -> Simulation[Solver]:
-    """A simulation of a solid.
+    """A simulation of a solid. For one with actuators see `inverse_simulation` and `forward_simulation`.
 
     Args:
         solid: The solid.
         dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
         dt: Time step [s].
         gravity: Acceleration of gravity [m/s²].
-        damping: Rate at which velocities decay [1/s], if it is dynamic.
+        velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
+        obstacles: What it must not enter; refused, because only a `Robot` touches obstacles so far.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -132,10 +143,11 @@ def simulation(
         settings: How equilibria are found.
     """
     chosen = choose_device(device)
+    world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp, obstacles=obstacles)
     more = list(extras(chosen) if callable(extras) else extras)
     if not dynamic:
-        model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, dt=dt, ramp=ramp, settings=settings))
-    inertia = Inertia(solid, chosen, dt=dt, damping=damping)
-    model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=[*more, inertia], linear=linear)
-    return Simulation(DynamicSolver(model, inertia, ramp=ramp, settings=settings))
+        model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
+        return Simulation(Solver(model, settings=settings))
+    inertia = Inertia(solid, world, chosen)
+    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
+    return Simulation(DynamicSolver(model, inertia, settings=settings))

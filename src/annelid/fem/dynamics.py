@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.motion import fly, land, pull_back
 from annelid.fem.shape_functions import products
 from annelid.fem.solid import Solid
+from annelid.fem.world import World
 
 
 class Inertia(ElementSet):
@@ -21,23 +21,18 @@ class Inertia(ElementSet):
 
     Args:
         solid: The solid.
+        world: Time step, and the damping: resistance of the surroundings, proportional to mass.
         device: Where it is computed.
-        dt: Time step [s].
-        damping: Rate at which velocities decay [1/s]: resistance of the surroundings, proportional to mass.
     """
 
-    def __init__(self, solid: Solid, device: wp.Device, *, dt: float, damping: float = 0.0) -> None:
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {dt}.")
-        if not (np.isfinite(damping) and damping >= 0.0):
-            raise InvalidValue(f"damping must be a rate of 0 or more [1/s], not {damping}.")
-        count = solid.node_count
-        nodes, masses = _masses(solid)
+    def __init__(self, solid: Solid, world: World, device: wp.Device) -> None:
+        dt, damping, count = world.dt, world.velocity_damping, solid.node_count
+        nodes, shares = masses(solid)
         super().__init__(nodes, device)
         self.dt, self.damping = dt, damping
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
-        self._masses = wp.array(masses, dtype=wp.float64, device=device)
-        stiffness = masses * (dt**-2 + damping / dt)
+        self._masses = wp.array(shares, dtype=wp.float64, device=device)
+        stiffness = shares * (dt**-2 + damping / dt)
         self.tangent.assign(stiffness[..., None, None] * np.eye(3))
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
@@ -61,7 +56,7 @@ class Inertia(ElementSet):
         wp.launch(land, len(positions), arguments, device=self.device)
 
 
-def _masses(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+def masses(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
     """Nodes [k, m] and masses [kg] [k, m, m] of elements of inertia.
 
     Linear tetrahedra share their mass among their nodes. In 10-node ones masses are coupled: shared out they would be

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from annelid.core.errors import InvalidValue
+from annelid.fem.assembly import Assembly
 from annelid.fem.linalg.direct import direct_solver
 from annelid.fem.linalg.stale_solver import StaleSolver
-from annelid.fem.linalg.unknowns import LinearSolver
+from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
+from annelid.fem.tetrahedra import Tetrahedra
 
-if TYPE_CHECKING:
-    from annelid.fem.model import Model
+Linear = Literal["auto", "direct", "stale"]
 
 
-def linear_solver(model: Model, kind: str) -> LinearSolver:
-    """A solver for the matrices of a model: "auto", "direct" or "stale"."""
+def linear_solver(kind: Linear, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> LinearSolver:
+    """A solver for the matrices of an assembly: "auto", "direct" or "stale"."""
     if kind not in ("auto", "direct", "stale"):
         raise InvalidValue(f"linear must be 'auto', 'direct' or 'stale', not {kind!r}.")
     if kind == "stale":
-        return StaleSolver(model.unknowns, model.assembly, model.tetrahedra)
-    return direct_solver(model.unknowns)
+        return StaleSolver(unknowns, assembly, tetrahedra)
+    return direct_solver(unknowns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -16,11 +16,10 @@ from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.elements import ElementSet
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
-from annelid.fem.linear_choice import linear_solver
+from annelid.fem.linear_choice import Linear, linear_solver
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
-
-Linear = Literal["auto", "direct", "stale"]
+from annelid.fem.world import World
 
 
 class Model:
@@ -28,7 +27,7 @@ class Model:
 
     Args:
         solid: The solid; what is changed in it afterwards is not seen here.
-        gravity: Acceleration of gravity [m/s²].
+        world: What surrounds it and how time passes; gravity and nothing else unless told.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
@@ -48,17 +47,17 @@ class Model:
     def __init__(
         self,
         solid: Solid,
-        *,
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        world: World | None = None,
         device: str | wp.Device = "auto",
+        *,
         threads: int | None = None,
         extras: Sequence[ElementSet] = (),
         linear: Linear = "auto",
     ) -> None:
-        self.solid = solid
+        self.solid, self.world = solid, world or World()
         self.device = choose_device(device)
         self.crew = Crew(self.device, threads)
-        self.gravity = _gravity(gravity)
+        self.gravity = _gravity(self.world.gravity)
         self.extras = tuple(extras)
         for extra in self.extras:
             if extra.device != self.device:
@@ -76,7 +75,7 @@ class Model:
         edges = np.cbrt(solid.element_volumes)
         self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
         self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
-        self.linear: LinearSolver = linear_solver(self, linear)
+        self.linear: LinearSolver = linear_solver(linear, self.unknowns, self.assembly, self.tetrahedra)
 
     @property
     def node_count(self) -> int:
@@ -110,11 +109,13 @@ class Model:
         return wp.array(np.ascontiguousarray(values, float), dtype=wp.vec3d, device=self.device)
 
     def fingerprint(self) -> str:
-        """Identity of the solid, its loads and its materials, for checkpoints."""
+        """Identity of the solid, its materials, its loads and offsets as they are now, for checkpoints."""
         digest = hashlib.blake2b(digest_size=16)
         solid = self.solid
-        for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, self.gravity, self.dead_loads):
+        loads = self.gravity, self.dead_loads, self.offsets.numpy()
+        for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, solid.property_of("density"), *loads):
             digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr((self.world.velocity_damping, self.world.ramp, solid.volume)).encode())
         return digest.hexdigest()
 
     def _load(self) -> None:

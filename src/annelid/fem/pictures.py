@@ -11,6 +11,8 @@ from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
 from annelid.fem.model import Model
+from annelid.fem.readout import Readout
+from annelid.fem.state import State
 
 _LOAD = (0.80, 0.25, 0.20)
 _HELD = (0.20, 0.30, 0.55)
@@ -23,11 +25,12 @@ class Painter:
 
     Args:
         model: The model.
+        readout: What reads its states.
         dt: Time step [s].
     """
 
-    def __init__(self, model: Model, dt: float) -> None:
-        self.model, self._dt = model, dt
+    def __init__(self, model: Model, readout: Readout, dt: float) -> None:
+        self.model, self._readout, self._dt = model, readout, dt
         solid = model.solid
         faces = solid.boundary
         flat = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
@@ -90,7 +93,7 @@ class Painter:
             wp.launch(node_means, len(values), [*lists, values], device=model.device)
         elif name == "displacement":
             wp.launch(distances, len(values), [self._skin, state.positions, model.rest, values], device=model.device)
-        elif len(state.velocities):
+        elif isinstance(state, State) and len(state.velocities):
             still = model.vectors()
             wp.launch(distances, len(values), [self._skin, state.velocities, still, values], device=model.device)
         return values
@@ -117,12 +120,11 @@ class Painter:
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
-        self.model.tetrahedra.evaluate(state.positions, tangent=False)
-        energy = float(self.model.tetrahedra.energy.numpy().sum())
-        return {"largest-displacement": Number(float(moved.max()), "m"), "elastic-energy": Number(energy, "J")}
+        elastic = Number(self._readout.elastic(state), "J")
+        return {"largest-displacement": Number(float(moved.max()), "m"), "elastic-energy": elastic}
 
     def _host(self, values: Any, look: Look) -> Any:
-        return values.numpy() if look.host and hasattr(values, "numpy") else values
+        return values.numpy() if look.host and isinstance(values, wp.array) else values
 
     def _indices(self, values: np.ndarray) -> wp.array:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.model.device)

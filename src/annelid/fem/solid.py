@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
+from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.materials import Material
 from annelid.materials import material as preset
@@ -26,6 +27,15 @@ Volume = Literal["auto", "mean", "plain"]
 
 _NEARLY_INCOMPRESSIBLE = 0.4
 """Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
+
+
+@runtime_checkable
+class Container(Protocol):
+    """A region of space that names nodes."""
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """Whether each of the points [n, 3] is inside, shape [n]."""
+        ...
 
 
 class Solid:
@@ -52,7 +62,7 @@ class Solid:
 
     def __init__(
         self,
-        mesh: Any,
+        mesh: Mesh,
         material: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike],
         *,
         volume: Volume = "auto",
@@ -61,8 +71,8 @@ class Solid:
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
-        regions = getattr(mesh, "regions", None)
-        self.regions = np.zeros(len(self.elements), np.int32) if regions is None else np.asarray(regions)
+        one = np.zeros(len(self.elements), np.int32)
+        self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
         self.materials, self.element_materials = _materials(material, self.regions)
         if volume not in ("auto", "mean", "plain"):
             raise InvalidValue(f"volume must be 'auto', 'mean' or 'plain', not {volume!r}.")
@@ -108,7 +118,7 @@ class Solid:
             return None
         if self.elements.shape[1] == 10:  # the four points of an element are enough of a cell
             return np.arange(len(self.elements))
-        cells = getattr(self.mesh, "cells", None)
+        cells = self.mesh.cells if isinstance(self.mesh, WithCells) else None
         if cells is None:
             return merged(self.nodes, self.elements, self.element_materials)
         pairs = np.column_stack([cells, self.element_materials])
@@ -124,9 +134,9 @@ class Solid:
             if where not in self.groups:
                 raise UnknownName("group of nodes", where, self.groups)
             return self.groups[where]
-        if isinstance(where, Callable):  # type: ignore[arg-type]
+        if callable(where):
             return np.flatnonzero(where(self.nodes))
-        if hasattr(where, "contains"):
+        if isinstance(where, Container):
             return np.flatnonzero(where.contains(self.nodes))
         return _chosen(np.asarray(where), self.node_count)
 
@@ -183,6 +193,8 @@ class Solid:
     @cached_property
     def boundary(self) -> np.ndarray:
         """Boundary faces, outward: nodes of shape [k, 3], or [k, 6] with the middles of sides 01, 12, 20."""
+        if not isinstance(self.mesh, WithBoundary):
+            raise InvalidMesh("the mesh of the solid does not know its surface; give one that has boundary().")
         return np.asarray(self.mesh.boundary(), np.int32)
 
     def require_held(self) -> None:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import copy_state
 from annelid.fem.dynamics import Inertia
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.pictures import Painter
-
-
-@dataclass
-class State:
-    """What changes with time.
-
-    Attributes:
-        positions: Positions of the nodes [m], vec3d of shape [n].
-        velocities: Velocities of the nodes [m/s], vec3d of shape [n]; none from equilibrium to equilibrium.
-        clock: Steps done, shape [1].
-    """
-
-    positions: wp.array
-    velocities: wp.array
-    clock: wp.array
+from annelid.fem.readout import Readout
+from annelid.fem.state import State
 
 
 class Solver:
@@ -36,22 +22,24 @@ class Solver:
 
     Args:
         model: The model.
-        dt: Time that a step stands for [s].
-        ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
         settings: How equilibria are found.
+
+    Attributes:
+        readout: What reads states.
     """
 
+    physics = "fem"
+    worlds = 1
     batch = 1
 
-    def __init__(self, model: Model, *, dt: float = 0.02, ramp: float = 0.0, settings: Settings | None = None) -> None:
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise InvalidValue(f"the time step must be a finite time above 0 [s], not {dt}.")
-        if not (np.isfinite(ramp) and ramp >= 0.0):
-            raise InvalidValue(f"ramp must be a time of 0 or more [s], not {ramp}.")
+    def __init__(self, model: Model, *, settings: Settings | None = None) -> None:
+        if model.world.obstacles:
+            raise Unsupported("a solid without actuators", "touch obstacles", ("springs", "grains", "a fem.Robot"))
         self.model, self.device = model, model.device
-        self.dt, self.ramp = dt, ramp
+        self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = Newton(model, settings)
-        self._painter = Painter(model, dt)
+        self.readout = Readout(model)
+        self._painter = Painter(model, self.readout, self.dt)
         self._trouble: int | None = None
         self._prepare()
 
@@ -65,17 +53,32 @@ class Solver:
         return State(
             positions=wp.clone(self.model.rest),
             velocities=self._velocities(),
+            unsettled=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
+            linear=self.model.linear.memory(self.device),
         )
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
         now = int(state.clock.numpy()[0])
-        for step in range(now, now + steps):
-            if self._trouble is not None:
-                return
-            self._step(state, step)
-            wp.launch(tick, 1, [1, state.clock], device=self.device)
+        self.model.linear.recall(state.linear)
+        try:
+            for step in range(now, now + steps):
+                if self._trouble is not None:
+                    return
+                self._step(state, step)
+                wp.launch(tick, 1, [1, state.clock], device=self.device)
+        finally:
+            self.model.linear.remember(state.linear)
+
+    def reset(self, state: State, mask: wp.array | None = None) -> None:
+        """Bring the solid back to rest; see `core.solver.Solver`. With a mask the clock goes on, and a ramp with it."""
+        if mask is not None and not mask.numpy()[0]:
+            return
+        beginning = self.initial_state()
+        if mask is not None:
+            wp.copy(beginning.clock, state.clock)
+        copy_state(beginning, state)
 
     def diverged_at(self) -> int | None:
         """The step after which positions were no longer finite, None while all are."""
@@ -86,10 +89,13 @@ class Solver:
         self._trouble = None
 
     def describe_divergence(self, state: State) -> str:
-        """The node that moved furthest, in words."""
+        """The node that moved furthest, and what may help."""
         moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
         node = int(np.nanargmax(moved))
-        return f"node {node} has moved furthest, by {moved[node]:.3g} m; a smaller step or smaller loads may help"
+        return (
+            f"node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a longer "
+            "ramp, a stiffer material or a smaller dt may help"
+        )
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""
@@ -130,17 +136,17 @@ class DynamicSolver(Solver):
 
     Args:
         model: The model, with `inertia` among its extras.
-        inertia: The inertia of its nodes, which knows the time step.
-        ramp: Time over which loads and offsets grow from nothing to all [s].
+        inertia: The inertia of its nodes.
         settings: How the equation of a step is solved.
     """
 
-    def __init__(self, model: Model, inertia: Inertia, *, ramp: float = 0.0, settings: Settings | None = None) -> None:
+    def __init__(self, model: Model, inertia: Inertia, *, settings: Settings | None = None) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
+        if inertia.dt != model.world.dt:
+            raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world for {model.world.dt:g} s.")
         self.inertia = inertia
-        self.unsettled = 0
-        super().__init__(model, dt=inertia.dt, ramp=ramp, settings=settings or Settings(1e-6, 20))
+        super().__init__(model, settings=settings or Settings(1e-6, 20))
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
@@ -149,11 +155,11 @@ class DynamicSolver(Solver):
         return self.model.vectors()
 
     def _step(self, state: State, step: int) -> None:
-        """One step; the few whose equation is not solved to the last digit are counted in `unsettled`."""
+        """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
         self.inertia.begin(state.positions, state.velocities)
         attempt = self.newton.settle(state.positions, self._fraction(step + 1))
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
             self._trouble = step + 1
         elif not attempt.done:
-            self.unsettled += 1
+            wp.launch(tick, 1, [1, state.unsettled], device=self.device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.filling import fill, jittered_lattice, pour
-from annelid.grains.material import GLASS, SAND, Grain, Surface
-from annelid.grains.model import Model, Obstacle
+from annelid.grains.material import GLASS, SAND, Grain
+from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
-from annelid.grains.readout import Contacts, Depth, Readout, Summary
-from annelid.grains.rigid import Plane, Rigid, box_walls
-from annelid.grains.solver import Solver, State
+from annelid.grains.readout import Contacts, Depth, Readout
+from annelid.grains.solver import Solver
+from annelid.grains.state import State
 from annelid.grains.world import World, world_of
 
 __all__ = [
@@ -28,15 +27,10 @@ __all__ = [
     "Depth",
     "Grain",
     "Model",
-    "Plane",
     "Readout",
-    "Rigid",
     "Solver",
     "State",
-    "Summary",
-    "Surface",
     "World",
-    "box_walls",
     "fill",
     "jittered_lattice",
     "overlaps",
@@ -49,7 +43,6 @@ __all__ = [
 
 def simulation(
     bed: Bed,
-    bodies: Sequence[Obstacle] = (),
     *,
     worlds: np.ndarray | None = None,
     overlapping: str = "refuse",
@@ -61,12 +54,11 @@ def simulation(
 
     Args:
         bed: The grains.
-        bodies: Planes and rigid bodies that they touch.
         worlds: World of each grain, shape [n], where several are simulated side by side.
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        world: Attributes of `World`: dt, gravity, period, method...
+        world: Attributes of `World`: dt, gravity, obstacles, period, method...
     """
-    model = Model(bed, bodies, world=world_of(world), worlds=worlds, overlapping=overlapping, device=device)
+    model = Model(bed, world=world_of(world), worlds=worlds, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

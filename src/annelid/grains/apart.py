@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.packing import Overlaps, as_spheres, overlaps
 from annelid.grains.relax import SWELL, Relaxation
 from annelid.shapes import Shape, SignedDistanceGrid, TriangleMesh
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 Body: TypeAlias = Shape | SignedDistanceGrid | Callable[[Floats], Floats]
 """A solid, or a function from points [m], shape [n, 3], to signed distances [m], shape [n]."""

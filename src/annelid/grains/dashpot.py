@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 LEAST = math.exp(-2.0)
 """Restitution of a critically damped contact; a smaller one would ask for stiff dashpots, and very short steps."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from annelid.grains.bed import Bed
-from annelid.shapes.shape import Floats, frame
+from annelid.shapes.values import Floats, frame
 
 _PACKED = 0.55  # of a loose bed at rest
 _SUDDEN = 2.0  # a load that comes suddenly presses as twice its weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import warp as wp
@@ -14,7 +14,7 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.relax import Relaxation, bake_room
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, TriangleMesh
 from annelid.shapes.interior import Interior
-from annelid.shapes.shape import Floats, as_vector, require_count, require_positive, seeded
+from annelid.shapes.values import Floats, as_vector, require_count, require_positive, seeded
 
 Radii: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator, int], ArrayLike]
 """One radius, the ends of a uniform distribution, or a function of a generator and a count [m]."""
@@ -158,9 +158,10 @@ def _sizes(radius: Radii, generator: np.random.Generator, count: int) -> Floats:
                 f"the function of the radii must give {count} finite numbers above 0, one for each grain."
             )
         return radii
-    if np.ndim(radius) == 0:
-        return np.full(count, require_positive("radius", radius))  # type: ignore[arg-type]
-    low, high = (require_positive("radius", end) for end in radius)  # type: ignore[union-attr]
+    ends: Any = radius
+    if np.ndim(ends) == 0:
+        return np.full(count, require_positive("radius", ends))
+    low, high = (require_positive("radius", end) for end in ends)
     return generator.uniform(min(low, high), max(low, high), count)
 
 

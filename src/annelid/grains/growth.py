@@ -1,10 +1,54 @@
-"""Lists of neighbours that have become too short: nothing that they held is lost, on neither side of a contact."""
+"""Lists that have become too short: nothing that they held is lost, on neither side of a contact."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
-from annelid.grains.kernels.layout import GROUP
+import numpy as np
+import warp as wp
+
+from annelid.core.state import declared, state_arrays
+from annelid.grains.kernels.layout import BODY_OVERFLOW, GROUP, HALTED, OVERFLOW, STALE
+from annelid.grains.state import State
+
+_MIRRORED = ("impulses", "rollings")  # opposite on the two sides of a contact
+_MADE_ANEW = ("touched",)  # with the lists of bodies, at the next step
+
+
+def rounded_room(places: int) -> int:
+    """Room of a list of neighbours that holds so many."""
+    return -(-places // GROUP) * GROUP
+
+
+def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
+    """Replace the arrays of a state that grow by longer ones, and let its lists be made anew.
+
+    Args:
+        state: The state.
+        count: Number of grains.
+        sizes: How many there are of each kind of thing that rows belong to, from now on.
+    """
+    growing = {name: one for name, one in declared(type(state)).items() if one.grows}
+    longer = len(state.neighbours) < sizes["place"]
+    wide: dict[str, np.ndarray] = {}
+    arrays = state_arrays(state)
+    for name, one in growing.items():
+        old = arrays[name]
+        new = wp.zeros(sizes[one.of] * one.each, dtype=old.dtype, device=old.device)
+        setattr(state, name, new)
+        arrays[name] = new
+        if len(new) and name not in _MADE_ANEW:
+            wide[name] = widened(old.numpy().reshape(count, -1), new.numpy().size // count)
+    if longer:
+        counts = state.counts.numpy().copy()
+        mend(counts[:, 0], wide["neighbours"], [wide[name] for name in _MIRRORED if name in wide])
+        state.counts.assign(counts)
+    for name, values in wide.items():
+        arrays[name].assign(values.reshape(arrays[name].numpy().shape))
+    flags = state.flags.numpy().copy()
+    flags[[OVERFLOW, BODY_OVERFLOW, HALTED]] = 0
+    flags[STALE] = 1
+    state.flags.assign(flags)
 
 
 def widened(rows: np.ndarray, size: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels.layout import HALTED
 from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
 from annelid.grains.model import PATIENCE, Model
+from annelid.grains.workspace import Workspace
 
 _LANES = 4
 _BLOCK = 128
@@ -23,18 +24,13 @@ class Launches:
 
     Args:
         model: The model.
-        here: Grains.
-        there: The buffers that grains come from and go to by turns.
-        old: Room for grains while they change places.
-        lists: Lists.
-        kept: Room for lists while they are made.
-        bodies: Bodies.
+        work: The structures that its kernels work on.
     """
 
-    def __init__(self, model: Model, here: Any, there: Any, old: Any, lists: Any, kept: Any, bodies: Any) -> None:
+    def __init__(self, model: Model, work: Workspace) -> None:
         self.model, self.device = model, model.device
-        self.here, self.there, self.old = here, there, old
-        self.lists, self.kept, self.bodies = lists, kept, bodies
+        self.here, self.there, self.old = work.here, work.there, work.old
+        self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
         self._loaded = False
         self.companion: Any = None
@@ -86,7 +82,7 @@ class Launches:
                 before, after = pair[turn % 2], pair[1 - turn % 2]
                 self._launch(
                     kernel, model.count * _LANES,
-                    [step, turn, sweeps, first, final, model.parameters, before, after, self.lists, self.bodies],
+                    [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
                 )  # fmt: skip
                 self._move_bodies(step, final)
                 turn += 1
@@ -116,7 +112,7 @@ class Launches:
         keep, bring, list_all = refresh_kernels(model.features)
         cells = model.world_count * model.parameters.cell_count
         spans = -(-cells // cell_programs.SCAN_SPAN)
-        self._launch(keep, n, [grains, self.old, lists, self.kept])
+        self._launch(keep, n, [grains, lists, self.old, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
         self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
@@ -127,8 +123,8 @@ class Launches:
         self._launch(cell_programs.add_totals, cells + 1, [lists, cells, n])
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(cell_programs.order_cells, cells, [lists])
-        self._launch(bring, n, [grains, self.old, lists])
-        self._launch(list_all, n, [model.parameters, grains, lists, self.kept, self.bodies])
+        self._launch(bring, n, [self.old, grains, lists])
+        self._launch(list_all, n, [model.parameters, grains, self.kept, lists, self.bodies])
         if model.features.tracked:
             shares = self.bodies.count * self.bodies.chunks
             self._launch(body_programs.count_chunks, shares, [model.parameters, lists, self.bodies])

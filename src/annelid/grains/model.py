@@ -17,13 +17,12 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.bed import Bed
 from annelid.grains.dashpot import dashpots
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
-from annelid.grains.material import Surface
-from annelid.grains.rigid import Plane, Rigid
-from annelid.grains.start import begin, require_bodies
+from annelid.grains.material import Grain
+from annelid.grains.rigid import Solid, Touched, Wall
+from annelid.grains.start import begin
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, meeting_sweeps
 from annelid.grains.world import World
-
-Obstacle = Plane | Rigid
+from annelid.shapes import Obstacle
 
 PATIENCE = 4
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
@@ -42,8 +41,7 @@ class Model:
 
     Args:
         bed: The grains.
-        bodies: Planes and rigid bodies.
-        world: Gravity, time step and method.
+        world: Gravity, obstacles, time step and method.
         worlds: World of each grain, shape [n], where several are simulated side by side; grains of different worlds do
             not touch.
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
@@ -55,7 +53,6 @@ class Model:
     def __init__(
         self,
         bed: Bed,
-        bodies: Sequence[Obstacle] = (),
         *,
         world: World | None = None,
         worlds: np.ndarray | None = None,
@@ -65,7 +62,7 @@ class Model:
         device: str | wp.Device = "auto",
     ) -> None:
         self.world, self.guests = world or World(), guests
-        require_bodies(bodies)
+        bodies = self.world.touched
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain.")
         self.device = find_device(device)
@@ -77,7 +74,7 @@ class Model:
         self.bed = begin(bed, bodies, self.worlds, overlapping, period=self.world.period)
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
         self.bodies = [bodies[i] for i in order]
-        self.body_of = {id(body): number for number, body in enumerate(self.bodies)}
+        self.body_of = {id(body.source): number for number, body in enumerate(self.bodies)}
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
         self._choose_steps(least_sweeps)
@@ -107,10 +104,10 @@ class Model:
     @property
     def paths(self) -> list[int]:
         """Numbers of the bodies that follow a path."""
-        return [n for n, body in enumerate(self.bodies) if isinstance(body, Rigid) and body.path is not None]
+        return [n for n, body in enumerate(self.bodies) if isinstance(body, Solid) and body.path is not None]
 
     def number(self, body: Obstacle | int) -> int:
-        """Number of a body."""
+        """Number of an obstacle, as it was given."""
         if isinstance(body, int):
             if not 0 <= body < len(self.bodies):
                 raise InvalidValue(f"there is no body {body}; there are {len(self.bodies)}.")
@@ -126,7 +123,7 @@ class Model:
         for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.worlds):
             digest.update(np.ascontiguousarray(array).tobytes())
         for body in self.bodies:
-            size = body.size if isinstance(body, Rigid) else body.normal
+            size = body.size if isinstance(body, Solid) else body.normal
             digest.update(repr((type(body).__name__, body.numbers, size, body.world)).encode())
         return digest.hexdigest()
 
@@ -134,7 +131,7 @@ class Model:
         """Friction, restitution, rolling resistance and cohesion of each grain, shape [n, 4]."""
         return self.answers(self.bed.materials)[self.bed.kinds]
 
-    def answers(self, surfaces: Sequence[Surface]) -> np.ndarray:
+    def answers(self, surfaces: Sequence[Grain | Touched]) -> np.ndarray:
         """The four numbers of each surface; penalty forces want a dashpot in place of a restitution; shape [k, 4]."""
         numbers = np.array([surface.numbers for surface in surfaces], np.float32).reshape(-1, 4)
         if self.world.method == "hertz":
@@ -153,7 +150,7 @@ class Model:
         bed, world = self.bed, self.world
         masses, surfaces = bed.masses, self.surfaces()
         answers = np.concatenate([surfaces, self.answers(self.bodies)])
-        kinds = {PLANE if isinstance(body, Plane) else body.kind for body in self.bodies}
+        kinds = {PLANE if isinstance(body, Wall) else body.kind for body in self.bodies}
         free = [body for body in self.bodies if is_free(body)]
         crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
         return Features(
@@ -165,9 +162,9 @@ class Model:
             cohesive=bool((surfaces[:, 3] > 0.0).any()),
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
             kinds=tuple(sorted(kinds)),
-            tracked=any(isinstance(body, Rigid) for body in self.bodies),
+            tracked=any(isinstance(body, Solid) for body in self.bodies),
             free=bool(free),
-            points=crowded and any(body.points > 0 for body in free),
+            points=crowded and any(body.rigid.points > 0 for body in free),
             tolerant=world.tolerance is not None,
             guests=self.guests > 0,
             worlds=self.many or self.world_count > 1,
@@ -219,9 +216,9 @@ class Model:
         forms = []
         for number, body in enumerate(self.bodies):
             answer = self.answers([body])[0]
-            form = _plane_form(body, answer) if isinstance(body, Plane) else _body_form(body, answer, firsts[number])
+            form = _plane_form(body, answer) if isinstance(body, Wall) else _body_form(body, answer, firsts[number])
             form.first_point = sum(len(p) for p in points)
-            if is_free(body) and self.features.points and body.points > 0:
+            if is_free(body) and self.features.points and body.rigid.points > 0:
                 sample = body.sample_points()
                 points.append(np.column_stack([sample, np.full(len(sample), number)]))
             form.last_point = sum(len(p) for p in points)
@@ -251,25 +248,25 @@ def replaced_features(model: Model, **changes: Any) -> Model:
     return other
 
 
-def is_free(body: Obstacle) -> TypeGuard[Rigid]:
+def is_free(body: Touched) -> TypeGuard[Solid]:
     """Whether a body is moved by what touches it."""
-    return isinstance(body, Rigid) and body.motion == "free"
+    return isinstance(body, Solid) and body.free
 
 
-def rigid_load(body: Rigid, bed: Bed, gravity: tuple[float, float, float]) -> Load:
+def rigid_load(body: Solid, bed: Bed, gravity: tuple[float, float, float]) -> Load:
     """What a free body does to grains that it falls onto."""
-    speed = math.hypot(*body.velocity) + body.reach * math.hypot(*body.spin)
+    speed = math.hypot(*body.rigid.velocity) + body.reach * math.hypot(*body.rigid.spin)
     return Load.of(np.array(body.extent), body.weight[0], speed, bed, gravity)
 
 
-def _plane_form(plane: Plane, surface: np.ndarray) -> Any:
+def _plane_form(plane: Wall, surface: np.ndarray) -> Any:
     form: Any = Body()
     form.kind, form.motion, form.world = PLANE, 0, plane.world
     form.size, form.inside, form.surface = wp.vec3(*plane.normal), 1.0, wp.vec4(*surface)
     return form
 
 
-def _body_form(body: Rigid, surface: np.ndarray, first: int) -> Any:
+def _body_form(body: Solid, surface: np.ndarray, first: int) -> Any:
     form: Any = Body()
     form.kind, form.motion, form.world = body.kind, body.motion_number, body.world
     form.size, form.inside, form.surface = wp.vec3(*body.size), -1.0 if body.inside else 1.0, wp.vec4(*surface)
@@ -288,12 +285,12 @@ def _body_form(body: Rigid, surface: np.ndarray, first: int) -> Any:
     return form
 
 
-def _distances(bodies: Sequence[Obstacle]) -> tuple[list[int], np.ndarray]:
+def _distances(bodies: Sequence[Touched]) -> tuple[list[int], np.ndarray]:
     """Where the distances of each body begin, and those of all; bodies that share a grid share them."""
     begins: dict[int, int] = {}
     firsts, values, total = [], [np.zeros(1, np.float32)], 1  # an array must not be empty
     for body in bodies:
-        grid = body.grid if isinstance(body, Rigid) else None
+        grid = body.grid if isinstance(body, Solid) else None
         if grid is not None and id(grid) not in begins:
             begins[id(grid)] = total
             values.append(np.ascontiguousarray(grid.values.numpy(), np.float32).ravel())

@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.sections import Disc, Rectangle, Section
 from annelid.shapes import Box, Cylinder, Shape
 from annelid.shapes.interior import Interior
-from annelid.shapes.shape import Floats, as_points
+from annelid.shapes.values import Floats, as_points
 
 _WALL = 3.0  # mean diameters: further from a wall its layers are no longer seen
 _NODES = 24  # heights at which the section of a sphere is integrated

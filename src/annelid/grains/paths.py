@@ -9,7 +9,8 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid.grains.model import Model
-from annelid.grains.rigid import Rigid, followed
+from annelid.grains.rigid import Solid
+from annelid.shapes.path import followed
 
 ROWS = 1024
 """Steps that a table reaches ahead."""
@@ -36,7 +37,7 @@ class PathTable:
     def poses(self, number: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres of mass [m], shape [k, 3], and turns of the frame of the kernels, shape [k, 4], at times [s]."""
         body = self.model.bodies[number]
-        assert isinstance(body, Rigid)
+        assert isinstance(body, Solid)
         assert body.path is not None
         positions, rotations = followed(body.path, times, f"body {number}")
         turns = Rotation.from_quat(rotations)

@@ -11,8 +11,7 @@ from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.grains.model import Model
 from annelid.grains.readout import Readout
-from annelid.grains.rigid import Plane as Wall
-from annelid.grains.rigid import Rigid
+from annelid.grains.rigid import Solid, Wall
 
 _SAND: Color = (0.80, 0.66, 0.45)
 _CAGE: Color = (0.35, 0.42, 0.50)
@@ -34,7 +33,7 @@ class Painter:
         self._cages = {
             number: _outline(*body.surface_mesh)
             for number, body in enumerate(model.bodies)
-            if isinstance(body, Rigid) and body.inside and not body.hidden
+            if isinstance(body, Solid) and body.inside and not body.hidden
         }
 
     @property
@@ -115,7 +114,7 @@ class Painter:
         places, turns = state.places.numpy().astype(float), state.turns.numpy().astype(float)
         parts: list[Mesh | Lines] = []
         for number, body in enumerate(self.model.bodies):
-            if not isinstance(body, Rigid) or body.hidden:
+            if not isinstance(body, Solid) or body.hidden:
                 continue
             name = f"{body.name or 'body'}-{number}"
             place = places[number] + self._shift[body.world]
@@ -150,10 +149,10 @@ class Painter:
             "center-x": Number(float(x), "m"),
             "center-y": Number(float(y), "m"),
             "center-z": Number(float(z), "m"),
-            "kinetic": Number(summary.kinetic, "J"),
-            "rotational": Number(summary.rotational, "J"),
-            "potential": Number(summary.potential, "J"),
-            "fastest": Number(summary.fastest, "m/s"),
+            "kinetic-energy": Number(summary.kinetic, "J"),
+            "rotational-energy": Number(summary.rotational, "J"),
+            "gravitational-energy": Number(summary.gravitational, "J"),
+            "largest-speed": Number(self.readout.largest_speed(state), "m/s"),
         }
 
 

@@ -1,4 +1,4 @@
-"""What a state tells: grains in the order of their bed, bodies, energies, momenta, contacts and overlaps."""
+"""What a state says: grains in the order of their bed, bodies, energies, momenta, contacts and overlaps."""
 
 from __future__ import annotations
 
@@ -11,40 +11,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.summary import Summary
 from annelid.grains.kernels.layout import GROUP, IMPACT
 from annelid.grains.kernels.readout import unsort
-from annelid.grains.model import Model, Obstacle
+from annelid.grains.model import Model, is_free
 from annelid.grains.packing import packing_fraction
-from annelid.grains.rigid import Rigid
-from annelid.shapes import Shape
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Totals of grains and free bodies.
-
-    Attributes:
-        center_of_mass: [m], shape [3].
-        momentum: [kg m/s], shape [3].
-        angular_momentum: About the origin [kg m²/s], shape [3].
-        kinetic: Energy of motion along paths [J].
-        rotational: Energy of spinning [J].
-        potential: Energy in the field of gravity, zero at the origin [J].
-        fastest: Largest speed of a grain [m/s].
-    """
-
-    center_of_mass: np.ndarray
-    momentum: np.ndarray
-    angular_momentum: np.ndarray
-    kinetic: float
-    rotational: float
-    potential: float
-    fastest: float
-
-    @property
-    def total(self) -> float:
-        """Sum of the energies [J]."""
-        return self.kinetic + self.rotational + self.potential
+from annelid.grains.rigid import Solid
+from annelid.shapes import Obstacle, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +51,9 @@ class Readout:
 
     def __init__(self, model: Model) -> None:
         self.model, self.device = model, model.device
-        free = [n for n, body in enumerate(model.bodies) if isinstance(body, Rigid) and body.motion == "free"]
-        self.free = np.array(free, int)
-        weights = [model.bodies[n].weight for n in free]
+        free = {n: body for n, body in enumerate(model.bodies) if is_free(body)}
+        self.free = np.array(list(free), int)
+        weights = [body.weight for body in free.values()]
         self._masses = np.array([mass for mass, _ in weights])
         self._inertias = np.array([inertia for _, inertia in weights]).reshape(-1, 3, 3)
 
@@ -129,14 +102,14 @@ class Readout:
     def force(self, state: Any, body: Obstacle | int) -> np.ndarray:
         """Force of all contacts on a body during the last step [N], shape [3]; that on a plane is summed here."""
         number = self.model.number(body)
-        if isinstance(self.model.bodies[number], Rigid):
+        if isinstance(self.model.bodies[number], Solid):
             return self._body(state.forces, number)
         return self._wall_force(state, number)
 
     def torque(self, state: Any, body: Obstacle | int) -> np.ndarray:
         """Torque of all contacts about the centre of mass during the last step [N m], shape [3]; not for planes."""
         number = self.model.number(body)
-        if not isinstance(self.model.bodies[number], Rigid):
+        if not isinstance(self.model.bodies[number], Solid):
             raise InvalidValue(f"body {number} is a plane, which has no centre to measure a torque about.")
         return self._body(state.torques, number)
 
@@ -156,14 +129,18 @@ class Readout:
         about = np.cross(x, momenta).sum(axis=0) + inertia @ spins + body_momenta.sum(axis=0)
         rotational = 0.5 * float(inertia @ (spins**2).sum(axis=1) + (body_spins * body_momenta).sum())
         return Summary(
+            mass=float(masses.sum()),
             center_of_mass=masses @ x / masses.sum(),
             momentum=momenta.sum(axis=0),
             angular_momentum=about,
-            kinetic=0.5 * float((momenta * v).sum()),
+            kinetic=0.5 * float((momenta * v).sum()) + rotational,
             rotational=rotational,
-            potential=-float(masses @ (x @ gravity)),
-            fastest=float(np.sqrt((v[: len(bed)] ** 2).sum(axis=1).max())),
+            gravitational=-float(masses @ (x @ gravity)),
         )
+
+    def largest_speed(self, state: Any) -> float:
+        """Speed of the fastest grain [m/s]."""
+        return float(np.sqrt((self.velocities(state) ** 2).sum(axis=1).max()))
 
     def contacts(self, state: Any) -> Contacts:
         """Pairs of grains that push each other, and their forces."""

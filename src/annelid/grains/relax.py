@@ -15,7 +15,7 @@ import warp as wp
 from annelid.core.device import device as find_device
 from annelid.grains.kernels import relaxing as kernels
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, baked
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 SWELL = 1.0005
 """Radii that push over true radii."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 
 class Section(Protocol):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.packing import overlaps, wrapped
-from annelid.grains.rigid import Plane, Rigid
-from annelid.shapes import Shape, SignedDistanceGrid
-from annelid.shapes.shape import Floats
+from annelid.grains.rigid import Solid, Touched, Wall
+from annelid.shapes import SignedDistanceGrid
+from annelid.shapes.values import Floats
 
 CHOICES = ("refuse", "push", "allow")
 
@@ -34,7 +32,7 @@ def on_purpose() -> Iterator[None]:
 
 def begin(
     bed: Bed,
-    bodies: Sequence[Plane | Rigid],
+    bodies: Sequence[Touched],
     worlds: np.ndarray,
     overlapping: str,
     *,
@@ -70,19 +68,7 @@ def begin(
     return pushed
 
 
-def require_bodies(bodies: Any) -> None:
-    """Refuse what is no list of planes and rigid bodies."""
-    if not isinstance(bodies, Sequence) or isinstance(bodies, str):
-        kind = type(bodies).__name__
-        raise InvalidValue(f"bodies must be a list of planes and rigid bodies, not a {kind}: write [body] for one.")
-    for number, body in enumerate(bodies):
-        if not isinstance(body, (Plane, Rigid)):
-            what = f"body {number} is a {type(body).__name__}, which is neither a Plane nor a Rigid"
-            hint = ": make one of it with grains.Rigid(shape=...)" if isinstance(body, Shape) else ""
-            raise InvalidValue(f"{what}{hint}.")
-
-
-def require_room(bed: Bed, bodies: Sequence[Plane | Rigid], period: tuple[float, float, float]) -> None:
+def require_room(bed: Bed, bodies: Sequence[Touched], period: tuple[float, float, float]) -> None:
     """Refuse a period that is too short, and bodies that reach across its seam: they do not repeat, grains do."""
     largest = float(bed.radii.max())
     for axis, length in enumerate(period):
@@ -92,11 +78,11 @@ def require_room(bed: Bed, bodies: Sequence[Plane | Rigid], period: tuple[float,
                 f"{4.0 * largest:g} m: use a longer one, or smaller grains."
             )
         for number, body in enumerate(bodies):
-            if length > 0.0 and isinstance(body, Rigid) and not body.inside:
+            if length > 0.0 and isinstance(body, Solid) and not body.inside:
                 _require_inside(number, body, axis, length, largest)
 
 
-def _require_inside(number: int, body: Rigid, axis: int, length: float, radius: float) -> None:
+def _require_inside(number: int, body: Solid, axis: int, length: float, radius: float) -> None:
     """Refuse a body nearer to the ends of a period than a grain reaches, unless it spans all of it."""
     low, high = (float(end[axis]) for end in body.extent)
     slack = 1.0e-6 * length
@@ -109,9 +95,7 @@ def _require_inside(number: int, body: Rigid, axis: int, length: float, radius: 
         )
 
 
-def _trouble(
-    bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, period: tuple[float, float, float]
-) -> str | None:
+def _trouble(bed: Bed, bodies: Sequence[Touched], worlds: np.ndarray, period: tuple[float, float, float]) -> str | None:
     """What starts deep in what, and how deep; None where nothing does."""
     found = overlaps(bed.positions, bed.radii, period=period, worlds=worlds)
     pairs = int((found.depths > _DEEP * bed.radii[found.pairs].sum(axis=1)).sum())
@@ -128,7 +112,7 @@ def _trouble(
 
 
 def _pushed(
-    bed: Bed, bodies: Sequence[Plane | Rigid], worlds: np.ndarray, period: tuple[float, float, float]
+    bed: Bed, bodies: Sequence[Touched], worlds: np.ndarray, period: tuple[float, float, float]
 ) -> tuple[Bed, float]:
     """The bed after its grains were pushed apart, each world by itself, and the longest way of one [m]."""
     apart = _ASIDE * (float(np.ptp(bed.positions, axis=0).max()) + float(bed.radii.max()))
@@ -140,7 +124,7 @@ def _pushed(
 class _Solid:
     """Signed distance of a body among worlds that were moved aside."""
 
-    def __init__(self, body: Plane | Rigid, aside: float) -> None:
+    def __init__(self, body: Touched, aside: float) -> None:
         self._body, self._aside = body, aside
 
     def __call__(self, points: Floats) -> Floats:
@@ -150,11 +134,11 @@ class _Solid:
         return np.where(np.isfinite(distances), distances, 1.0e6)
 
 
-def distance(body: Plane | Rigid, points: Floats) -> Floats:
+def distance(body: Touched, points: Floats) -> Floats:
     """How far points [m] are from the surface of a body as built [m], negative where grains must not be."""
-    if isinstance(body, Plane):
+    if isinstance(body, Wall):
         return np.asarray((points - body.point) @ np.asarray(body.normal))
-    local = Rotation.from_quat(body.rotation).inv().apply(points - np.asarray(body.position))
+    local = body.rigid.turn.inv().apply(points - np.asarray(body.rigid.position))
     if body.grid is not None:
         found = _from_grid(body.grid, local)
     else:
@@ -171,10 +155,10 @@ def _from_grid(grid: SignedDistanceGrid, points: Floats) -> Floats:
     return np.where(outside, np.linalg.norm(points - nearest + way, axis=1), found)
 
 
-def _depth(bed: Bed, body: Plane | Rigid, worlds: np.ndarray) -> Floats:
+def _depth(bed: Bed, body: Touched, worlds: np.ndarray) -> Floats:
     """How deep each grain is in a body [m], negative outside, shape [n]."""
     near = worlds == body.world
-    if isinstance(body, Rigid) and not body.inside:
+    if isinstance(body, Solid) and not body.inside:
         near &= np.linalg.norm(bed.positions - body.place, axis=1) < body.reach + bed.radii
     depths = np.full(len(bed), -np.inf)
     if near.any():

@@ -11,7 +11,7 @@ import numpy as np
 from annelid.grains.bed import Bed
 from annelid.grains.depth import bed_depth
 from annelid.grains.world import World
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 _OVERLAP = 0.0076  # of a diameter, that the default step aims at
 _STRIDE = 0.1  # of its radius, that a grain moves in a step at the start

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.shapes.shape import as_vector
+from annelid.grains.rigid import Touched, touched_by_grains
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
@@ -25,6 +29,7 @@ class World:
     Attributes:
         dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
         gravity: Gravity [m/s²].
+        obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
             (Hertz-Mindlin penalty forces, for reference).
         iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 8 where
@@ -48,6 +53,7 @@ class World:
 
     dt: float | None = None
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     method: str = "nonsmooth"
     iterations: int | None = None
     tolerance: float | None = None
@@ -68,6 +74,7 @@ class World:
         for name in _NUMBERS:
             if not (getattr(self, name) is None or isinstance(getattr(self, name), Real)):
                 raise InvalidValue(f"{name} must be a number, not {getattr(self, name)!r}.")
+        self.touched  # noqa: B018 (obstacles that grains cannot touch are refused here)
         if self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
@@ -94,6 +101,11 @@ class World:
             if value is not None and not (math.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must be 0 or more [m/s], or None, not {value}.")
 
+    @cached_property
+    def touched(self) -> tuple[Touched, ...]:
+        """The obstacles as grains touch them."""
+        return tuple(touched_by_grains(self.obstacles))
+
     @property
     def sweeps(self) -> int:
         """Sweeps in a step where nothing bounces, at most."""
@@ -111,7 +123,7 @@ class World:
 
 def world_of(options: dict[str, Any]) -> World:
     """A world from its attributes by name; a name that it has not is refused with the nearest one."""
-    known = [field.name for field in fields(World)]
+    known = [one.name for one in fields(World)]
     for name in options:
         if name not in known:
             raise UnknownName("option of a simulation of grains", name, known)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
-from annelid.shapes.shape import Floats, Indices, require_count, require_positive
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import Section, rectangle, steps
 from annelid.shapes.tet.sweep import swept
+from annelid.shapes.values import Floats, Indices, require_count, require_positive
 
 _MOST_CHAMBERS = 1000
 _MOST_RESOLUTION = 50

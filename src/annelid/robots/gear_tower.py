@@ -14,12 +14,12 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes.gear import HelicalGear
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Cylinder
-from annelid.shapes.shape import Floats, require_count, seeded
+from annelid.shapes.values import Floats, require_count, seeded
 
 MOST_GEARS = 20
 
 STANDARD = HelicalGear(teeth=14, module=0.02, height=0.24, helix_angle=math.radians(20.0), bore=0.04, backlash=1e-3)
-"""The gear of the tower unless told."""
+"""The default gear of the tower."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ import numpy as np
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
-from annelid.shapes.shape import Floats, Vector, require_count, require_positive
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
+from annelid.shapes.values import Floats, Vector, require_count, require_positive
 
 SIDES = ("left", "back", "front", "right")
 """Names of the four cavities, at -x, +y, -y, +x."""
@@ -63,7 +63,7 @@ def pendulum_solid(*, resolution: int = 1, layers: int | None = None) -> fem.Sol
 
     Args:
         resolution: Cells through a wall: 1 gives 399 nodes; 2 with 24 layers about 5,000.
-        layers: Cells along the axis; 6 times the resolution unless told.
+        layers: Cells along the axis; 6 times the resolution by default.
     """
     mesh = pendulum_mesh(
         radius=_RADIUS, length=LENGTH, core=_CORE, wall=_WALL, cap=_CAP, resolution=resolution, layers=layers
@@ -102,7 +102,7 @@ def pendulum_mesh(
         cap: Thickness of the upper and lower end [m].
         share: How much of each quarter turn its cavity takes, between 0 and 1.
         resolution: Cells through a wall: 1 gives 399 nodes; 2 with 24 layers about 5,000.
-        layers: Cells along the axis, both caps included; 6 times the resolution unless told.
+        layers: Cells along the axis, both caps included; 6 times the resolution by default.
         axis: Where the body extends from the origin: 'x', 'y', 'z' or a vector.
     """
     fine = require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)

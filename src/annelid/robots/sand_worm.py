@@ -13,7 +13,7 @@ from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
 from annelid.robots.sandbox import Sandbox
-from annelid.shapes import Capsule
+from annelid.shapes import Capsule, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
 _SLENDER = 12.0  # its length in radii
@@ -62,9 +62,9 @@ class BuriedWorm:
         return self.depth + self.radius * (1.0 - 2.0 * self.buried)
 
     @property
-    def skin(self) -> grains.Surface:
-        """How its surface answers to contact."""
-        return grains.Surface(friction=self.friction)
+    def skin(self) -> Surface:
+        """How its surface responds to contact."""
+        return Surface(friction=self.friction)
 
     @property
     def stretch(self) -> float:
@@ -100,6 +100,6 @@ class BuriedWorm:
         box = self.sandbox()
         with on_purpose():
             return simulation(
-                body.moved((0.0, 0.0, self.height)), box.bed(), box.walls(), skin=self.skin, stretch=self.stretch,
-                inside="remove", device=device, threads=threads,
+                body.moved((0.0, 0.0, self.height)), box.bed(), obstacles=box.walls(), skin=self.skin,
+                stretch=self.stretch, inside="remove", device=device, threads=threads,
             )  # fmt: skip

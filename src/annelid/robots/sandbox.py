@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.grains.filling import fill
-from annelid.shapes import Box
+from annelid.shapes import Box, Rigid, Surface, box_walls
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -60,8 +60,8 @@ class Sandbox:
             f"no bed of this box came apart in {_ATTEMPTS} attempts: make it deeper, or take another seed."
         )
 
-    def walls(self, world: int = 0) -> list[grains.Plane]:
+    def walls(self, world: int = 0) -> list[Rigid]:
         """Floor and four walls, in one of the worlds that are simulated side by side."""
         x, y = 0.5 * self.length, 0.5 * self.width
-        surface = grains.Surface(friction=self.grain.friction, rolling=self.grain.rolling)
-        return grains.box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface, world=world)
+        surface = Surface(friction=self.grain.friction, rolling=self.grain.rolling)
+        return box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface, world=world)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
+from annelid.shapes import Rigid, ground
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Bounce:
     restitution: float = parameter(0.6, "Restitution of the ground", range=(0.0, 1.0), live=True)
     friction: float = parameter(0.5, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
 
-    def ground(self) -> springs.Plane:
+    def ground(self) -> Rigid:
         """The plane below."""
-        return springs.Plane(restitution=self.restitution, static_friction=self.friction)
+        return ground(self.friction, restitution=self.restitution)
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The cube in the air."""
@@ -39,8 +40,9 @@ class Bounce:
     def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
         """Change the ground while it falls."""
         model = simulation.solver.model
-        member = "static_friction" if name == "friction" else name
-        model.set_world(replace(model.world, obstacles=[replace(model.world.obstacles[0], **{member: value})]))
+        plane = model.world.contacts[0].rigid
+        changed = replace(plane, surface=replace(plane.surface, **{name: value}))
+        model.set_world(replace(model.world, obstacles=[changed]))
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Where it is, and what is left of its energy."""

@@ -10,15 +10,15 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
-from annelid.scenes.scene import parameter
 from annelid.springs.topology import Optimiser
 
 
 @dataclass(frozen=True)
 class CantileverTopology:
-    """A lattice of bars under load removes its idlest bars, and regrows others, while it is simulated."""
+    """A lattice of bars under load loses the bars that carry least, and regrows others, while it is simulated."""
 
     name: ClassVar[str] = "cantilever-topology"
     duration: ClassVar[float] = 4.0

@@ -1,4 +1,4 @@
-"""A column of grains whose wall is lifted away: it collapses into a heap (Lube et al. 2004)."""
+"""A column of grains whose wall is lifted: it collapses into a heap (Lube et al. 2004)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.grains.heaps import Heap, heap
-from annelid.scenes.scene import parameter
-from annelid.shapes import Cylinder, tube
+from annelid.shapes import Cylinder, Rigid, Surface, ground, tube
 
 _WALL = 0.12  # thickness of the wall over the radius of the column
 _LOOSE = 0.52  # packing of the column before it settles
@@ -48,7 +48,7 @@ class Column:
         """Height of the settled column, about [m]."""
         return self.aspect * self.radius
 
-    def bodies(self) -> list[grains.Plane | grains.Rigid]:
+    def obstacles(self) -> list[Rigid]:
         """The ground, and the tube, which is smooth so that it drags nothing along."""
         for name in ("aspect", "width", "diameter"):
             if not 0.0 < getattr(self, name) < float("inf"):
@@ -62,8 +62,8 @@ class Column:
             return up[:, None] * [0.0, 0.0, 1.0], np.tile([0.0, 0.0, 0.0, 1.0], (len(times), 1))
 
         cells = int(np.clip(6.0 * (1.0 + _WALL) / _WALL * max(1.0, 0.5 * self.aspect), 48, 160))
-        wall = grains.Rigid(shape=shape, motion="driven", path=lifted, friction=0.0, cells=cells, name="tube")
-        return [grains.Plane(friction=self.friction, rolling=self.rolling), wall]
+        wall = Rigid(shape, Surface(friction=0.0), motion=lifted, cells=cells, name="tube")
+        return [ground(friction=self.friction, rolling=self.rolling), wall]
 
     def bed(self) -> grains.Bed:
         """Grains at random places inside the tube."""
@@ -74,8 +74,7 @@ class Column:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The column in its tube."""
-        bodies = self.bodies()
-        return grains.simulation(self.bed(), bodies, skin=0.5, device=device, threads=threads)
+        return grains.simulation(self.bed(), obstacles=self.obstacles(), skin=0.5, device=device, threads=threads)
 
     def deposit(self, simulation: Simulation[grains.Solver]) -> Heap:
         """The heap as it is now."""
@@ -85,8 +84,8 @@ class Column:
     def measure(self, simulation: Simulation[grains.Solver]) -> list[Measurement]:
         """How far it ran, and how high it is, beside Lube's laws."""
         found, solver = self.deposit(simulation), simulation.solver
-        summary, masses = solver.readout.summary(simulation.state), solver.model.bed.masses
-        rest = summary.kinetic / (float(masses.sum()) * 9.81 * 0.5 * self.diameter)
+        summary = simulation.summary()
+        rest = (summary.kinetic - summary.rotational) / (summary.mass * 9.81 * 0.5 * self.diameter)
         return [
             Measurement("grains", solver.model.count),
             Measurement("run-out", found.radius / self.radius - 1.0, "", run_out_law(self.aspect), source=_SOURCE),

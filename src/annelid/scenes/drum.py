@@ -11,10 +11,10 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
-from annelid.scenes.scene import parameter
-from annelid.shapes import Cylinder
+from annelid.shapes import Cylinder, Rigid, Surface
 
 _PACKED = 0.6  # of a poured bed
 
@@ -54,20 +54,24 @@ class Drum:
         positions, radii = fill(region, sizes, _PACKED * self.filling, seed=self.seed)
         return grains.Bed(positions, radii, grains.Grain(friction=self.friction, rolling=self.rolling))
 
-    def wall(self) -> grains.Rigid:
+    def wall(self) -> Rigid:
         """The drum; its ends lie beyond the slice."""
         middle = (0.0, 0.5 * self.length, 0.0)
         # The ends are out of reach of the slice.
         shape = Cylinder(self.radius, self.length + 4.0 * self.ratio * self.diameter, axis="y", center=middle)
-        return grains.Rigid(
-            shape=shape, motion="driven", spin=(0.0, self.spin, 0.0), inside=True, friction=max(self.friction, 0.8),
-            rolling=self.rolling, name="drum",
-        )  # fmt: skip
+        return Rigid(
+            shape,
+            Surface(friction=max(self.friction, 0.8), rolling=self.rolling),
+            motion="driven",
+            spin=(0.0, self.spin, 0.0),
+            inside=True,
+            name="drum",
+        )
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The drum, at full speed from the beginning."""
         period = (0.0, self.length, 0.0)
-        return grains.simulation(self.bed(), [self.wall()], period=period, device=device, threads=threads)
+        return grains.simulation(self.bed(), obstacles=[self.wall()], period=period, device=device, threads=threads)
 
     def measure(self, simulation: Simulation[grains.Solver]) -> list[Measurement]:
         """How far the bed is tilted, and how far the sizes have parted."""

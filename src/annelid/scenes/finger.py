@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.finger import finger
-from annelid.scenes.scene import parameter
 from annelid.scenes.support.reaching import Reaching, recorded, write_actuation
 
 # Of these the water-filled finger reaches the first two, the air-filled one the last.
@@ -36,19 +36,19 @@ class Finger(Reaching):
             filling=self.filling, pressure=self.pressure, modulus=self.modulus, device=device, threads=threads
         )
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.InverseSolver]:
         """The finger at rest; its target goes to a low, a far and a high place in turn."""
         places = list(_TARGETS.values())
         script = lambda time: {"tip": places[min(int(3.0 * time / self.duration), 2)]}  # noqa: E731
-        settings = fem.InverseSettings(seconds=0.05)
         robot = self.robot(device=device, threads=threads)
-        return recorded(fem.controlled(robot, settings=settings, script=script))
+        return recorded(fem.inverse_simulation(robot, script=script, dt=0.05))
 
-    def adjust(self, simulation: Simulation[fem.ControlSolver], name: str, value: Any) -> None:
+    def adjust(self, simulation: Simulation[fem.InverseSolver], name: str, value: Any) -> None:
         """Change the highest pressure while it runs."""
-        simulation.solver.robot.limit("bellows", effort=fem.Limits.of("pressure of bellows", (0.0, value)))
+        limits = fem.Limits.of("pressure of bellows", (0.0, value))
+        simulation.solver.limit(simulation.state, "bellows", effort=limits)
 
-    def measure(self, simulation: Simulation[fem.ControlSolver]) -> list[Measurement]:
+    def measure(self, simulation: Simulation[fem.InverseSolver]) -> list[Measurement]:
         """Lowest and highest place of either finger's tip, and how near it comes to the same three targets."""
         device, threads = simulation.solver.device, simulation.solver.robot.model.crew.threads
         results = []
@@ -71,7 +71,7 @@ class Finger(Reaching):
             places.append(robot.places()[0])
         return np.array(places)
 
-    def outputs(self, simulation: Simulation[fem.ControlSolver], folder: Path) -> list[Path]:
+    def outputs(self, simulation: Simulation[fem.InverseSolver], folder: Path) -> list[Path]:
         """The actuation, the reachable sets as curves, and pictures of both fingers at the three targets."""
         from annelid.view.picture import Painter, save_png
 
@@ -79,7 +79,7 @@ class Finger(Reaching):
         for filling in ("hydraulic", "pneumatic"):
             scene = replace(self, filling=filling)
             for name, place in _TARGETS.items():
-                each = fem.controlled(scene.robot(device=device), settings=fem.InverseSettings(seconds=0.05))
+                each = fem.inverse_simulation(scene.robot(device=device), dt=0.05)
                 each.solver.aim(each.state, {"tip": place})
                 each.step(12)
                 shots.append(each.snapshot())

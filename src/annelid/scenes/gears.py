@@ -10,12 +10,12 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
 from annelid.robots import GearTower, gear_tower
 from annelid.robots.gear_tower import MOST_GEARS
-from annelid.scenes.scene import parameter
-from annelid.shapes import Cylinder
+from annelid.shapes import Cylinder, Rigid, Surface
 
 _COLORS = ((0.30, 0.45, 0.62), (0.70, 0.36, 0.28))
 
@@ -45,20 +45,27 @@ class Gears:
             self.gears, clearance=5.0 * self.radius, headroom=8.0 * self.radius, speed=self.spin, seed=self.seed
         )
 
-    def bodies(self, tower: GearTower) -> list[grains.Rigid]:
+    def obstacles(self, tower: GearTower) -> list[Rigid]:
         """The gears, and the cylinder, whose ends lie far beyond the period."""
         turning = [
-            grains.Rigid(
-                shape=tower.meshes[kind], position=tuple(place), rotation=tuple(turn), motion="driven",
-                spin=tuple(spin), friction=self.friction, cells=self.cells, name="gear", color=_COLORS[kind],
+            Rigid(
+                tower.meshes[kind],
+                Surface(friction=self.friction),
+                position=tuple(place),
+                rotation=tuple(turn),
+                motion="driven",
+                spin=tuple(spin),
+                cells=self.cells,
+                name="gear",
+                color=_COLORS[kind],
             )
             for kind, place, turn, spin in zip(
                 tower.kinds, tower.positions, tower.orientations, tower.angular_velocities, strict=True
             )
-        ]  # fmt: skip
+        ]
         hull = tower.container
         shape = Cylinder(hull.radius, 3.0 * hull.length, center=hull.center)
-        return [*turning, grains.Rigid(shape=shape, inside=True, friction=self.friction, name="tower", hidden=True)]
+        return [*turning, Rigid(shape, Surface(friction=self.friction), inside=True, name="tower", hidden=True)]
 
     def bed(self, tower: GearTower) -> grains.Bed:
         """Grains on a loose lattice in the free space of the tower, from above."""
@@ -88,9 +95,14 @@ class Gears:
         tower = self.tower()
         dt = 1.8e-4 * float(np.sqrt(self.radius / 0.01))
         return grains.simulation(
-            self.bed(tower), self.bodies(tower), dt=dt, skin=0.5, period=(0.0, 0.0, tower.container.length),
-            device=device, threads=threads,
-        )  # fmt: skip
+            self.bed(tower),
+            obstacles=self.obstacles(tower),
+            dt=dt,
+            skin=0.5,
+            period=(0.0, 0.0, tower.container.length),
+            device=device,
+            threads=threads,
+        )
 
     def measure(self, simulation: Simulation[grains.Solver]) -> list[Measurement]:
         """Speeds, torques and overlaps at the end."""

@@ -12,10 +12,10 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
-from annelid.scenes.scene import parameter
-from annelid.shapes import Box
+from annelid.shapes import Box, Surface
 
 _PITCH = 0.02
 _FINGER = (0.04, 0.10, 0.20)  # thickness, width and length [m]
@@ -96,8 +96,8 @@ class Gripper:
             return coupling.simulation(
                 self.body(),
                 box.bed(),
-                box.walls(),
-                skin=grains.Surface(friction=0.8),
+                obstacles=box.walls(),
+                skin=Surface(friction=0.8),
                 stretch=1.2 + 1.5 * self.closing,
                 inside="remove",
                 springs={"constraints": [hoist(top, _LIFT, self.speed)], "velocity_damping": 1.0},
@@ -107,7 +107,7 @@ class Gripper:
 
     def lifted(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """Whether each grain is held above the bed, shape [n]."""
-        height = simulation.solver.readout.positions(simulation.state)[:, 2]
+        height = simulation.solver.readout.grain_positions(simulation.state)[:, 2]
         rise = self.speed * max(simulation.time - _LIFT, 0.0)
         return np.asarray(height > max(self.depth, self.tips + 0.5 * rise) + 2.0 * self.grain_radius)
 

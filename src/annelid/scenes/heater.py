@@ -10,8 +10,8 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
-from annelid.scenes.scene import parameter
-from annelid.shapes import Cylinder, hopper
+from annelid.shapes import Cylinder, Plane, Rigid, Surface, hopper
 
 _LOOSE = 0.57  # packing at the start
 _EVERY = 0.02  # time between two looks at the outflow [s]
@@ -40,16 +40,16 @@ class Hopper:
     rolling: float = parameter(0.1, "Rolling resistance of grains and walls", range=(0.0, 1.0))
     seed: int = parameter(1, "Seed of the places of the grains")
 
-    def bodies(self) -> list[grains.Plane | grains.Rigid]:
+    def obstacles(self) -> list[Rigid]:
         """The silo, its hole at z = 0, and the ground below, where a heap grows."""
         self._check()
-        d, surface = self.diameter, {"friction": self.friction, "rolling": self.rolling}
+        d, surface = self.diameter, Surface(friction=self.friction, rolling=self.rolling)
         angle = math.radians(self.slope)
         shape = hopper(
             0.5 * self.width * d, (self.filling + 4.0) * d, 0.5 * self.opening * d, angle=angle, wall=2.0 * d
         )
-        silo = grains.Rigid(shape=shape, cells=self._cells(), name="silo", **surface)  # type: ignore[arg-type]
-        return [grains.Plane(point=(0.0, 0.0, -1.2 * self.width * d), **surface), silo]  # type: ignore[arg-type]
+        silo = Rigid(shape, surface, cells=self._cells(), name="silo")
+        return [Rigid(Plane(point=(0.0, 0.0, -1.2 * self.width * d)), surface), silo]
 
     def bed(self) -> grains.Bed:
         """Grains at random places above the bottom."""
@@ -63,8 +63,7 @@ class Hopper:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The silo just opened; how much has left it is written down as it runs."""
-        bodies = self.bodies()
-        simulation = grains.simulation(self.bed(), bodies, skin=0.5, device=device, threads=threads)
+        simulation = grains.simulation(self.bed(), obstacles=self.obstacles(), skin=0.5, device=device, threads=threads)
         rows: list[tuple[float, float]] = []
         simulation.attachments["outflow"] = rows
 

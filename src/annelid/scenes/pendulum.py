@@ -10,10 +10,10 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.robots.pendulum import SIDES, pendulum
-from annelid.scenes.scene import parameter
 from annelid.scenes.support.reaching import Reaching, around, recorded, write_actuation
 
 _MOVES = {  # offset of the target from rest [m]
@@ -36,7 +36,7 @@ class Pendulum(Reaching):
     weight: Literal["hydrostatic", "columns"] = parameter("hydrostatic", "How the weight of the water is found")
     highest: float = parameter(20e3, "Highest pressure", unit="Pa", range=(1e3, 30e3), live=True)
     lowest: float = parameter(-2e3, "Lowest pressure: suction", unit="Pa", range=(-3e3, 0.0), live=True)
-    growth: float = parameter(18.0, "Most that a cavity may grow", unit="ml", range=(1.0, 25.0), live=True)
+    growth: float = parameter(18e-6, "Most that a cavity may grow", unit="m³", range=(1e-6, 25e-6), live=True)
     resolution: int = parameter(1, "Cells through a wall", range=(1, 2))
 
     def robot(self, *, cells: int = 100, layers: int | None = None, **machine: Any) -> fem.Robot:
@@ -48,14 +48,14 @@ class Pendulum(Reaching):
             machine: `device`, `threads`.
         """
         return pendulum(
-            weight=self.weight, pressure=(self.lowest, self.highest), growth=1e-6 * self.growth,
+            weight=self.weight, pressure=(self.lowest, self.highest), growth=self.growth,
             resolution=self.resolution, layers=layers, cells=cells, **machine,
         )  # fmt: skip
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.InverseSolver]:
         """The pendulum at rest, full of water; its target moves to six places and back in turn."""
         robot = self.robot(device=device, threads=threads)
-        simulation = recorded(fem.controlled(robot, settings=fem.InverseSettings(seconds=1.0 / 30.0)))
+        simulation = recorded(fem.inverse_simulation(robot, dt=1.0 / 30.0))
         begin = simulation.solver.targets(simulation.state)["tip"]
         stops = [offset for move in _MOVES.values() for offset in (move, move, (0.0, 0.0, 0.0))]
         leg = self.duration / len(stops)
@@ -63,19 +63,19 @@ class Pendulum(Reaching):
         simulation.solver.script = lambda time: {"tip": path.at(time)}
         return simulation
 
-    def adjust(self, simulation: Simulation[fem.ControlSolver], name: str, value: Any) -> None:
+    def adjust(self, simulation: Simulation[fem.InverseSolver], name: str, value: Any) -> None:
         """Change a limit while it runs."""
-        robot = simulation.solver.robot
+        limits = simulation.solver.limits(simulation.state)
         for side in SIDES:
-            effort, stroke = robot.limits[robot.number(side)]
+            effort, stroke = limits[side]
             if name == "growth":
-                stroke = fem.Limits.of(f"growth of {side}", (-1e-6 * value, 1e-6 * value))
+                stroke = fem.Limits.of(f"growth of {side}", (-value, value))
             else:
                 ends = (value, effort.high) if name == "lowest" else (effort.low, value)
                 effort = fem.Limits.of(f"pressure of {side}", ends)
-            robot.limit(side, effort=effort, stroke=stroke)
+            simulation.solver.limit(simulation.state, side, effort=effort, stroke=stroke)
 
-    def measure(self, simulation: Simulation[fem.ControlSolver]) -> list[Measurement]:
+    def measure(self, simulation: Simulation[fem.InverseSolver]) -> list[Measurement]:
         """How far the tip went each way, and how near to its target it was while it waited there."""
         steps: list[fem.Step] = simulation.attachments["steps"]
         if not steps:
@@ -93,7 +93,7 @@ class Pendulum(Reaching):
         results.append(Measurement("optimality", max(step.optimality for step in steps)))
         return results
 
-    def outputs(self, simulation: Simulation[fem.ControlSolver], folder: Path) -> list[Path]:
+    def outputs(self, simulation: Simulation[fem.InverseSolver], folder: Path) -> list[Path]:
         """The actuation, pressures and volumes over time, and a picture of the six places."""
         from annelid.view.figures import line_plot
         from annelid.view.picture import Painter, save_png
@@ -111,7 +111,7 @@ class Pendulum(Reaching):
 
     def _poses(self, device: Any) -> list[Snapshot]:
         """The pendulum at the six places, one after the other."""
-        simulation = fem.controlled(self.robot(device=device))
+        simulation = fem.inverse_simulation(self.robot(device=device))
         begin, shots = simulation.solver.targets(simulation.state)["tip"], []
         for offset in _MOVES.values():
             simulation.solver.aim(simulation.state, {"tip": begin + np.array(offset)})

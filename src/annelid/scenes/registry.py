@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from annelid.core.errors import UnknownName
-from annelid.scenes.scene import Scene
+from annelid.core.scene import Scene
 
 _SCENES = {
     "workshop": ("annelid.scenes.workshop", "Workshop"),

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
-from annelid.shapes import Box
+from annelid.shapes import Box, ground
 
 _LEGS = {
     "front-left": (0.06, 0.06),
@@ -48,10 +48,10 @@ class Runner:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The robot on its legs."""
-        ground = springs.Plane(static_friction=self.friction, stiffness=300.0, restitution=0.2)
+        plane = ground(self.friction, stiffness=300.0, restitution=0.2)
         motors = [springs.Motor(f"{name}-hinge", speed=self.speed, limit=self.torque) for name in _LEGS]
         return springs.simulation(
-            self.body(), dt=4e-5, obstacles=[ground], motors=motors, device=device, threads=threads
+            self.body(), dt=4e-5, obstacles=[plane], motors=motors, device=device, threads=threads
         )
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:

@@ -10,10 +10,11 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
-from annelid.scenes.scene import parameter
 from annelid.scenes.walker import Walker
+from annelid.shapes import Surface, ground
 
 _DT = 6.0e-5
 
@@ -28,7 +29,7 @@ def inflate_gently(time: Any, parameters: Any) -> Any:
 
 @dataclass(frozen=True)
 class SandWalker:
-    """A quadruped of silicone walks on loose grains; how far it would have come on hard ground is told beside."""
+    """A quadruped of silicone walks on loose grains; its distance on hard ground is reported for comparison."""
 
     name: ClassVar[str] = "sand-walker"
     duration: ClassVar[float] = 2.0
@@ -70,14 +71,14 @@ class SandWalker:
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The quadruped at rest on the bed."""
         box, body = self.sandbox(), self.body()
-        skin = grains.Surface(friction=self.walker.friction)
+        skin = Surface(friction=self.walker.friction)
         radius = float(coupling.closing_radii(body, self.grain_radius, stretch=1.2 + self.inflation).max())
         lift = self.depth + radius - float(body.bounds()[0][2])
         with on_purpose():
             return coupling.simulation(
                 body.moved((0.0, 0.0, lift)),
                 box.bed(),
-                box.walls(),
+                obstacles=box.walls(),
                 skin=skin,
                 stretch=1.2 + self.inflation,
                 inside="remove",
@@ -89,8 +90,8 @@ class SandWalker:
 
     def _on_hard_ground(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """How far it walks on hard ground in the same time [m], shape [3]."""
-        solver, plane = simulation.solver, springs.Plane(static_friction=0.8, stiffness=100.0, restitution=0.2)
-        ground = springs.simulation(
+        solver, plane = simulation.solver, ground(0.8, stiffness=100.0, restitution=0.2)
+        walking = springs.simulation(
             self.body(),
             dt=_DT,
             obstacles=[plane],
@@ -98,13 +99,13 @@ class SandWalker:
             device=solver.device,
             threads=solver.springs.threads,
         )
-        ground.run(simulation.time)
-        return np.asarray(ground.solver.summary(ground.state).center_of_mass - ground.solver.model.body.center_of_mass)
+        walking.run(simulation.time)
+        return np.asarray(walking.summary().center_of_mass - walking.solver.model.body.center_of_mass)
 
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
         """How far it walked, on sand and on hard ground."""
         solver, state, body = simulation.solver, simulation.state, simulation.solver.model.springs.body
-        moved = solver.summary(state).center_of_mass - body.center_of_mass
+        moved = simulation.summary().parts["springs"].center_of_mass - body.center_of_mass
         hard = self._on_hard_ground(simulation)
         return [
             Measurement("grains", len(solver.model.bed)),

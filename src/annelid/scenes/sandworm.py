@@ -10,9 +10,9 @@ import numpy as np
 from annelid import coupling, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
-from annelid.scenes.scene import parameter
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Sandworm:
         """How far it came, and whether grains stayed out of it."""
         solver, state = simulation.solver, simulation.state
         start = solver.model.springs.body.center_of_mass
-        moved = solver.summary(state).center_of_mass - start
+        moved = simulation.summary().parts["springs"].center_of_mass - start
         inside = len(solver.readout.grains_inside(state))
         return [
             Measurement("grains", len(solver.model.bed)),
@@ -74,6 +74,6 @@ class Sandworm:
             Measurement("sideways", float(moved[1]), "m"),
             Measurement("sinking", -float(moved[2]), "m"),
             Measurement("speed", float(moved[0]) / max(simulation.time, simulation.dt), "m/s"),
-            Measurement("fastest-grain", float(np.abs(solver.readout.velocities(state)).max()), "m/s"),
+            Measurement("fastest-grain", float(np.abs(solver.readout.grain_velocities(state)).max()), "m/s"),
             Measurement("grains-inside", inside, reference=0.0, tolerance=0.0),
         ]

@@ -11,9 +11,9 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
 from annelid.shapes import tet_hollow_cylinder
 
 _LENGTH, _RADIUS, _WALL, _CAP = 0.12, 0.014, 3e-3, 4e-3
@@ -28,7 +28,7 @@ class SiliconeCylinder:
     duration: ClassVar[float] = 1.0
 
     filling: Literal["air", "water"] = parameter("water", "What fills the cylinder that is shown")
-    extra: float = parameter(15.0, "Volume that is pumped in beyond that at rest", unit="ml", range=(0.0, 25.0))
+    extra: float = parameter(15e-6, "Volume that is pumped in beyond that at rest", unit="m³", range=(0.0, 25e-6))
     modulus: float = parameter(180e3, "Young's modulus", unit="Pa", range=(100e3, 600e3))
 
     def robot(self, *, device: Any = "auto", threads: int | None = None) -> fem.Robot:
@@ -43,12 +43,12 @@ class SiliconeCylinder:
         ]
         return fem.Robot(solid, [kind(name="chamber", growth=0.0)], tip, device=device, threads=threads)
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.PoseSolver]:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ForwardSolver]:
         """The filled cylinder at rest; what is extra is pumped in evenly."""
-        script = lambda time: {"chamber": 1e-6 * self.extra * min(time / self.duration, 1.0)}  # noqa: E731
-        return fem.posed(self.robot(device=device, threads=threads), script, dt=0.1)
+        script = lambda time: {"chamber": self.extra * min(time / self.duration, 1.0)}  # noqa: E731
+        return fem.forward_simulation(self.robot(device=device, threads=threads), script, dt=0.1)
 
-    def measure(self, simulation: Simulation[fem.PoseSolver]) -> list[Measurement]:
+    def measure(self, simulation: Simulation[fem.ForwardSolver]) -> list[Measurement]:
         """Tip angles of the four cases of the paper, and the pressure that what is extra needs."""
         device, threads = simulation.solver.device, simulation.solver.robot.model.crew.threads
         results = []
@@ -65,17 +65,17 @@ class SiliconeCylinder:
         for filling in _FILLINGS:
             found[filling] = replace(self, filling=filling, extra=0.0)
             if self.extra:
-                found[f"{filling}-{self.extra:g}ml"] = replace(self, filling=filling)
+                found[f"{filling}-{1e6 * self.extra:g}ml"] = replace(self, filling=filling)
         return found
 
     def settled(self, **machine: Any) -> fem.Robot:
         """The robot with all that is extra in it, in equilibrium."""
         robot = self.robot(**machine)
-        robot.hold("chamber", 1e-6 * self.extra)
+        robot.hold("chamber", self.extra)
         fem.Forward(robot).settle()
         return robot
 
-    def outputs(self, simulation: Simulation[fem.PoseSolver], folder: Path) -> list[Path]:
+    def outputs(self, simulation: Simulation[fem.ForwardSolver], folder: Path) -> list[Path]:
         """A picture of the four cases."""
         from annelid.view.picture import Painter, save_png
 

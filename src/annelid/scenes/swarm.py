@@ -9,9 +9,10 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
+from annelid.shapes import ground
 from annelid.shapes.lattice import Lattice
 from annelid.springs.stiffness import round_area
 
@@ -44,11 +45,11 @@ class Swarm:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The swarm at rest on the ground."""
-        ground = springs.Plane(static_friction=self.friction, stiffness=50.0)
-        return springs.simulation(self.body(), obstacles=[ground], device=device, threads=threads)
+        plane = ground(self.friction, stiffness=50.0)
+        return springs.simulation(self.body(), obstacles=[plane], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
-        """Size of the swarm and its way."""
+        """Number of robots and their displacement."""
         model = simulation.solver.model
         moved = simulation.summary().center_of_mass - model.body.center_of_mass
         full = self.side >= 10

@@ -11,9 +11,9 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.trunk import trunk
-from annelid.scenes.scene import parameter
 from annelid.scenes.support.reaching import Reaching, largest_miss, recorded, write_actuation
 
 
@@ -32,10 +32,10 @@ class Trunk(Reaching):
         """The trunk, hanging from its base, with its cables."""
         return trunk(tension=self.tension, modulus=self.modulus, device=device, threads=threads)
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.ControlSolver]:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[fem.InverseSolver]:
         """The trunk at rest; its target winds out to a circle and goes around it."""
         robot = self.robot(device=device, threads=threads)
-        simulation = recorded(fem.controlled(robot, settings=fem.InverseSettings(seconds=1.0 / 30.0)))
+        simulation = recorded(fem.inverse_simulation(robot, dt=1.0 / 30.0))
         begin = simulation.solver.targets(simulation.state)["tip"]
 
         def script(time: float) -> dict[str, Any]:
@@ -47,12 +47,13 @@ class Trunk(Reaching):
         simulation.solver.script = script
         return simulation
 
-    def adjust(self, simulation: Simulation[fem.ControlSolver], name: str, value: Any) -> None:
+    def adjust(self, simulation: Simulation[fem.InverseSolver], name: str, value: Any) -> None:
         """Change the highest tension while it runs."""
         for cable in simulation.solver.robot.names:
-            simulation.solver.robot.limit(cable, effort=fem.Limits.of(f"tension of {cable}", (0.0, value)))
+            limits = fem.Limits.of(f"tension of {cable}", (0.0, value))
+            simulation.solver.limit(simulation.state, cable, effort=limits)
 
-    def measure(self, simulation: Simulation[fem.ControlSolver]) -> list[Measurement]:
+    def measure(self, simulation: Simulation[fem.InverseSolver]) -> list[Measurement]:
         """How near the tip was to its target, and how hard cables pulled."""
         steps: list[fem.Step] = simulation.attachments["steps"]
         tension = max((max(step.efforts.values()) for step in steps), default=0.0)
@@ -62,6 +63,6 @@ class Trunk(Reaching):
             Measurement("largest-tension", tension, "N"),
         ]
 
-    def outputs(self, simulation: Simulation[fem.ControlSolver], folder: Path) -> list[Path]:
+    def outputs(self, simulation: Simulation[fem.InverseSolver], folder: Path) -> list[Path]:
         """The actuation of every step."""
         return [write_actuation(simulation, folder)]

@@ -10,10 +10,10 @@ import numpy as np
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
-from annelid.scenes.scene import parameter
-from annelid.shapes import Cylinder
+from annelid.shapes import Cylinder, Rigid, Surface
 
 _PITCH = 0.02
 _FREQUENCY = 60.0  # at which the tyre has the damping of its material [Hz]
@@ -52,13 +52,13 @@ class Tyre:
         """The tyre, its axle along y."""
         return ring(self.inner, self.outer, self.width, self.material).moved(self.start)
 
-    def hub(self, body: springs.Body) -> grains.Rigid:
+    def hub(self, body: springs.Body) -> Rigid:
         """The hub, which fits the hole of the tyre tightly."""
         away = np.hypot(*(body.positions - self.start)[:, [0, 2]].T).min()
         thickness = float(coupling.closing_radii(body, self.grain_radius).max())
         radius = float(away) - thickness + _GRIP * _PITCH
         shape = Cylinder(radius, self.width, axis="y")
-        return grains.Rigid(shape=shape, position=self.start, motion="free", mass=self.load, friction=2.0, name="hub")
+        return Rigid(shape, Surface(friction=2.0), position=self.start, motion="free", mass=self.load, name="hub")
 
     def sandbox(self) -> robots.Sandbox:
         """The box that it rolls in."""
@@ -76,23 +76,17 @@ class Tyre:
         box, body = self.sandbox(), self.body()
         hub = self.hub(body)
         simulation = coupling.simulation(
-            body,
-            box.bed(),
-            [*box.walls(), hub],
-            skin=grains.Surface(friction=0.8),
-            device=device,
-            threads=threads,
+            body, box.bed(), obstacles=[*box.walls(), hub], skin=Surface(friction=0.8), device=device, threads=threads
         )
         solver = simulation.solver
-        solver.grains.load(solver.parts(simulation.state)[1], hub, torque=(0.0, self.torque, 0.0))
+        solver.grains.load(simulation.state.grains, hub, torque=(0.0, self.torque, 0.0))
         simulation.attachments["hub"] = hub
         return simulation
 
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
         """How far it rolled, how deep it sank, and how much of its turning was lost to slip."""
         solver, hub = simulation.solver, simulation.attachments["hub"]
-        _, bed = solver.parts(simulation.state)
-        readout = solver.grains.readout
+        bed, readout = simulation.state.grains, solver.grains.readout
         place, spin = readout.body_position(bed, hub), readout.body_spin(bed, hub)
         speed, rolling = float(readout.body_velocity(bed, hub)[0]), float(spin[1]) * self.outer
         return [

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from annelid import control, voxels
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
 from annelid.voxels.tasks import Locomotion
 
 

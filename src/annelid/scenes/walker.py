@@ -10,9 +10,10 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.quadruped import quadruped
-from annelid.scenes.scene import parameter
+from annelid.shapes import ground
 
 _PHASES = {"spine": 0.81, "front-left": 0.6, "front-right": 0.6, "hind-left": 0.0, "hind-right": 0.0}
 """When each limb is inflated, in cycles."""
@@ -48,9 +49,9 @@ class Walker:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The quadruped at rest on the ground."""
-        ground = springs.Plane(static_friction=self.friction, stiffness=100.0, restitution=0.2)
+        plane = ground(self.friction, stiffness=100.0, restitution=0.2)
         return springs.simulation(
-            self.body(), dt=6e-5, obstacles=[ground], velocity_damping=2.0, device=device, threads=threads
+            self.body(), dt=6e-5, obstacles=[plane], velocity_damping=2.0, device=device, threads=threads
         )
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:

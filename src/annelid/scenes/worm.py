@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
+from annelid.shapes import Rigid, ground
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Worm:
             raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
         return body.actuate(springs.wave(self.amplitude, self.frequency, distance / speed))
 
-    def ground(self) -> springs.Plane:
+    def ground(self) -> Rigid:
         """The plane that it crawls on."""
-        return springs.Plane(static_friction=self.friction)
+        return ground(self.friction)
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The worm at rest on the plane."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.scene import parameter
 from annelid.core.simulation import Simulation
-from annelid.scenes.scene import parameter
 from annelid.scenes.worm import Worm
 
 
@@ -35,7 +35,7 @@ class Worms:
         return springs.simulation(body, obstacles=[worm.ground()], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
-        """Size of the crowd and its mean way."""
+        """Number of worms and their mean displacement."""
         model = simulation.solver.model
         moved = simulation.summary().center_of_mass - model.body.center_of_mass
         return [

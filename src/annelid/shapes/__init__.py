@@ -1,39 +1,56 @@
-"""Shapes: primitives, triangle meshes, and signed distances, exact or baked on a grid."""
+"""Shapes: primitives, triangle meshes, signed distances, and the rigid things that every physics can touch."""
 
 from annelid.shapes.gear import HelicalGear, helical_gear
+from annelid.shapes.height_field import HeightField
+from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
 from annelid.shapes.mass import MassProperties, mass_properties
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
+from annelid.shapes.path import Path
+from annelid.shapes.placed import turned_about
+from annelid.shapes.plane import Plane
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.revolved import Revolved, hopper, tube
+from annelid.shapes.rigid import Geometry, Obstacle, Rigid
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
-from annelid.shapes.shape import Shape
+from annelid.shapes.surface import Surface
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
 from annelid.shapes.tet.stuffing import tet_fill
 from annelid.shapes.union import Union
+from annelid.shapes.walls import box_walls, ground
 
 __all__ = [
     "Box",
     "Capsule",
     "Cylinder",
+    "Geometry",
+    "HeightField",
     "HelicalGear",
+    "ImplicitSurface",
     "MassProperties",
     "MeshDistance",
+    "Obstacle",
+    "Path",
+    "Plane",
     "QuadraticTetMesh",
     "Revolved",
+    "Rigid",
     "SdfGrid",
     "Shape",
     "SignedDistanceGrid",
     "Sphere",
+    "Surface",
     "TetMesh",
     "TriangleMesh",
     "Union",
     "baked",
     "beam",
+    "box_walls",
+    "ground",
     "helical_gear",
     "hopper",
     "mass_properties",
@@ -44,4 +61,5 @@ __all__ = [
     "tet_hollow_cylinder",
     "tet_trunk",
     "tube",
+    "turned_about",
 ]

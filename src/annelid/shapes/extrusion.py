@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, require_positive
+from annelid.shapes.values import Floats, require_positive
 
 
 def prism(outline: ArrayLike, width: float, *, y: float = 0.0) -> TriangleMesh:
@@ -42,7 +42,7 @@ def band(first: ArrayLike, second: ArrayLike, width: float, *, y: float = 0.0) -
 
 
 def ring(outer: ArrayLike, inner: ArrayLike, width: float, *, y: float = 0.0) -> TriangleMesh:
-    """An outline that need not be convex, drawn out along y, by way of a convex one inside it.
+    """An outline that need not be convex, drawn out along y, triangulated against a convex one inside it.
 
     Args:
         outer: Corners (x, z) of the outline [m], shape [n, 2].
@@ -62,7 +62,7 @@ def ring(outer: ArrayLike, inner: ArrayLike, width: float, *, y: float = 0.0) ->
 
 
 def joined(meshes: Iterable[TriangleMesh]) -> TriangleMesh:
-    """Several meshes as one; shells that overlap stay as they are, and are one solid to whoever asks for distances."""
+    """Several meshes as one; shells that overlap stay as they are, and distances treat them as one solid."""
     parts = list(meshes)
     if not parts:
         raise InvalidValue("there is no mesh to join; give at least one.")

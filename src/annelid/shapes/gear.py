@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, require_count, require_positive
+from annelid.shapes.values import Floats, require_count, require_positive
 
 _DEDENDUM = 1.25  # depth of the root below the pitch circle, in modules; the tip stands one module above it
 _TWIST = math.radians(3.0)  # of a layer at most: a chord then leaves the helix by less than 4e-4 of the radius

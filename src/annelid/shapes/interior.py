@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Shape, require_positive
+from annelid.shapes.mesh import Shape
+from annelid.shapes.values import Floats, require_positive
 
 _MOST_CELLS = 4_000_000
 

@@ -6,10 +6,11 @@ A lattice knows geometry only. Masses, stiffnesses and materials are put on it b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +21,7 @@ _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if 
 _FULL_SHARE = {1: 4, 2: 2, 3: 1}  # cells around an edge, a face diagonal, a body diagonal inside the bulk
 
 
+@runtime_checkable
 class Solid(Protocol):
     """What a lattice needs to know of a shape."""
 
@@ -30,6 +32,16 @@ class Solid(Protocol):
     def contains(self, points: np.ndarray) -> np.ndarray:
         """Whether each of the points [n, 3] is inside, shape [n]."""
         ...
+
+
+Region = Solid | Callable[[np.ndarray], np.ndarray]
+"""A solid, or a function of points [n, 3] that tells which of them are inside, shape [n]."""
+
+
+def inside(region: Region, points: np.ndarray) -> np.ndarray:
+    """Which of the points [n, 3] lie in a region, bool of shape [n]."""
+    found = region.contains(points) if isinstance(region, Solid) else region(points)
+    return np.asarray(found, bool)
 
 
 @dataclass(frozen=True, eq=False)

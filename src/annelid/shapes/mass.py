@@ -10,19 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
 from annelid.shapes.sdf_cache import baked, solids_of
-from annelid.shapes.shape import Floats, Shape, require_positive
+from annelid.shapes.values import Floats, require_positive
 
 _SEGMENTS = 128  # of a full turn of a shape that is neither a primitive nor a mesh
-_CELLS = 64  # along the longest side, as rigid bodies are baked unless told
+_CELLS = 64  # along the longest side, as rigid bodies are baked by default
 _SAME = 0.01  # of the volume: shells that overlap by less are summed by their triangles, which is more exact
 
 
 @dataclass(frozen=True, eq=False)
 class MassProperties:
-    """What Newton and Euler need to know of a rigid body.
+    """The mass properties of a rigid body.
 
     Attributes:
         mass: Mass [kg].

@@ -1,8 +1,12 @@
-"""A triangle mesh as a shape: checked arrays, closedness, files, transforms. Repair and distances are next door."""
+"""What every shape can do, and the triangle mesh: the shape that is the surface of all others.
+
+The two are defined by each other and live together. Repair, files and distances of meshes are next door.
+"""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,14 +18,43 @@ from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.repair import merge, repaired
-from annelid.shapes.shape import Floats, Indices, Shape, as_axis, as_vector, require_positive
 from annelid.shapes.topology import Edges, edges_of, signed_volumes
+from annelid.shapes.values import Floats, Indices, as_axis, as_vector, require_positive
 
 _SHOWN_EDGES = 3
 _LARGEST = 1e30
 """No coordinate may be larger [m], so that volumes stay finite."""
 _FLATTEST = 1e-12
 """A closed mesh of less than this fraction of its diagonal cubed has no inside that single precision could find."""
+
+
+class Shape(ABC):
+    """A solid region of space with a closed surface."""
+
+    @abstractmethod
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lowest and highest corner of the smallest box with sides along the axes [m], two arrays of shape [3]."""
+
+    @abstractmethod
+    def signed_distance(self, points: ArrayLike) -> Floats:
+        """Distance of each point to the surface [m], negative inside; points of shape [n, 3], result of shape [n]."""
+
+    @property
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume [m^3]."""
+
+    @abstractmethod
+    def surface(self, resolution: int = 32) -> TriangleMesh:
+        """The surface as a closed mesh, normals outwards.
+
+        Args:
+            resolution: Segments of a full turn on curved surfaces; the vertices lie on the true surface.
+        """
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each point lies inside or on the surface; points of shape [n, 3] [m], result of shape [n]."""
+        return np.asarray(self.signed_distance(points) <= 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +132,7 @@ class TriangleMesh(Shape):
         return self.query(device).distance_and_gradient(points)
 
     def query(self, device: str = "cpu") -> MeshDistance:
-        """The closed mesh on a device, ready for distance queries; built once a device."""
+        """The closed mesh on a device, ready for distance queries; built once for each device."""
         if device not in self._queries:
             self.require_closed()
             self._queries[device] = MeshDistance(self.vertices, self.triangles, device=device)

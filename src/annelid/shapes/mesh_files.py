@@ -12,13 +12,13 @@ import numpy as np
 import trimesh
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.shape import Floats, Indices
+from annelid.shapes.values import Floats, Indices
 
 SUFFIXES = (".stl", ".obj", ".ply")
 """Formats that can be read and written."""
 
 MAX_BYTES = 512 * 1024**2
-"""Largest file that is read unless told otherwise [B]."""
+"""Largest file that is read by default [B]."""
 
 
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:

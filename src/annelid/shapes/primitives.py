@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import (
+from annelid.shapes.mesh import Shape, TriangleMesh
+from annelid.shapes.values import (
     Floats,
     Indices,
-    Shape,
     Vector,
     as_axis,
     as_points,

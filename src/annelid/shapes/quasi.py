@@ -19,7 +19,8 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 from annelid.core.errors import InvalidValue
 from annelid.shapes.interior import Interior
 from annelid.shapes.kernels.quasi import MAX_NEIGHBOURS, Cells, choose_points
-from annelid.shapes.shape import Floats, Indices, Shape, require_count, require_positive, seeded
+from annelid.shapes.mesh import Shape
+from annelid.shapes.values import Floats, Indices, require_count, require_positive, seeded
 
 _POOL = 24  # places for each point from which candidates are drawn: asking a shape is what takes time
 _SMALLEST_POOL = 4096

@@ -11,16 +11,16 @@ from scipy import ndimage
 
 from annelid.core.errors import DeviceUnavailable
 from annelid.shapes.kernels import query as kernels
-from annelid.shapes.shape import Floats, Indices, Vector, as_points
 from annelid.shapes.topology import beyond, edges_of
+from annelid.shapes.values import Floats, Indices, Vector, as_points
 
 
 class MeshDistance:
-    """A mesh on a device, ready to answer how far points are from it.
+    """A mesh on a device, for queries of the distance of points.
 
     Distances are exact to rounding in double precision; the sign, found in single precision, may err for points closer
-    to the surface than 3e-5 of half the diagonal. The caller vouches that the mesh is closed and wound outwards, as
-    `TriangleMesh.require_closed` does.
+    to the surface than 3e-5 of half the diagonal. The mesh must be closed and wound outwards, as
+    `TriangleMesh.require_closed` checks.
     """
 
     def __init__(self, vertices: Floats, triangles: Indices, *, device: str = "cpu") -> None:

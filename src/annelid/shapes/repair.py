@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from annelid.shapes.shape import Floats, Indices
 from annelid.shapes.topology import components, edges_of, neighbours, shells_of, signed_volumes, winding_numbers
+from annelid.shapes.values import Floats, Indices
 
 WELD = 1e-6
 """Vertices closer than this fraction of the diagonal are one vertex: rounding in a file, not geometry."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, Shape, as_points, require_count, require_positive
+from annelid.shapes.mesh import Shape, TriangleMesh
+from annelid.shapes.values import Floats, as_points, require_count, require_positive
 
 
 @dataclass(frozen=True)

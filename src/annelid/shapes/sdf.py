@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.kernels.sdf import SdfGrid, sample_points
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
-from annelid.shapes.shape import Floats, Shape, Vector, as_points, require_count, require_positive
+from annelid.shapes.values import Floats, Vector, as_points, require_count, require_positive
 
 MAX_NODES = 512**3
 """Largest grid that is baked (512 MiB)."""
@@ -53,7 +53,7 @@ class SignedDistanceGrid:
             shape: What to bake.
             resolution: Cells along the longest side of the shape; 64 if neither this nor the spacing is given.
             spacing: Distance between nodes [m], instead of a resolution.
-            margin: Free space around the shape that the grid covers at least [m]; two cells unless told.
+            margin: Free space around the shape that the grid covers at least [m]; two cells by default.
             device: Where the grid lives, such as 'cpu' or 'cuda:0'.
         """
         origin, step, counts = grid_over(*shape.bounds(), resolution=resolution, spacing=spacing, margin=margin)

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 from annelid.shapes.extrusion import joined
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
 from annelid.shapes.repair import compact
 from annelid.shapes.sdf import SignedDistanceGrid, bake_values, grid_over
-from annelid.shapes.shape import Shape, Vector
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
+from annelid.shapes.values import Vector
 
 _MAGIC = b"annelid-sdf"
 _VERSION = 2  # of what is baked: a mended distance must not be hidden by an old file
@@ -59,7 +59,7 @@ def baked(
         shape: A primitive, a closed mesh, or several of them.
         cells: Cells along the longest side; 64 if neither this nor the spacing is given.
         spacing: Distance between nodes [m], instead of a number of cells.
-        padding: Free space around the solid that the grid covers at least [m]; two cells unless told.
+        padding: Free space around the solid that the grid covers at least [m]; two cells by default.
         cache: Whether to keep the grid on disk; or the folder, instead of the user's cache.
         device: Where the grid lives, such as 'cpu' or 'cuda:0'.
     """

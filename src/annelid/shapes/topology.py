@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from annelid.shapes.shape import Floats, Indices
+from annelid.shapes.values import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from annelid.shapes.shape import Shape
+from annelid.shapes.mesh import Shape
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from annelid.core.handles import Handles
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.summary import Summary
+from annelid.shapes import Obstacle
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
@@ -22,7 +23,6 @@ from annelid.springs.equilibrium import equilibrium
 from annelid.springs.model import Model
 from annelid.springs.modes import Modes, modes
 from annelid.springs.motors import Motor, hinge, swing
-from annelid.springs.obstacles import Ball, Contact, Cuboid, HeightField, Plane, Rigid, Surface
 from annelid.springs.quasi import quasi_lattice
 from annelid.springs.readout import Readout
 from annelid.springs.solver import Solver, State
@@ -37,25 +37,19 @@ from annelid.springs.volume import VolumeTerm, split_moduli
 from annelid.springs.world import World
 
 __all__ = [
-    "Ball",
     "Body",
     "Collide",
-    "Cuboid",
     "Energy",
     "Handles",
-    "HeightField",
     "Model",
     "Modes",
     "Motor",
-    "Plane",
     "Readout",
-    "Rigid",
     "Signal",
     "Solver",
     "State",
     "StepTooLong",
     "Summary",
-    "Surface",
     "VolumeTerm",
     "World",
     "bar_stiffness",
@@ -100,7 +94,7 @@ def simulation(
     gravity: tuple[float, float, float] = World.gravity,
     velocity_damping: float = World.velocity_damping,
     drag: float = World.drag,
-    obstacles: Sequence[Contact] = (),
+    obstacles: Sequence[Obstacle] = (),
     collisions: Sequence[Collide] = (),
     motors: Sequence[Motor] = (),
     prepare: tuple[str, ...] = (),
@@ -119,7 +113,7 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
-        obstacles: What masses can touch.
+        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         collisions: Groups of masses that touch each other.
         motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".

@@ -81,12 +81,12 @@ def contract_expand(amplitude: float, frequency: float, *, start: float | np.nda
     return Signal(sine_signal, (-amplitude, frequency, start))
 
 
-def wave(amplitude: float, frequency: float, delay: np.ndarray) -> Signal:
+def wave(amplitude: float | np.ndarray, frequency: float | np.ndarray, delay: np.ndarray) -> Signal:
     """A travelling wave: expand and contract, each spring starting after its own delay [s].
 
     Args:
-        amplitude: Fraction of the rest length.
-        frequency: Cycles a second [Hz].
+        amplitude: Fraction of the rest length, one for all springs or one each.
+        frequency: Cycles a second [Hz], likewise.
         delay: Start of each spring [s]: its distance along the body divided by the speed of the wave.
     """
     return Signal(sine_signal, (amplitude, frequency, delay))

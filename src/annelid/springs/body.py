@@ -253,7 +253,7 @@ class Body:
         return _chosen("mass", where(self.positions) if callable(where) else where, self.mass_count)
 
     def springs_of(self, where: Where) -> np.ndarray:
-        """Indices of the springs both of whose masses are meant, shape [k]."""
+        """Indices of the springs both of whose masses `where` names, shape [k]."""
         member = np.zeros(self.mass_count, bool)
         member[self.indices(where)] = True
         return np.flatnonzero(member[self.springs].all(axis=1))

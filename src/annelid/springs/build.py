@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,9 @@ from annelid.core.errors import InvalidValue
 from annelid.materials import Material, material
 from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
-from annelid.shapes.lattice import Lattice, Solid
+from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.springs.body import Body
 from annelid.springs.stiffness import lattice_stiffness, round_area
-
-Part = Solid | Callable[[np.ndarray], np.ndarray]
-"""A part of a body: a shape, or a function of positions [n, 3] -> bool [n]."""
 
 MaterialLike = Material | str
 
@@ -67,7 +64,7 @@ def lattice(
     pitch: float,
     material: MaterialLike,
     *,
-    inserts: Sequence[tuple[Part, MaterialLike]] = (),
+    inserts: Sequence[tuple[Region, MaterialLike]] = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
     breaking: bool = False,
@@ -169,13 +166,12 @@ def _material(given: MaterialLike) -> Material:
     return given if isinstance(given, Material) else material(given)
 
 
-def _cell_materials(grid: Lattice, parts: Sequence[Part]) -> np.ndarray:
+def _cell_materials(grid: Lattice, parts: Sequence[Region]) -> np.ndarray:
     """Index of the material of each cell, shape of the cells."""
     which = np.zeros(grid.cells.shape, np.int16)
     centers = grid.cell_centers.reshape(-1, 3) if parts else np.zeros((0, 3))
     for index, part in enumerate(parts, start=1):
-        inside = part.contains(centers) if hasattr(part, "contains") else part(centers)
-        which[np.asarray(inside, bool).reshape(grid.cells.shape)] = index
+        which[inside(part, centers).reshape(grid.cells.shape)] = index
     return which
 
 

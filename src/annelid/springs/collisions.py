@@ -76,7 +76,7 @@ def contact_radii(body: Body) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Who may touch whom.
+    """Which masses may touch which.
 
     Attributes:
         masses: The masses that may touch anything, ascending, shape [m].
@@ -134,7 +134,7 @@ def _kinds(body: Body, rules: Sequence[Collide], surface: np.ndarray) -> tuple[n
     """Masses with the same memberships are of one kind: kind of each mass, and the rule of each pair of kinds."""
     names = list(dict.fromkeys(name for rule in rules for name in (rule.first, rule.second)))
     if len(names) > _MOST_GROUPS:
-        raise InvalidValue(f"collisions can tell {_MOST_GROUPS} groups apart, not {len(names)}.")
+        raise InvalidValue(f"collisions can name at most {_MOST_GROUPS} groups, not {len(names)}.")
     codes = np.zeros(body.mass_count, np.int64)
     for bit, name in enumerate(names):
         codes |= _members(body, name).astype(np.int64) << bit

@@ -19,7 +19,7 @@ from annelid.springs.obstacles import damping_ratio
 _STIFFNESS = (0.25, 0.25)  # by reduced mass over squared time step: always, and times what the springs leave
 _MARGIN = 0.25  # how much further than contact the lists reach, by the distance of contact
 _ROOM = 16  # entries that a list has at first
-_PLACES = 8  # pairs that a mass can keep account of: those that touch it and come after it
+_PLACES = 8  # pairs whose friction a mass can track: those that touch it and come after it
 _NOWHERE = 1.0e30
 
 
@@ -66,11 +66,12 @@ class Contacts:
         struct.rules = wp.array([self._rule(rule) for rule in rules], dtype=types.Rule, device=device)
         struct.places = _PLACES
         struct.place_strides = wp.vec2i(1, len(pairs.masses)) if device.is_cuda else wp.vec2i(_PLACES, 1)
+        self._first_kinds = struct.kinds.numpy().copy()
         self.struct, self.array = struct, wp.zeros(1, dtype=types.Contacts, device=device)
         self._make_room(_ROOM)
 
     def bind(self, partners: wp.array, slips: wp.array) -> None:
-        """Keep account of friction in these arrays of a state."""
+        """Track friction in these arrays of a state."""
         self.struct.partners, self.struct.slips = partners, slips
         self.array.assign([self.struct])
 
@@ -90,11 +91,16 @@ class Contacts:
         self.struct.rules.assign([self._rule(rule) for rule in rules])
 
     def forget(self, masses: np.ndarray) -> None:
-        """Let masses that were removed touch nothing."""
+        """Exclude masses that were removed from contacts."""
         known = np.asarray(masses)[np.asarray(masses) < self.struct.mass_count]
         kinds = self.struct.kinds.numpy()
         kinds[known] = 0
         self.struct.kinds.assign(kinds)
+
+    def set_kinds(self, kinds: np.ndarray | None) -> None:
+        """Set which masses touch others, None for all that did in the beginning; lists are made anew."""
+        self.struct.kinds.assign(self._first_kinds if kinds is None else kinds)
+        self.invalidate()
 
     def invalidate(self) -> None:
         """Make the lists anew before the next forces."""
@@ -117,7 +123,7 @@ class Contacts:
     def ready(
         self, stamp: int, model: Any, positions: wp.array, velocities: wp.array, *, keep: bool, push: bool
     ) -> None:
-        """Launch what a pass needs: lists made anew if pass `stamp` has left them stale, friction's account, forces."""
+        """Launch what a pass needs: new lists if pass `stamp` has left them stale, tracking of friction, forces."""
         slots, device = self.struct.slot_count, self._device
         clear, link = refresh_kernels(self._types)
         wp.launch(clear, self.struct.cell_count, [stamp, self.array], device=device)
@@ -148,5 +154,5 @@ class Contacts:
 
 
 def _shape(rule: Collide) -> tuple[Any, ...]:
-    """What of a rule the lists are made for."""
+    """The part of a rule that the lists depend on."""
     return rule.first, rule.second, rule.radius, rule.itself

@@ -1,7 +1,7 @@
 """Edits of a running network: masses and springs that are added, removed and changed between two steps.
 
-An edit collects wishes, checks them all, and is applied whole or not at all. Its cost depends on what it changes, not
-on the size of the body.
+An edit collects changes, checks them all, and is applied as a whole or not at all. Its cost depends on what it changes,
+not on the size of the body.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
+import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles
-
-if TYPE_CHECKING:
-    from annelid.springs.solver import Solver
+from annelid.springs.model import Model
+from annelid.springs.network import Patch
 
 MassLike = Handles | np.ndarray | Sequence[int] | int
 SpringLike = Handles | np.ndarray | Sequence[int] | int
@@ -56,6 +56,34 @@ class MassChange:
     forces: np.ndarray | None = None
 
 
+class EditedSolver(Protocol):
+    """What an edit asks of the solver whose network it changes; `springs.Solver` has it.
+
+    Attributes:
+        model: The model.
+        device: Where it computes.
+    """
+
+    model: Model
+    device: wp.Device
+
+    def sweep_broken(self, states: Sequence[Any]) -> None:
+        """Take springs that broke by now out of the network."""
+        ...
+
+    def positions_of(self, state: Any, masses: np.ndarray) -> np.ndarray:
+        """Positions of some masses [m], shape [k, 3]."""
+        ...
+
+    def prepare(self, patch: Patch) -> None:
+        """Write new rows while the simulation runs."""
+        ...
+
+    def install(self, patch: Patch, changes: Sequence[MassChange], gone: np.ndarray, states: Sequence[Any]) -> None:
+        """Bring a change of the network and of masses to the device, between two steps."""
+        ...
+
+
 class Editor:
     """Collects the changes of one edit: `with simulation.edit() as e: ...`.
 
@@ -65,7 +93,7 @@ class Editor:
         pause_seconds: For how long the simulation stood still when it was applied [s].
     """
 
-    def __init__(self, solver: Solver, states: Sequence[Any]) -> None:
+    def __init__(self, solver: EditedSolver, states: Sequence[Any]) -> None:
         self._solver, self._states = solver, states
         self._network = solver.model.network
         self._removed: list[Handles] = []
@@ -76,7 +104,7 @@ class Editor:
         self._new_masses: list[Handles] = []
         self.pause_seconds = 0.0
 
-    # --- wishes ---
+    # --- changes that are asked for ---
 
     def add_masses(
         self, positions: np.ndarray, masses: float | np.ndarray, *, velocities: Any = 0.0, fixed: Any = False

@@ -1,4 +1,4 @@
-"""What a pass over the masses needs besides springs: fresh lists of contacts, the account of friction, motors' torques.
+"""What a pass over the masses needs besides springs: fresh lists of contacts, tracked friction, motors' torques.
 
 On CUDA these are launches before each pass; a team of CPU threads does the same inside its kernel.
 """
@@ -29,21 +29,21 @@ class Interactions:
         self._model, self._contacts, self._motors = model, model.contacts, model.motors
 
     def attach(self, work: Any) -> None:
-        """Show the kernels where contacts and motors are."""
+        """Pass the arrays of contacts and motors to the kernels."""
         if self._contacts is not None:
             work.contacts = self._contacts.array
         if self._motors is not None:
             work.motors = self._motors.array
 
     def memory(self) -> tuple[wp.array, wp.array]:
-        """What a new state keeps account of friction in; nothing where no masses touch."""
+        """Arrays in which a new state tracks friction; none where no masses touch."""
         if self._contacts is not None:
             return self._contacts.memory()
         device = self._model.device
         return wp.empty(0, dtype=wp.int32, device=device), wp.empty(0, dtype=self._model.types.vec3, device=device)
 
     def bind(self, partners: wp.array, slips: wp.array) -> None:
-        """Keep account of friction in these arrays of a state."""
+        """Track friction in these arrays of a state."""
         if self._contacts is not None:
             self._contacts.bind(partners, slips)
 
@@ -53,7 +53,7 @@ class Interactions:
             self._contacts.struct.flags.numpy()[:2] = 0
 
     def look(self, positions: wp.array) -> None:
-        """Launch a look at a state, which may have been replaced since the lists of contacts were made."""
+        """Launch a check of a state, which may have been replaced since the lists of contacts were made."""
         if self._contacts is not None:
             self._contacts.look(positions)
 
@@ -78,6 +78,6 @@ class Interactions:
             self._contacts.widen()
 
     def forget(self, masses: np.ndarray) -> None:
-        """Masses that were removed touch nothing any more."""
+        """Exclude masses that were removed from contacts."""
         if self._contacts is not None and len(masses):
             self._contacts.forget(masses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +11,19 @@ import numpy as np
 import warp as wp
 
 from annelid.core.elements import grown, scatter
-from annelid.core.errors import InvalidValue
-from annelid.springs.body import FREE, Body
+from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.springs.body import Body
 from annelid.springs.contacts import Contacts
-from annelid.springs.kernels.dynamics import Plugins
+from annelid.springs.features import distinct_signals, fast_springs, features_of
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
-from annelid.springs.kernels.program import Features
-from annelid.springs.motors import Motors, drive_functions
+from annelid.springs.motors import Motors
 from annelid.springs.network import Network, Patch
-from annelid.springs.obstacles import Contact, Surface
-from annelid.springs.rows import Rows, compile_rows, entry_keys
-from annelid.springs.world import PRECISIONS, World
+from annelid.springs.network_record import network_record, restore_network
+from annelid.springs.obstacles import Contact
+from annelid.springs.rows import Rows, compile_rows
+from annelid.springs.stability import stable_step
+from annelid.springs.world import World
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 
@@ -41,10 +43,10 @@ class Model:
             raise InvalidValue("the body has no masses.")
         body.validate()
         self.body, self.world, self.device = body, world, device
-        self.features = _features(body, world)
+        self.features = features_of(body, world)
         self.types: Layout = layout(self.features.real)
         self.lanes = (lanes or _lanes(body.mass_count)) if device.is_cuda else 1
-        self._signal_of, kinds, parameters = _signals(body)
+        self._signal_of, kinds, parameters = distinct_signals(body)
         self.rows = self._compile_rows()
         self.network = Network(self.rows, body.springs, self._constants())
         self.masses, self.fixed = body.masses.copy(), body.fixed.copy()
@@ -87,40 +89,19 @@ class Model:
         return (state + rows) / max(self.spring_count, 1)
 
     def stable_step(self) -> float:
-        """Longest stable time step [s], from a bound of the highest frequency.
-
-        A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared
-        frequency is at most 2 max λ(Aᵢ)/mᵢ. Contact springs and dashpots are added to it.
-        """
-        body = self.body
-        free = ~body.fixed
-        if not free.any():
-            return float("inf")
-        # Springs that take n smaller steps limit the step n times less, their frequency counts as that much lower.
-        fast = _fast_springs(body)
-        ease = 1.0 if fast is None else np.where(fast, 1.0 / self.features.substeps, 1.0)
-        stiff = self._row_eigenvalues(body.stiffness * ease**2)[self.rows.row_of] * 2 / body.masses
-        dash = self._row_eigenvalues(body.damping * ease)[self.rows.row_of] * 2 / body.masses
-        dash = dash + self.world.velocity_damping
-        for contact in self.world.obstacles:
-            stiff = stiff + contact.stiffness / body.masses
-            dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
-        for rule in self.world.collisions:  # two contacts of a mass with its like, which moves the other way
-            stiff = stiff + 4.0 * (rule.stiffness or 0.0) / body.masses
-        squared, decay = float(stiff[free].max()), float(dash[free].max())
-        if squared == 0.0:
-            return 2.0 / decay if decay > 0.0 else float("inf")
-        if self.world.integrator == "euler":  # |1 + λ dt|² = 1 - decay dt + (ω dt)²: no step is stable without damping
-            return decay / squared
-        limit = 8.0 if self.world.integrator == "rk4" else 4.0  # (ω dt)² at the edge of stability
-        return (-decay + np.sqrt(decay**2 + limit * squared)) / squared
+        """Longest stable time step [s], estimated."""
+        return stable_step(self.body, self.world, self.rows, self.features.substeps)
 
     def fingerprint(self) -> str:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""
         digest = hashlib.blake2b(digest_size=16)
         body = self.body
-        digest.update(f"{self.world.integrator} {self.world.precision} {self.mass_count} {self.spring_count}".encode())
-        for array in (body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed):
+        counts = f"{body.mass_count} {body.spring_count}"
+        digest.update(f"{self.world.integrator} {self.world.precision} {counts}".encode())
+        arrays = [body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed]
+        if self.features.breaking:
+            arrays.append(body.yield_strains)
+        for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -146,8 +127,7 @@ class Model:
         network = self.network
         network.row_room = max(network.row_room, 3 * len(network.starts) // 2)
         network.entry_room = max(network.entry_room, 3 * network.entries_used // 2)
-        extents = np.stack([network.starts, network.counts], axis=1)
-        self.arrays.rows = self._roomy(extents, wp.vec2i, network.row_room)
+        self.arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(self.arrays)
 
     def switch_rows(self, patch: Patch) -> None:
@@ -163,6 +143,65 @@ class Model:
         self.masses = np.concatenate([self.masses, np.ones(room - len(self.masses))])
         self.fixed = np.concatenate([self.fixed, np.ones(room - len(self.fixed), bool)])
         self.arrays.mass_count = room
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the body; nothing while it is as it was built."""
+        if not self.network.edited:
+            return {}
+        record = network_record(self.network) | {"mass": self.masses.copy(), "fixed": self.fixed.copy()}
+        if self.features.pushed:
+            record["forces"] = self.arrays.forces.numpy()
+        if self.contacts is not None:
+            record["kinds"] = self.contacts.struct.kinds.numpy()
+        return record
+
+    def restore_changes(self, record: Mapping[str, np.ndarray]) -> None:
+        """Make the body what it was when `changes` returned this, or as it was built for an empty record.
+
+        Nothing is changed if the record is refused. Graphs captured before are void.
+        """
+        body, fresh = self.body, Network(self.rows, self.body.springs, self._constants())
+        masses, fixed = body.masses.copy(), body.fixed.copy()
+        forces = body.forces
+        if record:
+            masses, fixed, forces = self._recorded(record)
+            restore_network(fresh, record, len(masses))
+            fresh.edited = True
+        room = len(masses)
+        self.network.become(fresh)
+        self.masses, self.fixed, self.arrays.mass_count = masses, fixed, room
+        network = self.network
+        self.arrays.row_of = self._roomy(network.row_of[:room], wp.int32, room, fill=network.empty_row)
+        self.arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
+        self.upload_entries(self.arrays)
+        if forces.any() and not self.features.pushed:
+            self.features = replace(self.features, pushed=True)
+        if self.features.pushed:
+            self.arrays.forces = self._roomy(forces, self.types.vec3, room)
+        if self.features.guided:
+            self.arrays.guides = self._roomy(body.guides, wp.int32, room)
+            self.arrays.guide_axes = self._roomy(body.guide_axes, self.types.vec3, room)
+        if self.contacts is not None:
+            self.contacts.set_kinds(record.get("kinds"))
+
+    def _recorded(self, record: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses, whether they are fixed, and forces of a record."""
+        masses, fixed = record.get("mass", np.zeros(0)), record.get("fixed", np.zeros(0))
+        forces = record.get("forces", np.zeros((len(masses), 3)))
+        kinds = None if self.contacts is None else self.contacts.struct.kinds.numpy()
+        good = (
+            masses.dtype == float
+            and fixed.dtype == bool
+            and masses.shape == fixed.shape == (len(masses),)
+            and len(masses) >= self.body.mass_count
+            and (masses > 0.0).all()
+            and forces.shape == (len(masses), 3)
+            and np.isfinite(forces).all()
+            and (kinds is None or record.get("kinds", np.zeros(0)).shape == kinds.shape)
+        )
+        if not good:
+            raise FileFormatError("the checkpoint is damaged: its masses do not fit together.")
+        return masses.copy(), fixed.copy(), forces
 
     def set_forces(self, index: np.ndarray, forces: np.ndarray) -> bool:
         """Set external forces [N]; True if the kernels had to change because there were none before."""
@@ -192,14 +231,14 @@ class Model:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         now = self.features
         if (
-            replace(_features(self.body, world), conditions=now.conditions, pushed=now.pushed) != now
+            replace(features_of(self.body, world), conditions=now.conditions, pushed=now.pushed) != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt != self.world.dt
         ):
             raise InvalidValue(
                 "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
             )
-        if sum(len(o.values()) for o in world.obstacles) != len(self.arrays.grid_values):
+        if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
         self.arrays.parameters.assign(self._parameters())
@@ -239,30 +278,8 @@ class Model:
         constants = list(self._constants().values())
         interleaved = self.device.is_cuda and self.lanes <= 2
         return compile_rows(
-            self.body.mass_count, self.body.springs, constants, interleaved=interleaved, fast=_fast_springs(self.body)
+            self.body.mass_count, self.body.springs, constants, interleaved=interleaved, fast=fast_springs(self.body)
         )
-
-    def _row_eigenvalues(self, spring_values: np.ndarray) -> np.ndarray:
-        """Largest eigenvalue of Σ value n⊗n over the springs of each row, at up to 64 of its masses, shape [r]."""
-        rows = self.rows
-        samples = _samples(rows.row_of, 64)
-        of = rows.row_of[samples]
-        counts = rows.extents[of, 1]
-        which = np.repeat(np.arange(len(samples)), counts)
-        within = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        entry = rows.extents[of[which], 0] + within * rows.stride
-        mass = samples[which]
-        direction = self.body.positions[mass + rows.offsets[entry]] - self.body.positions[mass]
-        direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-300)
-        weight = spring_values[rows.springs[entry]]
-        sums = np.zeros((len(samples), 3, 3))
-        for i in range(3):
-            for j in range(3):
-                products = weight * direction[:, i] * direction[:, j]
-                sums[:, i, j] = np.bincount(which, products, minlength=len(sums))
-        largest = np.zeros(len(rows.examples))
-        np.maximum.at(largest, of, np.linalg.eigvalsh(sums)[:, -1])
-        return largest
 
     def _all_entries(self) -> tuple[np.ndarray, np.ndarray]:
         """The row and the place of every entry, row after row."""
@@ -276,7 +293,7 @@ class Model:
         arrays = types.Arrays()
         arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, network.stride, len(signal_kinds)
         arrays.row_of = self._array(network.row_of, wp.int32)
-        arrays.rows = self._roomy(np.stack([network.starts, network.counts], axis=1), wp.vec2i, network.row_room)
+        arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(arrays)
         self._upload_fast(arrays)
         arrays.signal_kinds = self._array(signal_kinds, wp.int32)
@@ -302,7 +319,7 @@ class Model:
 
     def _upload_fast(self, arrays: Any) -> None:
         """Which entries take smaller steps, and the masses that have such entries."""
-        fast = _fast_springs(self.body)
+        fast = fast_springs(self.body)
         if fast is None:
             for name in ("fast_counts", "fast_groups", "fast_masses"):
                 setattr(arrays, name, self._array([], wp.int32))
@@ -314,9 +331,11 @@ class Model:
         arrays.fast_masses = self._array(masses, wp.int32)
         arrays.fast_groups = self._array(np.unique(masses // WIDTH), wp.int32)
 
-    def _roomy(self, values: np.ndarray, dtype: Any, room: int) -> wp.array:
+    def _roomy(self, values: np.ndarray, dtype: Any, room: int, *, fill: int = 0) -> wp.array:
         """An array with unused elements after the values."""
         array = wp.zeros(max(room, len(values)), dtype=dtype, device=self.device)
+        if fill:
+            array.fill_(fill)
         wp.copy(array, wp.array(values, dtype=dtype, device="cpu"), count=len(values))
         return array
 
@@ -332,92 +351,33 @@ class Model:
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag
-        parameters.obstacle_count = sum(not isinstance(o, Surface) for o in world.obstacles)
+        parameters.obstacle_count = sum(contact.function is None for contact in world.contacts)
         return [parameters]
 
     def _obstacles(self) -> list[Any]:
         """Built-in obstacles first, then the user's surfaces, whose place the kernels count from there."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        first = np.cumsum([0, *(len(contact.values()) for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        first = np.cumsum([0, *(len(contact.values) for contact in ordered)])
         return [self._obstacle(contact, int(start)) for contact, start in zip(ordered, first, strict=False)]
 
     def _grid_values(self) -> np.ndarray:
         """Heights and signed distances of all obstacles [m], in their order."""
-        ordered = sorted(self.world.obstacles, key=lambda o: isinstance(o, Surface))
-        return np.concatenate([np.zeros(0, np.float32), *(contact.values() for contact in ordered)])
+        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in ordered)])
 
     def _obstacle(self, contact: Contact, first: int) -> Any:
         obstacle, types = self.types.Obstacle(), self.types
         kinds = {"place": types.vec3, "spacing": types.vec3, "turn": types.mat33, "counts": wp.vec3i}
-        for name, value in contact.numbers().items():
+        for name, value in contact.numbers.items():
             setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
         obstacle.first = first
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
-        obstacle.static_friction, obstacle.kinetic_friction = contact.static_friction, contact.sliding_friction
+        obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         return obstacle
 
 
-def _features(body: Body, world: World) -> Features:
-    surfaces = tuple(o.function for o in world.obstacles if isinstance(o, Surface))
-    return Features(
-        real=PRECISIONS[world.precision],
-        integrator=world.integrator,
-        damped=bool((body.damping > 0.0).any()) or "damping" in world.prepare,
-        breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
-        pushed=bool((body.forces != 0.0).any()),
-        guided=bool((body.guides != FREE).any()),
-        touching=tuple(sorted({o.numbers()["kind"] for o in world.obstacles if not isinstance(o, Surface)})),
-        colliding=len(world.collisions) > 0,
-        motors=drive_functions(world.motors),
-        substeps=_substeps(body, world),
-        signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
-        plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
-    )
-
-
-def _substeps(body: Body, world: World) -> int:
-    """Smaller steps of the masses that take them, an even number; 1 where none does."""
-    most = int(body.substeps.max())
-    if most == 1:
-        return 1
-    if world.integrator != "symplectic" or np.isfinite(body.yield_strains).any():
-        raise InvalidValue("smaller steps for a group need the symplectic integrator and springs that do not break.")
-    return most + most % 2
-
-
-def _fast_springs(body: Body) -> np.ndarray | None:
-    """The springs that take smaller steps: those that hold a mass which does."""
-    return (body.substeps[body.springs] > 1).any(axis=1) if (body.substeps > 1).any() else None
-
-
-def _signals(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct signals: the signal of each spring, and kind and parameters of each signal; signal 0 is passive."""
-    active = np.flatnonzero(body.signal_kinds > 0)
-    signal_of = np.zeros(body.spring_count, np.int32)
-    table = np.column_stack([body.signal_kinds[active], body.signal_parameters[active]]) + 0.0
-    # Compared in single precision: equal distances along a body differ in the last bits from mass to mass.
-    columns = [np.ascontiguousarray(column) for column in table.T.astype(np.float32)]
-    _, first, inverse = np.unique(entry_keys(columns), return_index=True, return_inverse=True)
-    if not all(np.array_equal(column[first][inverse], column) for column in columns):  # two signals with one hash
-        first, inverse = np.arange(len(active)), np.arange(len(active))
-    signal_of[active], distinct = 1 + inverse, table[first]
-    kinds = np.concatenate([[0], distinct[:, 0]]).astype(np.int32)
-    return signal_of, kinds, np.concatenate([np.zeros((1, 4)), distinct[:, 1:]])
-
-
-def _samples(row_of: np.ndarray, most: int) -> np.ndarray:
-    """Up to `most` masses of each row: rows tell springs apart, not the directions in which they lie."""
-    order = np.argsort(row_of, kind="stable")
-    counts = np.bincount(row_of)
-    first = np.cumsum(counts) - counts
-    picks = np.minimum(counts, most)
-    which = np.repeat(np.arange(len(counts)), picks)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(picks) - picks, picks)
-    return order[first[which] + within * counts[which] // picks[which]]
-
-
 def _lanes(mass_count: int) -> int:
-    """Threads that share a mass on CUDA: small bodies are bound by latency and want many (measured on an H200)."""
+    """Threads that share a mass on CUDA: small bodies are bound by latency and need many (measured on an H200)."""
     for limit, lanes in ((12_000, 16), (20_000, 8), (60_000, 4), (100_000, 2)):
         if mass_count < limit:
             return lanes

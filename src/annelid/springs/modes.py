@@ -65,7 +65,7 @@ def _lowest(matrix: sparse.csc_array, count: int, points: np.ndarray) -> tuple[n
         return values[:count], vectors[:, :count]
     factors, shift = _shifted(matrix, narrow_order(matrix, points))
     inverse = LinearOperator((size, size), factors.solve, dtype=float)
-    start = np.random.default_rng(0).normal(size=size)  # the same answer every time
+    start = np.random.default_rng(0).normal(size=size)  # the same result every time
     values, vectors = eigsh(matrix, count, sigma=shift, OPinv=inverse, v0=start)
     order = np.argsort(values)
     return values[order], vectors[:, order]

@@ -75,7 +75,8 @@ class Motor:
     def drive(self) -> Signal:
         """What it follows, as a function of time."""
         given = self.torque if self.speed is None else self.speed
-        return given if isinstance(given, Signal) else Signal(constant_drive, (given,))  # type: ignore[arg-type]
+        assert given is not None  # refused on construction
+        return given if isinstance(given, Signal) else Signal(constant_drive, (given,))
 
 
 def hinge(

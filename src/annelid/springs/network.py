@@ -28,7 +28,7 @@ length [m²]."""
 class Patch:
     """Elements of the device's arrays to overwrite: row of masses, extents of rows, entries of rows.
 
-    `replaced` are rows that nobody uses after the patch.
+    `replaced` are rows that no mass uses after the patch.
     """
 
     masses: np.ndarray
@@ -63,6 +63,7 @@ class Network:
         self.lock = threading.RLock()
         self.masses, self.springs = HandleTable("mass", count), HandleTable("spring", len(springs))
         self.version = 0
+        self.edited = False
         self.stride = rows.stride
         self.ends = springs.astype(np.int32).copy()
         self.constants = {name: values.copy() for name, values in constants.items()}
@@ -88,6 +89,10 @@ class Network:
     def live_springs(self) -> np.ndarray:
         """Indices of the springs that exist, shape [k]."""
         return np.flatnonzero(self.springs.alive[: self.springs.used])
+
+    def extents(self) -> np.ndarray:
+        """First entry and number of entries of each row, shape [r, 2]."""
+        return np.stack([self.starts, self.counts], axis=1)
 
     def rest_lengths(self, index: np.ndarray) -> np.ndarray:
         """Passive rest lengths of springs [m]."""
@@ -122,7 +127,46 @@ class Network:
         """Number of springs of each mass."""
         return self.counts[self.row_of[masses]]
 
+    def offsets_of(self, masses: np.ndarray) -> np.ndarray:
+        """Offsets to the other end of all half-springs of masses, mass after mass."""
+        return self._entries_of(masses)["offset"]
+
+    def spare_rows(self) -> dict[int, list[int]]:
+        """Rows that nobody uses by their capacity; the last is taken first."""
+        return {capacity: pool.free for capacity, pool in self._pools.items()}
+
+    def set_spare_rows(self, pairs: np.ndarray) -> None:
+        """Set `spare_rows` from pairs of capacity and row, shape [k, 2]."""
+        self._pools = {}
+        for capacity, row in pairs.tolist():
+            self._pools.setdefault(capacity, _Pool()).free.append(row)
+
+    def graves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Slots, generations, ends and last values of springs that were removed, in that order."""
+        none = np.zeros(0, np.int64)
+        empty = (none, self.springs.generation[none], self.ends[none], {n: c[none] for n, c in self.constants.items()})
+        parts = [empty, *self._graves]
+        values = {name: np.concatenate([part[3][name] for part in parts]) for name in self.constants}
+        index, generation, ends = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        return index, generation, ends, values
+
+    def set_graves(
+        self, index: np.ndarray, generation: np.ndarray, ends: np.ndarray, values: dict[str, np.ndarray]
+    ) -> None:
+        """Set `graves`."""
+        self._graves = [(index, generation, ends, values)] if len(index) else []
+
     # --- changes ---
+
+    def become(self, other: Network) -> None:
+        """Take over all that another network holds; who waits for the lock of this one goes on waiting for it."""
+        lock, version = self.lock, self.version
+        vars(self).update(vars(other))
+        self.lock, self.version = lock, version + 1
+
+    def _note_change(self) -> None:
+        self.version += 1
+        self.edited = True
 
     def add_masses(self, masses: np.ndarray) -> None:
         """Give new mass slots an empty row."""
@@ -155,12 +199,12 @@ class Network:
             columns["damping"][index] = values["damping"]
 
     def strike(self, index: np.ndarray) -> None:
-        """Strike broken springs off the list; their entries stay in the rows until the next edit."""
+        """Remove broken springs from the list; their entries stay in the rows until the next edit."""
         halves = self.halves(index)
         self.struck = {name: np.concatenate([values, halves[name]]) for name, values in self.struck.items()}
         self.bury(index)
         self.springs.free(index)
-        self.version += 1
+        self._note_change()
 
     def bury(self, index: np.ndarray) -> None:
         """Keep the last values of springs that are about to be removed, for handles that become stale."""
@@ -196,7 +240,7 @@ class Network:
 
     def rewire(self, removed: dict[str, np.ndarray], added: dict[str, np.ndarray]) -> Patch:
         """Take half-springs out of rows and put others in; only the rows of the masses concerned are touched."""
-        self.version += 1
+        self._note_change()
         touched = np.unique(np.concatenate([removed["mass"], added["mass"]]))
         old = self._entries_of(touched)
         kept = _without(old, removed)
@@ -241,12 +285,12 @@ class Network:
         return table | {name: values[entry] for name, values in self.entries.items()}
 
     def release(self, patch: Patch) -> None:
-        """Return the rows that a patch has replaced to the pools, once the device uses them no more."""
+        """Return the rows that a patch has replaced to the pools, once the device no longer uses them."""
         for row in patch.replaced[self.capacities[patch.replaced] >= _SMALLEST_ROW].tolist():
             self._pools.setdefault(int(self.capacities[row]), _Pool()).free.append(row)
 
     def _rows_for(self, masses: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A new row for each mass, and the rows that nobody uses any more.
+        """A new row for each mass, and the rows that are no longer used.
 
         Rows are never changed in place: until a mass is switched to its new row, the kernels go on with the old one.
         """

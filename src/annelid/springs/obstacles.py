@@ -1,4 +1,4 @@
-"""What masses can touch: planes, balls, boxes, height fields, any closed shape, and surfaces written by the user.
+"""Rigid things as masses touch them: planes, spheres, boxes, height fields, any closed shape, the user's surfaces.
 
 Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from
 the coefficient of restitution. Obstacles stand still; masses are points to them.
@@ -8,284 +8,128 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, Shape, SignedDistanceGrid, TriangleMesh
+from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, SignedDistanceGrid, Sphere
+from annelid.shapes.placed import Quaternion, placed
+from annelid.shapes.rigid import as_rigids
+from annelid.shapes.values import Vector
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
-Vector = tuple[float, float, float]
+FRICTION, RESTITUTION, STIFFNESS = 0.5, 0.5, 1.0e4
+"""Of a surface that does not say: Coulomb coefficient, restitution, and force per depth of one mass [N/m]."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Contact:
-    """How a surface answers.
+    """A rigid thing as masses touch it.
+
+    Args:
+        rigid: The rigid thing; one that masses cannot touch is refused.
+        number: Its number in the list of obstacles, for messages.
 
     Attributes:
-        stiffness: Force per depth of one mass [N/m].
+        rigid: The rigid thing.
+        friction: Coulomb coefficient that holds a resting mass.
+        sliding_friction: Coulomb coefficient on a sliding mass.
         restitution: Speed after a bounce over the speed before it, 0 to 1.
-        static_friction: Coulomb coefficient that holds a resting mass.
-        kinetic_friction: Coulomb coefficient on a sliding mass; None takes the static one.
+        stiffness: Force per depth of one mass [N/m].
+        damping_ratio: Damping ratio of the linear contact whose bounce has this restitution.
+        numbers: Members of the kernels' structure that say what and where the surface is.
+        values: Heights or signed distances [m] that the kernels look up, shape [k].
     """
 
-    stiffness: float = 1.0e4
-    restitution: float = 0.5
-    static_friction: float = 0.5
-    kinetic_friction: float | None = None
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.stiffness) and self.stiffness > 0.0):
-            raise InvalidValue(f"contact stiffness must be positive, not {self.stiffness}.")
-        if not 0.0 <= self.restitution <= 1.0:
-            raise InvalidValue(f"restitution must be between 0 and 1, not {self.restitution}.")
-        for name, value in (("static_friction", self.static_friction), ("kinetic_friction", self.sliding_friction)):
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"{name} must not be negative, not {value}.")
-        if self.sliding_friction > self.static_friction:
-            raise InvalidValue(
-                f"kinetic_friction {self.sliding_friction} must not exceed static_friction {self.static_friction}."
-            )
+    def __init__(self, rigid: Rigid, number: int) -> None:
+        _require_touchable(rigid, number)
+        surface = rigid.surface
+        self.rigid = rigid
+        self.friction = FRICTION if surface.friction is None else surface.friction
+        self.sliding_friction = self.friction if surface.sliding_friction is None else surface.sliding_friction
+        if self.sliding_friction > self.friction:
+            raise InvalidValue(f"sliding_friction {self.sliding_friction} must not exceed friction {self.friction}.")
+        self.restitution = RESTITUTION if surface.restitution is None else surface.restitution
+        self.stiffness = STIFFNESS if surface.stiffness is None else surface.stiffness
+        self.damping_ratio = damping_ratio(self.restitution)
+        self.numbers, self.values = _form(rigid)
 
     @property
-    def sliding_friction(self) -> float:
-        """Coefficient on a sliding mass."""
-        return self.static_friction if self.kinetic_friction is None else self.kinetic_friction
-
-    @property
-    def damping_ratio(self) -> float:
-        """Damping ratio of the linear contact whose bounce has this restitution."""
-        return damping_ratio(self.restitution)
-
-    def numbers(self) -> Mapping[str, Any]:
-        """Members of the kernels' structure that say what and where the surface is."""
-        return {}
-
-    def values(self) -> np.ndarray:
-        """Heights or signed distances [m] that the kernels look up, shape [k]."""
-        return np.zeros(0, np.float32)
-
-    @property
-    def picture(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Vertices [m], shape [n, 3], and triangles, shape [m, 3], where the surface is drawn as a mesh."""
-        return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plane(Contact):
-    """A half-space; masses stay on the side of the normal.
-
-    Attributes:
-        point: A point of the plane [m].
-        normal: Normal; its length does not matter.
-    """
-
-    point: Vector = (0.0, 0.0, 0.0)
-    normal: Vector = (0.0, 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_direction("the normal of a plane", self.normal)
-        _require_point("the point of a plane", self.point)
-
-    @property
-    def unit_normal(self) -> Vector:
-        """The normal with length 1."""
-        length = math.hypot(*self.normal)
-        return (self.normal[0] / length, self.normal[1] / length, self.normal[2] / length)
-
-    def numbers(self) -> Mapping[str, Any]:
-        """Normal, and distance from the origin along it."""
-        return {"kind": PLANE, "place": self.unit_normal, "size": float(np.dot(self.unit_normal, self.point))}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ball(Contact):
-    """A solid ball; masses stay outside.
-
-    Attributes:
-        center: Centre [m].
-        radius: Radius [m].
-    """
-
-    center: Vector
-    radius: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_point("the centre (center) of a ball", self.center)
-        if not (math.isfinite(self.radius) and self.radius > 0.0):
-            raise InvalidValue(f"the radius of a ball must be positive, not {self.radius}.")
-
-    def numbers(self) -> Mapping[str, Any]:
-        """Centre and radius."""
-        return {"kind": BALL, "place": self.center, "size": self.radius}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cuboid(Contact):
-    """A solid box, turned as you like; masses stay outside.
-
-    Attributes:
-        size: Lengths of its sides [m].
-        center: Centre [m].
-        axis: Axis around which it is turned; its length does not matter.
-        angle: Angle of the turn [rad].
-    """
-
-    size: Vector
-    center: Vector = (0.0, 0.0, 0.0)
-    axis: Vector = (0.0, 0.0, 1.0)
-    angle: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_point("the size of a cuboid", self.size)
-        if not min(self.size) > 0.0:
-            raise InvalidValue(f"the size of a cuboid must be three positive lengths, not {self.size}.")
-        _require_point("the centre (center) of a cuboid", self.center)
-        _require_direction("the axis of a cuboid", self.axis)
-        if not math.isfinite(self.angle):
-            raise InvalidValue(f"the angle of a cuboid must be finite, not {self.angle}.")
-
-    @property
-    def turn(self) -> np.ndarray:
-        """Rotation from the axes of the box to those of the world, shape [3, 3]."""
-        unit = np.asarray(self.axis, float) / np.linalg.norm(self.axis)
-        return np.asarray(Rotation.from_rotvec(self.angle * unit).as_matrix())
-
-    def numbers(self) -> Mapping[str, Any]:
-        """Centre, half sides and turn."""
-        half = tuple(0.5 * side for side in self.size)
-        return {"kind": BOX, "place": self.center, "spacing": half, "turn": self.turn}
+    def function(self) -> Any:
+        """The user's function; None where the surface is built in."""
+        return self.rigid.geometry.function if isinstance(self.rigid.geometry, ImplicitSurface) else None
 
     @cached_property
     def picture(self) -> tuple[np.ndarray, np.ndarray]:
-        """Twelve triangles."""
-        mesh = Box(self.size).surface()
-        return mesh.vertices @ self.turn.T + np.asarray(self.center), mesh.triangles
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HeightField(Contact):
-    """Uneven ground: a height for each point of a grid over x and y, bilinear in between; masses stay above.
-
-    Everything below the surface is solid. Beyond the rim the ground goes on with the height of the rim.
-
-    Attributes:
-        heights: Heights [m], shape [nx, ny]; the first index runs along x.
-        spacing: Distance between neighbouring heights along x and y [m], or one number for both.
-        corner: Where `heights[0, 0]` is, x and y [m]; None centres the field on the origin.
-    """
-
-    heights: Any
-    spacing: float | tuple[float, float]
-    corner: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        heights = np.array(self.heights, np.float32)
-        if heights.ndim != 2 or min(heights.shape) < 2:
-            raise InvalidValue(f"heights must have the shape [nx, ny] of at least [2, 2], not {list(heights.shape)}.")
-        if not np.isfinite(heights).all():
-            raise InvalidValue("heights must be finite numbers.")
-        heights.setflags(write=False)
-        object.__setattr__(self, "heights", heights)
-        if not (np.isfinite(self.steps).all() and (self.steps > 0.0).all()):
-            raise InvalidValue(f"the spacing of a height field must be positive, not {self.spacing}.")
-        if not (self.begin.shape == (2,) and np.isfinite(self.begin).all()):
-            raise InvalidValue(f"the corner of a height field must be two finite numbers, not {self.corner}.")
-
-    @property
-    def steps(self) -> np.ndarray:
-        """Distances between heights along x and y [m], shape [2]."""
-        return np.array(np.broadcast_to(np.asarray(self.spacing, float), 2))
-
-    @property
-    def begin(self) -> np.ndarray:
-        """Where `heights[0, 0]` is, x and y [m], shape [2]."""
-        if self.corner is None:
-            return -0.5 * self.steps * (np.array(self.heights.shape) - 1)
-        return np.asarray(self.corner, float)
-
-    def numbers(self) -> Mapping[str, Any]:
-        """First node, spacing and counts."""
-        (x, y), (dx, dy) = self.begin.tolist(), self.steps.tolist()
-        return {"kind": HEIGHTS, "place": (x, y, 0.0), "spacing": (dx, dy, 1.0), "counts": (*self.heights.shape, 1)}
-
-    def values(self) -> np.ndarray:
-        """The heights."""
-        return np.asarray(self.heights).ravel()
-
-    @cached_property
-    def picture(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two triangles a cell."""
-        nx, ny = self.heights.shape
-        grid = np.indices((nx, ny)).reshape(2, -1).T * self.steps + self.begin
-        corner = (np.arange(nx - 1)[:, None] * ny + np.arange(ny - 1)).ravel()
-        across = np.stack([corner, corner + ny, corner + ny + 1, corner + 1], axis=1)
-        triangles = np.concatenate([across[:, [0, 1, 2]], across[:, [0, 2, 3]]]).astype(np.int32)
-        return np.column_stack([grid, self.values()]), triangles
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rigid(Contact):
-    """Any solid shape or closed mesh, by its signed distance baked on a grid; masses stay outside.
-
-    Parts thinner than two cells of the grid, and edges, are as sharp as the grid can tell.
-
-    Attributes:
-        shape: The shape, where it stands.
-        resolution: Cells of the grid along its longest side.
-    """
-
-    shape: Shape
-    resolution: int = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.shape, Shape):
-            raise InvalidValue(f"a rigid obstacle needs a shape or a closed mesh, not a {type(self.shape).__name__}.")
-        if isinstance(self.shape, TriangleMesh):
-            self.shape.require_closed()
-        self.grid  # noqa: B018 (a resolution that cannot be baked is refused here)
-
-    @property
-    def grid(self) -> SignedDistanceGrid:
-        """The baked distance."""
-        return _baked(self.shape, self.resolution)
-
-    def numbers(self) -> Mapping[str, Any]:
-        """First node, spacing and counts."""
-        grid = self.grid
-        return {"kind": GRID, "place": grid.origin, "size": grid.spacing, "counts": tuple(grid.values.shape)}
-
-    def values(self) -> np.ndarray:
-        """Signed distances."""
-        return np.asarray(self.grid.values.numpy()).ravel()
-
-    @cached_property
-    def picture(self) -> tuple[np.ndarray, np.ndarray]:
-        """The surface of the shape."""
-        mesh = self.shape.surface()
+        """Vertices [m], shape [n, 3], and triangles, shape [m, 3], to draw; the same arrays every time."""
+        geometry = self.rigid.geometry
+        if isinstance(geometry, HeightField):
+            vertices, triangles = geometry.top()
+            return vertices + np.array(self.rigid.position), triangles
+        mesh = placed(self.rigid.shape, self.rigid.position, self.rigid.rotation).surface()
         return mesh.vertices, mesh.triangles
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surface(Contact):
-    """A surface written by the user.
+def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
+    """A list of obstacles as masses touch them."""
+    return tuple(Contact(rigid, number) for number, rigid in enumerate(as_rigids(obstacles)))
 
-    Attributes:
-        function: Warp function `(time, position) -> 4-vector`: unit normal towards the free side, and the gap [m],
-            negative inside.
-    """
 
-    function: Any
+def _require_touchable(rigid: Rigid, number: int) -> None:
+    """Refuse by name what masses cannot touch yet."""
+    what = f"obstacle {number} ({rigid.name or rigid.kind})"
+    if rigid.moves != "fixed":
+        how = "along a path" if rigid.path is not None else rigid.moves
+        raise InvalidValue(
+            f"springs cannot touch a moving obstacle yet, and {what} moves ({how}): use motion='fixed', an "
+            "ImplicitSurface whose function depends on time, or annelid.coupling with a bed of grains."
+        )
+    if rigid.inside:
+        raise InvalidValue(f"springs cannot be kept inside a shape yet, as {what} wants: build its walls of planes.")
+    if rigid.world != 0:
+        raise InvalidValue(
+            f"springs have one list of obstacles for all worlds, and {what} names world {rigid.world}: use world=0."
+        )
+    if rigid.surface.cohesion > 0.0:
+        raise InvalidValue(
+            f"springs cannot stick to a surface yet, and {what} has a cohesion of {rigid.surface.cohesion:g} N: "
+            "leave cohesion out."
+        )
+    if isinstance(rigid.geometry, HeightField) and not rigid.upright:
+        raise InvalidValue(f"springs cannot touch a turned HeightField yet, as {what} is: turn its block(depth).")
+    if isinstance(rigid.geometry, ImplicitSurface) and not (rigid.upright and rigid.position == (0.0, 0.0, 0.0)):
+        raise InvalidValue(
+            f"springs cannot move an ImplicitSurface yet, as {what} asks for: let its function shift the position."
+        )
+
+
+def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
+    """Members of the kernels' structure, and the values that they look up."""
+    nothing, geometry = np.zeros(0, np.float32), rigid.geometry
+    if isinstance(geometry, ImplicitSurface):
+        return {}, nothing
+    if isinstance(geometry, Plane):
+        plane = rigid.where
+        assert isinstance(plane, Plane)
+        return {"kind": PLANE, "place": plane.normal, "size": float(np.dot(plane.normal, plane.point))}, nothing
+    if isinstance(geometry, HeightField):
+        (x, y), (dx, dy) = geometry.begin.tolist(), geometry.steps.tolist()
+        (px, py, pz), counts = rigid.position, (*geometry.heights.shape, 1)
+        form = {"kind": HEIGHTS, "place": (x + px, y + py, pz), "spacing": (dx, dy, 1.0), "counts": counts}
+        return form, np.asarray(geometry.heights).ravel()
+    if isinstance(geometry, Sphere):
+        sphere = rigid.where
+        assert isinstance(sphere, Sphere)
+        return {"kind": BALL, "place": sphere.center, "size": sphere.radius}, nothing
+    if isinstance(geometry, Box):
+        center = rigid.turn.apply(np.array(geometry.center)) + np.array(rigid.position)
+        half = tuple(0.5 * side for side in geometry.size)
+        return {"kind": BOX, "place": tuple(center), "spacing": half, "turn": rigid.turn.as_matrix()}, nothing
+    grid = _baked(geometry, rigid.position, rigid.rotation, rigid.cells)
+    form = {"kind": GRID, "place": grid.origin, "size": grid.spacing, "counts": tuple(grid.values.shape)}
+    return form, np.asarray(grid.values.numpy()).ravel()
 
 
 _DEADEST = 5.0  # damping ratio where the search ends: a bounce keeps one per cent of its speed
@@ -314,18 +158,6 @@ def _restitution(ratio: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _baked(shape: Shape, resolution: int) -> SignedDistanceGrid:
+def _baked(shape: Shape, position: Vector, rotation: Quaternion, cells: int) -> SignedDistanceGrid:
     """Baked once, so that a slider on the friction of a mesh does not bake it again."""
-    return SignedDistanceGrid.bake(shape, resolution=resolution)
-
-
-def _require_point(what: str, value: Any) -> None:
-    array = np.asarray(value, float)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise InvalidValue(f"{what} must be three finite numbers, not {value}.")
-
-
-def _require_direction(what: str, value: Any) -> None:
-    array = np.asarray(value, float)
-    if array.shape != (3,) or not np.isfinite(array).all() or not array.any():
-        raise InvalidValue(f"{what} must be three finite numbers that are not all 0, not {value}.")
+    return SignedDistanceGrid.bake(placed(shape, position, rotation), resolution=cells)

@@ -9,10 +9,11 @@ import warp as wp
 
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
+from annelid.shapes import HeightField, Rigid, Sphere
+from annelid.shapes import Plane as PlaneGeometry
 from annelid.springs.model import Model
 from annelid.springs.network import Network
-from annelid.springs.obstacles import Ball
-from annelid.springs.obstacles import Plane as Ground
+from annelid.springs.obstacles import Contact
 from annelid.springs.readout import Readout
 
 _OBSTACLE = (0.72, 0.72, 0.74)
@@ -41,7 +42,7 @@ class Painter:
         triangles = _standing(self.model.body.triangles, network)
         skin, corners = np.unique(triangles, return_inverse=True)
         corners = corners.reshape(-1, 3).astype(np.int32)
-        if not np.array_equal(corners, self._triangles):  # whoever draws them takes the same array for no change
+        if not np.array_equal(corners, self._triangles):  # viewers take the same array as a sign of no change
             self._triangles = corners
         self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
         alive = np.flatnonzero(network.masses.alive[: network.masses.used]).astype(np.int32)
@@ -113,16 +114,11 @@ class Painter:
         return {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
 
     def _obstacles(self) -> list[Any]:
-        planes: list[Any] = []
-        for number, obstacle in enumerate(self.model.world.obstacles):
-            if isinstance(obstacle, Ground):
-                planes.append(Plane(f"plane-{number}", obstacle.point, obstacle.unit_normal))
-            elif isinstance(obstacle, Ball):
-                planes.append(Spheres(f"ball-{number}", np.array([obstacle.center]), obstacle.radius))
-            elif obstacle.picture is not None:
-                vertices, triangles = obstacle.picture
-                planes.append(Mesh(f"obstacle-{number}", vertices, triangles, color=_OBSTACLE))
-        return planes
+        return [
+            _part(number, contact)
+            for number, contact in enumerate(self.model.world.contacts)
+            if contact.function is None and not contact.rigid.hidden
+        ]
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         summary = self.readout.summary(state)
@@ -139,6 +135,21 @@ class Painter:
     @staticmethod
     def _host(values: wp.array, look: Look) -> Any:
         return values.numpy() if look.host else values
+
+
+def _part(number: int, contact: Contact) -> Plane | Spheres | Mesh:
+    """An obstacle to draw."""
+    rigid = contact.rigid
+    where = None if isinstance(rigid.geometry, HeightField) else rigid.where
+    if isinstance(where, PlaneGeometry):
+        return Plane(_name(rigid, "plane", number), where.point, where.normal)
+    if isinstance(where, Sphere):
+        return Spheres(_name(rigid, "sphere", number), np.array([where.center]), where.radius)
+    return Mesh(_name(rigid, "obstacle", number), *contact.picture, color=rigid.color or _OBSTACLE)
+
+
+def _name(rigid: Rigid, kind: str, number: int) -> str:
+    return f"{rigid.name or kind}-{number}"
 
 
 def _standing(triangles: np.ndarray, network: Network) -> np.ndarray:

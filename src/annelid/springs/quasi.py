@@ -21,12 +21,13 @@ from annelid.core.errors import InvalidValue
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Shape
+from annelid.shapes.lattice import Region, inside
 from annelid.shapes.quasi import QuasiLattice
 from annelid.springs.body import Body
-from annelid.springs.build import MaterialLike, Part
+from annelid.springs.build import MaterialLike
 from annelid.springs.potential import Potential
 
-_PROBE = 0.055  # spacing in the unit cube that tells how much a network relaxes
+_PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network is measured
 
 
 def quasi_lattice(
@@ -36,7 +37,7 @@ def quasi_lattice(
     *,
     seed: int = 0,
     reach: float = 2.1,
-    inserts: Sequence[tuple[Part, MaterialLike]] = (),
+    inserts: Sequence[tuple[Region, MaterialLike]] = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
 ) -> Body:
@@ -123,12 +124,11 @@ def _lengths(grid: QuasiLattice) -> np.ndarray:
     return np.linalg.norm(grid.nodes[second] - grid.nodes[first], axis=1)
 
 
-def _materials_at(points: np.ndarray, parts: Sequence[Part]) -> np.ndarray:
+def _materials_at(points: np.ndarray, parts: Sequence[Region]) -> np.ndarray:
     """Index of the material at each point, shape [n]."""
     which = np.zeros(len(points), np.int16)
     for index, part in enumerate(parts, start=1):
-        inside = part.contains(points) if hasattr(part, "contains") else part(points)
-        which[np.asarray(inside, bool)] = index
+        which[inside(part, points)] = index
     return which
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ import warp as wp
 
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, rows
+from annelid.core.state import copy_state, rows, state_arrays
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -43,15 +43,15 @@ class State:
         velocities: Velocities [m/s], shape [n, 3].
         accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
-        partners: Masses that touch others, by whom friction is kept account of; kept where masses touch each other.
-        slips: How far each of them was dragged along [m].
+        partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
+        slips: How far each of them was dragged along the surface [m].
         clock: Steps done, shape [1].
     """
 
-    positions: wp.array = rows("mass")
-    velocities: wp.array = rows("mass")
-    accelerations: wp.array = rows("mass")
-    broken: wp.array = rows("mass", wp.uint64)
+    positions: wp.array = rows("mass", grows="masses")
+    velocities: wp.array = rows("mass", grows="masses")
+    accelerations: wp.array = rows("mass", grows="masses")
+    broken: wp.array = rows("mass", wp.uint64, grows="masses")
     partners: wp.array = rows("contact")
     slips: wp.array = rows("contact")
     clock: wp.array = rows("simulation", wp.int64)
@@ -127,12 +127,13 @@ class Solver:
             steps -= count
 
     def reset(self, state: State, mask: wp.array | None = None) -> None:
-        """Bring the one world back to its beginning; see `core.solver.Solver`."""
+        """Bring the one world back to its beginning, before all edits; see `core.solver.Solver`."""
         if mask is None or mask.numpy()[0]:
+            self._restore_model({})
             copy_state(self.initial_state(), state)
 
     def enqueue(self, state: State, steps: int) -> None:
-        """Launch steps on CUDA one by one, for whoever captures them together with launches of their own."""
+        """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
         self._bind(state)
         while steps > 0:  # the table of signals has room for a batch
             count = min(steps, self.batch)
@@ -177,7 +178,7 @@ class Solver:
     # --- conditions that end a run ---
 
     def watch_condition(self, condition: Any) -> None:
-        """Look out for a condition: an `Energy`, or a Warp function `(time, index, position, velocity) -> bool`."""
+        """Watch a condition: an `Energy`, or a Warp function `(time, index, position, velocity) -> bool`."""
         if isinstance(condition, Energy):
             self._energies.append(condition)
             return
@@ -189,7 +190,7 @@ class Solver:
         self._set_conditions(conditions)
 
     def drop_condition(self, condition: Any) -> None:
-        """Look out for it no more."""
+        """Stop watching a condition."""
         if isinstance(condition, Energy):
             self._energies.remove(condition)
             return
@@ -214,6 +215,26 @@ class Solver:
 
     # --- edits ---
 
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits and breaking have made of the body; see `core.solver.Changing`."""
+        return self.model.changes()
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make the body what it was; see `core.solver.Changing`."""
+        wanted = len(changes["mass"]) if "mass" in changes else self.model.body.mass_count
+        if len(state["positions"]) != wanted:
+            raise FileFormatError(f"the checkpoint is damaged: it has {len(state['positions'])} masses, not {wanted}.")
+        self._restore_model(changes)
+        self._seen_broken = state["broken"].copy()
+
+    def _restore_model(self, changes: Mapping[str, np.ndarray]) -> None:
+        if not changes and not self.model.network.edited:
+            return
+        with self.model.network.lock:
+            self.model.restore_changes(changes)
+        self._seen_broken = np.zeros(self.model.mass_count if self.model.features.breaking else 0, np.uint64)
+        self._renew_scratch()
+
     def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""
         return Editor(self, states)
@@ -227,7 +248,7 @@ class Solver:
         return [Event("broken", step * self.dt, step, broken)] if len(broken) else []
 
     def harvest(self, states: Sequence[State]) -> Handles:
-        """Strike springs that broke on the device off the list of springs; their handles.
+        """Remove springs that broke on the device from the list of springs; returns their handles.
 
         Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
         """
@@ -299,21 +320,27 @@ class Solver:
             self.graphs.clear()
 
     def _grow(self, states: Sequence[State]) -> None:
-        """Make room for more masses; happens ever more rarely as it doubles."""
+        """Make room for more masses; the room doubles each time, so that this is rare."""
         room = max(self.model.network.masses.used, self.model.mass_count * 3 // 2)
         self.model.grow(room)
         for state in states:
+            arrays = state_arrays(state)
             for name in ("positions", "velocities", "accelerations", "broken"):
-                if len(getattr(state, name)):
-                    setattr(state, name, grown(getattr(state, name), room))
+                if len(arrays[name]):
+                    setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):
             self._seen_broken = np.append(self._seen_broken, np.zeros(room - len(self._seen_broken), np.uint64))
-        clock, bound = self._work.clock, self._bound
+        bound = self._bound
+        self._renew_scratch()
+        if bound is not None:
+            self._bind(bound)
+
+    def _renew_scratch(self) -> None:
+        """Make the memory that steps work in anew, for another number of masses."""
+        clock = self._work.clock
         self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
         self._work.clock = clock
         self.graphs.clear()
-        if bound is not None:
-            self._bind(bound)
 
     # --- launches ---
 

@@ -1,4 +1,4 @@
-"""Topology optimisation: a structure under load loses the bars that carry least and regains those that it misses.
+"""Topology optimisation: a structure under load loses bars that carry least and regains those that would carry more.
 
 The structure changes while it is simulated. Round after round it settles under its load; then the bars with the least
 elastic energy per mass go, and bars that were removed come back where they would now carry more than those
@@ -110,7 +110,7 @@ class Optimiser:
         self.rounds.append(Round(self.mass, self.stiffness, removed, grown))
 
     def _change(self) -> None:
-        """One round: let the idlest bars go and the most wanted ones come back."""
+        """One round: remove the bars that carry least and restore those that would carry most."""
         body = self.simulation.solver.model.body
         score = self._scores()
         lose = min(self.rate * (1.0 + self.growth), (self.mass - self.target) + self.rate * self.growth)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.shapes import Obstacle
 from annelid.springs.actuation import require_function
 from annelid.springs.collisions import Collide
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.motors import Motor
-from annelid.springs.obstacles import Contact
+from annelid.springs.obstacles import Contact, contacts_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
@@ -30,7 +32,7 @@ class World:
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
-        obstacles: What masses can touch: planes, balls, cuboids, height fields, rigid shapes, the user's surfaces.
+        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         collisions: Groups of masses that touch each other; nobody does unless told.
         motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
@@ -44,7 +46,7 @@ class World:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     velocity_damping: float = 0.0
     drag: float = 0.0
-    obstacles: Sequence[Contact] = ()
+    obstacles: Sequence[Obstacle] = ()
     collisions: Sequence[Collide] = ()
     motors: Sequence[Motor] = ()
     prepare: tuple[str, ...] = ()
@@ -63,14 +65,19 @@ class World:
                 raise InvalidValue(f"{name} must not be negative, not {value}.")
         if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
             raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
-        for name in ("obstacles", "collisions", "motors", "forces", "constraints"):
+        for name in ("collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")
-        _require_kind("obstacle", self.obstacles, Contact, "Plane, a Ball or a Surface, or another kind of contact")
+        self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
         _require_kind("collision", self.collisions, Collide, "Collide")
         _require_kind("motor", self.motors, Motor, "Motor")
         for function in (*self.forces, *self.constraints):
             require_function(function)
+
+    @cached_property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The obstacles as masses touch them."""
+        return contacts_of(self.obstacles)
 
 
 def _require_kind(what: str, given: Sequence[Any], kind: type, accepted: str) -> None:

@@ -15,7 +15,6 @@ import warp as wp
 from scipy.optimize import minimize_scalar
 
 from annelid import springs
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Mesh, Snapshot
@@ -28,15 +27,22 @@ from annelid.springs.quasi import quasi_lattice
 from annelid.springs.skin import Skin
 from annelid.springs.stiffness import lattice_stiffness
 from annelid.springs.volume import VolumeTerm, split_moduli
+from annelid.studies.support.measured_cylinder import (
+    GRAVITY,
+    LENGTH,
+    MASS,
+    MEASURED_TIP,
+    RADIUS,
+    State,
+    outline,
+    read_reference,
+    skin,
+    upright,
+)
 from annelid.studies.support.plots import COLORS, figure
-from annelid.studies.support.surfaces import SurfaceError, surface_error
-from annelid.studies.support.tubes import circles, tube
+from annelid.studies.support.surfaces import surface_error
 
-RADIUS, LENGTH, MASS, GRAVITY = 0.019, 0.178, 0.216, 9.8
-MEASURED_TIP = np.array([0.0, -0.119383, 0.126842])
-"""Centre of the free end of the measured cylinder [m] (Marchal et al., data of the SOFA project)."""
 _TABLE = "Cronos, Table 1: mass-spring 1.68 (Cronos), 0.75 (Marchal), FEM 0.63, 2.87, 18.60"
-_UNITS = {"millimetres": 1e3, "centimetres": 1e2, "inches": 1 / 0.0254, "feet": 1 / 0.3048}  # in a metre
 _RANGE = (55e3, 110e3)  # moduli among which the fit looks [Pa]
 
 
@@ -55,26 +61,6 @@ class Rod:
     body: springs.Body
     volume: VolumeTerm | None
     skin: TriangleMesh
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """The cylinder at rest under gravity with one modulus: its surface, tip [m] and error (with a reference only)."""
-
-    modulus: float
-    surface: TriangleMesh
-    tip: np.ndarray
-    error: SurfaceError | None
-
-    @property
-    def tip_distance(self) -> float:
-        """Distance of the tip from the measured one [m]."""
-        return float(np.linalg.norm(self.tip - MEASURED_TIP))
-
-    @property
-    def misfit(self) -> float:
-        """What the fit makes small [m]."""
-        return self.tip_distance if self.error is None else self.error.mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,27 +145,6 @@ def _errors(name: str, kind: str, state: State) -> list[Measurement]:
     ]
 
 
-def read_reference(path: Path) -> TriangleMesh:
-    """The measured surface, refused if it cannot be this cylinder in metres."""
-    mesh = TriangleMesh.read(path).require_closed()
-    low, high = mesh.bounds()
-    area = 2 * np.pi * RADIUS * (LENGTH + RADIUS)
-    scale = float(np.sqrt(mesh.area / area))
-    if not 0.9 < scale < 1.1:
-        size = f"{scale:.4g} times too large" if scale > 1 else f"{1 / scale:.4g} times too small"
-        unit = next((f", as if in {name}" for name, factor in _UNITS.items() if 0.9 < scale / factor < 1.1), "")
-        raise InvalidValue(
-            f"the surface of {path} has {mesh.area:.4g} m², that of the cylinder {area:.4g} m²: its lengths are about "
-            f"{size}{unit}; give the deformed cylinder in metres."
-        )
-    if abs(low[2]) > 0.005 or abs(low[0] + high[0]) > 0.01 or high[1] > 0.03 or low[1] > -0.05:
-        raise InvalidValue(
-            f"the surface of {path} lies between {low} and {high} m: the clamped end must be at z = 0 around the "
-            "origin, and the cylinder must hang down towards -y."
-        )
-    return mesh
-
-
 class _Search:
     """States of a rod at several moduli, each found from the one before.
 
@@ -219,22 +184,6 @@ def _shape() -> CylinderShape:
     return CylinderShape(RADIUS, LENGTH, center=(0.0, 0.0, LENGTH / 2))
 
 
-def _skin(pitch: float) -> TriangleMesh:
-    """The surface of the cylinder in small triangles."""
-    heights = np.linspace(0.0, LENGTH, 1 + round(LENGTH / (0.5 * pitch)))
-    discs = np.linspace(0.0, RADIUS, 1 + round(RADIUS / (0.5 * pitch)))
-    profile = np.concatenate(
-        [
-            np.column_stack([discs[1:-1], np.zeros(len(discs) - 2)]),
-            np.column_stack([np.full(len(heights), RADIUS), heights]),
-            np.column_stack([discs[-2:0:-1], np.full(len(discs) - 2, LENGTH)]),
-        ]
-    )
-    around = round(2 * np.pi * RADIUS / (0.5 * pitch))
-    rings = circles(profile[:, 0], profile[:, 1], around)
-    return tube(rings, np.zeros(3), np.array([0.0, 0.0, LENGTH]))
-
-
 def _grid(pitch: float) -> tuple[Lattice, np.ndarray]:
     """Cells that the cylinder touches, and how much of each it fills: steps would make it up to 10 % too thick."""
     count = 2 * int(np.ceil(RADIUS / pitch))
@@ -262,7 +211,7 @@ def _voxels(name: str, pitch: float, share_of_springs: float = 1.0) -> Rod:
         volumes=grid.node_sums(shares * pitch**3),
         triangles=grid.surface,
     )
-    return Rod(name, body.fix(lambda p: p[:, 2] < 0.5 * pitch), None, _skin(pitch))
+    return Rod(name, body.fix(lambda p: p[:, 2] < 0.5 * pitch), None, skin(pitch))
 
 
 def _voxels_volume(name: str, pitch: float) -> Rod:
@@ -280,17 +229,17 @@ def _quasi(name: str, pitch: float) -> Rod:
     held = 2 * spacing
     shape = CylinderShape(RADIUS, LENGTH + held, center=(0.0, 0.0, (LENGTH - held) / 2))
     body = quasi_lattice(shape, spacing, "silicone-marchal", mass=MASS * (1 + held / LENGTH))
-    return Rod(name, body.fix(lambda p: p[:, 2] < 0.0), None, _skin(pitch))
+    return Rod(name, body.fix(lambda p: p[:, 2] < 0.0), None, skin(pitch))
 
 
 def _draw(axes: Any, found: Found) -> None:
     side, search = axes[0]
     if found.measured is not None:
-        side.plot(*_outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
+        side.plot(*outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
     side.plot(MEASURED_TIP[2] * 1e3, MEASURED_TIP[1] * 1e3, "k+", markersize=10, label="measured tip")
     for (name, state), color in zip(found.fitted.items(), COLORS, strict=False):
         side.plot(
-            *_outline(state.surface), ".", markersize=1, color=color, label=f"{name}, {1e-3 * state.modulus:.1f} kPa"
+            *outline(state.surface), ".", markersize=1, color=color, label=f"{name}, {1e-3 * state.modulus:.1f} kPa"
         )
         search.plot(
             [1e-3 * s.modulus for s in found.tried[name]],
@@ -309,24 +258,13 @@ def _draw(axes: Any, found: Found) -> None:
         axis.legend(fontsize=7)
 
 
-def _outline(mesh: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates z and y [mm] of the vertices near the plane x = 0."""
-    near = mesh.vertices[np.abs(mesh.vertices[:, 0]) < 0.0015]
-    return 1e3 * near[:, 2], 1e3 * near[:, 1]
-
-
 def _picture(found: Found, path: Path) -> Path:
     """Both surfaces: the measured one white, the simulated one red (Cronos, Fig. 6)."""
     from annelid.view.picture import picture
 
     name, state = min(found.fitted.items(), key=lambda item: item[1].misfit)
-    parts = [Mesh("simulated", _upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
+    parts = [Mesh("simulated", upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
     if found.measured is not None:
-        parts.append(Mesh("measured", _upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
+        parts.append(Mesh("measured", upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
     picture(Snapshot(0.0, parts=tuple(parts)), path, name=f"measured (white) and {name} (red)", device="cpu")
     return path
-
-
-def _upright(mesh: TriangleMesh) -> np.ndarray:
-    """Vertices with y, against gravity, turned into z."""
-    return np.ascontiguousarray(mesh.vertices[:, [2, 0, 1]])

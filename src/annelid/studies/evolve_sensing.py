@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
-from annelid.evolve.problems.catalogue import SHAPES, shape_experiment
+from annelid.evolve.problems.catalogue import CONTROLLERS, SHAPES, shape_experiment
 from annelid.studies.support.contests import Arm, Contest, comparison, draw_curves, finished, medians
 from annelid.studies.support.plots import COLORS, figure
 
@@ -21,7 +21,7 @@ class EvolveSensing(Contest):
 
     def arms(self) -> list[Experiment]:
         """Phases and networks for each shape."""
-        return [shape_experiment(shape, kind) for shape in SHAPES for kind in ("phases", "sensing")]  # type: ignore[arg-type]
+        return [shape_experiment(shape, kind) for shape in SHAPES for kind in CONTROLLERS]
 
     def short(self, arm: Experiment) -> tuple[int, int, float]:
         """Population, generations and seconds of the quick form."""

@@ -16,7 +16,6 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Mesh, Snapshot
 from annelid.shapes import TriangleMesh
-from annelid.studies.cylinder import MEASURED_TIP, State, _outline, _upright, read_reference
 from annelid.studies.support.fem_cases import (
     Case,
     cantilever_ratio,
@@ -27,6 +26,7 @@ from annelid.studies.support.fem_cases import (
     rotation_force,
 )
 from annelid.studies.support.fem_cylinder import Fit, Rod
+from annelid.studies.support.measured_cylinder import MEASURED_TIP, State, outline, read_reference, upright
 from annelid.studies.support.plots import COLORS, figure
 
 _PUBLISHED = 0.63
@@ -220,10 +220,10 @@ def _draw_elastica(axis: Any, found: Found) -> None:
 
 def _draw_outline(axis: Any, found: Found) -> None:
     if found.measured is not None:
-        axis.plot(*_outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
+        axis.plot(*outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
     axis.plot(MEASURED_TIP[2] * 1e3, MEASURED_TIP[1] * 1e3, "k+", markersize=10, label="measured tip")
     name, state = list(found.fitted.items())[-1]
-    axis.plot(*_outline(state.surface), ".", markersize=1.5, color=COLORS[0], label=name)
+    axis.plot(*outline(state.surface), ".", markersize=1.5, color=COLORS[0], label=name)
     axis.set(xlabel="z [mm]", ylabel="y [mm]", aspect="equal", title="cylinder at the fitted modulus")
     axis.legend(fontsize=7)
 
@@ -255,8 +255,8 @@ def _picture(found: Found, path: Path) -> Path:
     from annelid.view.picture import picture
 
     name, state = list(found.fitted.items())[-1]
-    parts = [Mesh("simulated", _upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
+    parts = [Mesh("simulated", upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
     if found.measured is not None:
-        parts.append(Mesh("measured", _upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
+        parts.append(Mesh("measured", upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
     picture(Snapshot(0.0, parts=tuple(parts)), path, name=f"measured (white) and {name} (red)", device="cpu")
     return path

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid import springs
+from annelid import shapes, springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
 from annelid.studies.support.plots import COLORS, figure
 
@@ -108,10 +109,14 @@ class LocomotionOnSand:
             if (ground, parameter) != ("hard", "depth")
         ]
 
+    def _changed(self, trial: Trial) -> Sandworm:
+        change: dict[str, Any] = {trial.parameter: trial.value}
+        return replace(self.worm, **change)
+
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Let them crawl, one after the other."""
         trials = self.trials()
-        cases = [(t.ground, replace(self.worm, **{t.parameter: t.value})) for t in trials]  # type: ignore[arg-type]
+        cases = [(trial.ground, self._changed(trial)) for trial in trials]
         results: dict[tuple[str, Sandworm], tuple[float, int]] = {}
         for trial, case in zip(trials, cases, strict=True):
             if case not in results:  # several trials are those of the same worm
@@ -128,12 +133,12 @@ class LocomotionOnSand:
             else worm.build(device=str(device), threads=threads)
         )
         simulation.run(_SETTLING / worm.frequency)
-        start, begin = simulation.solver.summary(simulation.state).center_of_mass[0], simulation.time
+        start, begin = _place(simulation), simulation.time
         waves = max(1, round((1.0 if self.quick else self.seconds) * worm.frequency))
         simulation.run(waves / worm.frequency)
-        moved = simulation.solver.summary(simulation.state).center_of_mass[0] - start
+        moved = _place(simulation) - start
         inside = len(simulation.solver.readout.grains_inside(simulation.state)) if ground == "sand" else 0
-        return float(moved) / (simulation.time - begin), inside
+        return moved / (simulation.time - begin), inside
 
     def measure(self, found: Found) -> list[Measurement]:
         """All speeds; what must hold is that no grain got in, and that stronger waves are faster on sand."""
@@ -163,23 +168,27 @@ class LocomotionOnSand:
 
 
 def _curves(axis: Any, found: Found, parameter: str) -> None:
-    for ground, color in zip(("sand", "hard"), COLORS, strict=False):
-        values, speeds = found.curve(ground, parameter)
+    for soil, color in zip(("sand", "hard"), COLORS, strict=False):
+        values, speeds = found.curve(soil, parameter)
         if len(values):
-            axis.plot(
-                values, 1000.0 * speeds, "o-", color=color, label=f"{ground} ground" if ground == "hard" else ground
-            )
+            axis.plot(values, 1000.0 * speeds, "o-", color=color, label=f"{soil} ground" if soil == "hard" else soil)
     axis.axhline(0.0, color="#888888", linewidth=0.8)
     axis.set_xlabel(_LABELS[parameter])
     axis.set_ylabel("speed [mm/s]")
     axis.legend()
 
 
+def _place(simulation: Simulation[Any]) -> float:
+    """Where the worm is along x [m], in sand or on hard ground."""
+    summary = simulation.summary()
+    return float(summary.parts.get("springs", summary).center_of_mass[0])
+
+
 def _on_hard_ground(worm: Sandworm, device: wp.Device, threads: int | None) -> Any:
     """The same worm on a plane."""
     body = worm.body()
     lowest = float(body.bounds()[0][2])
-    ground = springs.Plane(static_friction=worm.friction, stiffness=200.0)
+    plane = shapes.ground(worm.friction, stiffness=200.0)
     return springs.simulation(
-        body.moved((0.0, 0.0, -lowest)), obstacles=[ground], dt=1.0e-4, device=device, threads=threads
+        body.moved((0.0, 0.0, -lowest)), obstacles=[plane], dt=1.0e-4, device=device, threads=threads
     )

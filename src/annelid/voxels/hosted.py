@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
-
-if TYPE_CHECKING:
-    from annelid.voxels.solver import Solver
+from annelid.voxels.model import Model
 
 
-def call_host_controllers(solver: Solver, state: Any, now: int) -> None:
-    """Read the sensors, call the user's functions, and write the control values that they return."""
-    model, bank = solver.model, solver.model.bank
-    if model.features.sensing:
-        solver.launch(sense_team if solver.threads and not solver.device.is_cuda else sense_blocks)
-    inputs, controls = solver.inputs(), state.controls.numpy().copy()
+def hosted_controls(model: Model, time: float, inputs: np.ndarray, controls: np.ndarray) -> np.ndarray:
+    """Control values of all voxels, of which the user's functions set those of their robots; shape [voxels].
+
+    Args:
+        model: The model.
+        time: Time of the call [s].
+        inputs: What the sensors of all robots read.
+        controls: Control values until now, shape [voxels].
+    """
+    bank, controls = model.bank, controls.copy()
     groups: dict[Any, list[int]] = {}
     for number in model.hosted:
         program = bank.programs[number]
@@ -28,14 +29,12 @@ def call_host_controllers(solver: Solver, state: Any, now: int) -> None:
     for (function, channels, width, _), members in groups.items():
         seen = inputs[bank.first_inputs[members][:, None] + np.arange(width)]
         parameters = np.stack([bank.programs[i].parameters for i in members])
-        values = np.asarray(function(now * solver.dt, seen, parameters), float)
+        values = np.asarray(function(time, seen, parameters), float)
         if values.shape != (len(members), channels):
             raise InvalidValue(f"a controller must return shape {(len(members), channels)}, not {values.shape}.")
         where = bank.first_channels[members][:, None] + np.arange(channels)
         if np.isnan(values).any():
             voxel = int(where[np.isnan(values)][0])
-            raise InvalidValue(
-                f"the control value of {solver.voxel_name(voxel)} is no number at t = {now * solver.dt:.4g} s."
-            )
+            raise InvalidValue(f"the control value of {model.voxel_name(voxel)} is not a number at t = {time:.4g} s.")
         controls[where] = values
-    state.controls.assign(controls)
+    return controls

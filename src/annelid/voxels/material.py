@@ -82,7 +82,7 @@ class Voxel:
 
     @classmethod
     def paper(cls, **changes: Any) -> Voxel:
-        """A voxel as the paper describes it, with its default values unless told otherwise."""
+        """A voxel as the paper describes it, with its default values where none are given."""
         return cls(**changes)
 
     @classmethod

@@ -10,7 +10,8 @@ import numpy as np
 import warp as wp
 
 from annelid.control.bank import Bank
-from annelid.control.controller import HOST, Program
+from annelid.control.controller import Program
+from annelid.control.kernels.kinds import HOST
 from annelid.core.errors import InvalidValue
 from annelid.voxels.kernels.layout import Layout, layout
 from annelid.voxels.kernels.program import Features
@@ -103,6 +104,13 @@ class Model:
     def interval(self) -> int:
         """Steps from one call of the controllers to the next."""
         return self.world.control_interval + 1
+
+    def voxel_name(self, voxel: int) -> str:
+        """A voxel in words."""
+        robot = int(self.robot_of_voxel[voxel])
+        first = int(np.searchsorted(self.robot_of_voxel, robot))
+        x, y = self.robots[robot].cells[voxel - first]
+        return f"voxel ({x}, {y}) of robot {robot}"
 
     def fingerprint(self) -> str:
         """A hash of all that states of this model depend on."""

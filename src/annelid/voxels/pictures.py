@@ -70,7 +70,7 @@ class Painter:
         shade = np.clip(np.rint((areas - 1.0) / _RANGE * (_SHADES // 2)), -(_SHADES // 2), _SHADES // 2).astype(int)
         middle = np.repeat(vertices.reshape(-1, 8, 3).mean(axis=1), 8, axis=0)
         # Each shade is a mesh of all voxels in which those of other shades are shrunk to a point: the topology, which
-        # viewers and recordings like to keep, never changes.
+        # viewers and recordings keep, never changes.
         return [
             Mesh(
                 f"robots-{number + _SHADES // 2}",

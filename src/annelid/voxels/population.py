@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.control.controller import WAVES
-from annelid.control.kernels.brains import brain_layout
+from annelid.control.kernels.kinds import WAVES
+from annelid.control.kernels.layout import brain_layout
 from annelid.core.device import device as choose_device
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue

@@ -79,7 +79,7 @@ class Readout:
         """Mean height of the centre of each robot over all steps [m], shape [robots].
 
         Bodies count by the masses that they hold, so that a body's turning, which moves its masses about its centre, is
-        left out; over a robot that is nothing to speak of.
+        left out; over a whole robot that is negligible.
         """
         return self.totals(state)[:, columns.HEIGHT] / max(int(state.clock.numpy()[0]), 1)
 

@@ -14,7 +14,7 @@ from annelid.voxels.robot import Robot, largest_connected
 def box(width: int, height: int, material: Voxel | None = None, **options: Any) -> Robot:
     """A full rectangle of voxels."""
     if width < 1 or height < 1:
-        raise InvalidValue(f"a box needs at least one voxel each way, not {width} x {height}.")
+        raise InvalidValue(f"a box needs at least one voxel in each direction, not {width} x {height}.")
     return Robot(np.zeros((width, height), int), (material or Voxel.paper(),), **options)
 
 

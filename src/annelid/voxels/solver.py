@@ -15,8 +15,8 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows
-from annelid.voxels.hosted import call_host_controllers
+from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
@@ -39,7 +39,7 @@ class State:
         peaks: Highest centre [m], summed swing of the first object [rad], steps that the robots and the first object
             touched the ground, shape [worlds, 4].
         history: Readings that sensors remember.
-        signals: What voxels told each other.
+        signals: Signals that voxels have sent each other.
         origins: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
     """
@@ -126,7 +126,7 @@ class Solver:
             count = steps
             if model.hosted:
                 if now % model.interval == 0:
-                    call_host_controllers(self, state, now)
+                    self._call_host_controllers(state, now)
                 count = min(steps, model.interval - now % model.interval)
             if bank.tabulated:
                 call = -(-now // model.interval)
@@ -163,7 +163,7 @@ class Solver:
         """First step whose result was not finite, None while all are; a control value that is no number is an error."""
         faults = self._motion.faults.numpy()
         if (faults[:, 0] >= 0).any():
-            self._complain(faults)
+            self._refuse(faults)
         steps = self._motion.trouble.numpy()
         bad = steps[steps >= 0]
         return int(bad.min()) if len(bad) else None
@@ -199,26 +199,19 @@ class Solver:
             raise InvalidValue(f"{self.model.voxel_count} control values are needed, one a voxel, not {len(values)}.")
         if np.isnan(values).any():
             voxel = int(np.flatnonzero(np.isnan(values))[0])
-            raise InvalidValue(f"the control value of {self.voxel_name(voxel)} is not a number.")
+            raise InvalidValue(f"the control value of {self.model.voxel_name(voxel)} is not a number.")
         state.controls.assign(np.clip(values, -1.0, 1.0).astype(self.model.numpy_real))
-
-    def voxel_name(self, voxel: int) -> str:
-        """A voxel in words."""
-        robot = int(self.model.robot_of_voxel[voxel])
-        first = int(np.searchsorted(self.model.robot_of_voxel, robot))
-        x, y = self.model.robots[robot].cells[voxel - first]
-        return f"voxel ({x}, {y}) of robot {robot}"
 
     def world_hash(self, state: State, world: int) -> str:
         """A hash of every bit of the motion of one world: the same alone and in any batch."""
         bodies = slice(*self.model.first_body[world : world + 2])
         voxels = slice(*self.model.first_voxel[world : world + 2])
         digest = hashlib.blake2b(digest_size=16)
-        for array, rows in (
+        for array, part in (
             (state.positions, bodies), (state.velocities, bodies), (state.touching, bodies), (state.heights, bodies),
             (state.controls, voxels), (state.efforts, voxels),
         ):  # fmt: skip
-            digest.update(np.ascontiguousarray(array.numpy()[rows]).tobytes())
+            digest.update(np.ascontiguousarray(array.numpy()[part]).tobytes())
         return digest.hexdigest()
 
     def launch(self, kernel_of: Any, *arguments: Any) -> None:
@@ -249,6 +242,13 @@ class Solver:
         inputs: wp.array = self._motion.inputs
         return inputs
 
+    def _call_host_controllers(self, state: State, now: int) -> None:
+        """Read the sensors and let the user's functions set the control values."""
+        if self.model.features.sensing:
+            self.launch(sense_blocks if self.device.is_cuda else sense_team)
+        controls = hosted_controls(self.model, now * self.dt, self.inputs(), state.controls.numpy())
+        state.controls.assign(controls)
+
     def _launch(self, steps: int) -> None:
         if self._team is not None:
             self.launch(team_kernel, steps)
@@ -257,10 +257,10 @@ class Solver:
             self.launch(block_kernel, steps)
             wp.launch(advance_clock, 1, [steps, self._motion.clock], device=self.device)
 
-    def _complain(self, faults: np.ndarray) -> None:
+    def _refuse(self, faults: np.ndarray) -> None:
         world = int(np.flatnonzero(faults[:, 0] >= 0)[0])
         voxel, step = faults[world]
-        name = self.voxel_name(int(self.model.first_voxel[world]) + int(voxel))
+        name = self.model.voxel_name(int(self.model.first_voxel[world]) + int(voxel))
         raise InvalidValue(f"the control value of {name} is not a number at t = {step * self.dt:.4g} s.")
 
     def _bind(self, state: State) -> None:
@@ -269,11 +269,8 @@ class Solver:
             return
         self._bound = state
         self._prepared = -1
-        for name in (
-            "positions", "velocities", "touching", "ropes", "controls", "heights", "efforts", "peaks", "history",
-            "signals", "origins", "clock",
-        ):  # fmt: skip
-            setattr(self._motion, name, getattr(state, name))
+        for name, array in state_arrays(state).items():
+            setattr(self._motion, name, array)
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

@@ -26,10 +26,10 @@ _ROPE_STIFFNESS = 0.6  # of a rope, in units of the reduced mass over the square
 
 @dataclass(frozen=True)
 class Shape:
-    """Tables of a world, as the kernels want them; see `kernels.layout.Tables` for their meaning.
+    """Tables of a world, as the kernels take them; see `kernels.layout.Tables` for their meaning.
 
-    `centers` are the centres of the bodies relative to the corner of the grid of their robot [m], `robot_of_body` tells
-    whose they are (-1 - i for object i), `cells` the place of each voxel in its grid, `robot_of_voxel` its robot.
+    `centers` are the centres of the bodies relative to the corner of the grid of their robot [m], `robot_of_body`
+    their robot (-1 - i for object i), `cells` the place of each voxel in its grid, `robot_of_voxel` its robot.
     """
 
     materials: np.ndarray

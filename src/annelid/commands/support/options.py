@@ -51,6 +51,11 @@ def combined(name: str, *parts: type[Any], doc: str) -> type[Any]:
     return made
 
 
+def part(options: Any, kind: type[Any]) -> Any:
+    """The options of one of the dataclasses that `combined` has put together."""
+    return vars(options)[kind.__name__.lower()]
+
+
 def helped(scene: type[Any]) -> type[Any]:
     """A copy of a dataclass whose command-line help comes from its fields' metadata."""
     hints, members = get_type_hints(scene), []

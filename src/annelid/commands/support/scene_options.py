@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from annelid.commands.support.options import Machine, combined, helped, parse, split_name
+from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
+from annelid.core.scene import Scene
 from annelid.core.snapshot import Look
 from annelid.scenes.registry import scene_class, scene_names, scenes
 
 
-def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[Any, Any, Machine] | None:
+def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[Scene, Any, Machine] | None:
     """The scene, the command's own options and the machine; None after the scenes were listed instead."""
     name, rest = split_name(arguments, "scene", scene_names())
     if name is None:
@@ -22,8 +23,8 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[A
     kind = scene_class(name)
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")
-    scene = kind(**asdict(getattr(options, kind.__name__.lower())))
-    return scene, getattr(options, own.__name__.lower()), options.machine
+    scene = kind(**asdict(part(options, kind)))
+    return scene, part(options, own), options.machine
 
 
 def look_of(show: Sequence[str], field: str | None) -> Look:

@@ -5,6 +5,8 @@ from typing import Any
 
 import warp as wp
 
+wp.set_module_options({"enable_backward": False})
+
 
 @functools.cache
 def restore_kernel(dtype: Any) -> wp.Kernel:
@@ -16,9 +18,9 @@ def restore_kernel(dtype: Any) -> wp.Kernel:
         world_of: wp.array[wp.int32],
         each: int,
         # State in:
-        rows: wp.array(dtype=dtype),
+        rows: wp.array[dtype],
         # State out:
-        rows_out: wp.array(dtype=dtype),
+        rows_out: wp.array[dtype],
     ):
         i = wp.tid()
         if mask[world_of[i // each]]:

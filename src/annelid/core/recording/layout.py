@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from annelid.core.errors import FileFormatError
 from annelid.core.snapshot import Array, Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
@@ -98,7 +99,7 @@ def _describe_part(part: Mesh | Spheres | Lines | Plane, arrays: list[Array]) ->
     kind = type(part).__name__.lower()
     geometry = [getattr(part, name) for name, _, _ in _GEOMETRY[kind]]
     if isinstance(part, Spheres):
-        if np.ndim(part.radii) if not hasattr(part.radii, "shape") else len(part.radii.shape):
+        if _sized(part.radii).ndim:
             geometry.append(part.radii)
         else:
             entry["radius"] = float(part.radii)
@@ -109,7 +110,7 @@ def _describe_part(part: Mesh | Spheres | Lines | Plane, arrays: list[Array]) ->
 
 
 def _sized(array: Array) -> Any:
-    return array if hasattr(array, "shape") else np.asarray(array)
+    return array if isinstance(array, wp.array) else np.asarray(array)
 
 
 def _describe_field(field: Field) -> dict[str, Any]:

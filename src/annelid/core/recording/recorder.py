@@ -203,8 +203,8 @@ class Recorder:
         self._flush("frames")
 
     def _flush(self, table: str | None = None) -> None:
-        target = self._tables[table] if table else self._file
-        target.flush()  # type: ignore[union-attr]
+        target: Any = self._tables[table] if table else self._file
+        target.flush()
 
 
 class _Stored:
@@ -231,7 +231,7 @@ def _header(scene: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     except PackageNotFoundError:
         annelid_version = "unknown"
     header = {"annelid": annelid_version, "scene": scene, "parameters": dict(parameters)}
-    text = json.dumps(header, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    text = json.dumps(header, default=lambda value: value.item() if isinstance(value, np.generic) else str(value))
     # Texts of fixed length: HDF5 keeps those of variable length where no checksum guards them.
     return {"format": np.bytes_(FORMAT), "version": VERSION, "header": np.bytes_(text)}
 
@@ -249,7 +249,7 @@ def _create(path: Path, header: Mapping[str, Any], stride: int) -> h5py.File:
 
 
 def _open_single_writer(path: Path) -> h5py.File:
-    """Open in SWMR mode at once: a kill between opening and a later switch would leave a file that nobody can open."""
+    """Open in SWMR mode at once: a kill between opening and a later switch would leave a file that cannot be opened."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     access.set_file_locking(True, True)  # lock, but do without on file systems that cannot

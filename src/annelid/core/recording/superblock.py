@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 _SIZE = 48
 _FLAGS, _END = 11, slice(28, 36)
@@ -53,7 +54,7 @@ class _Settled(io.RawIOBase):
         """The current place."""
         return self._at
 
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int:
         """Fill the buffer, from the new superblock where that lies in the way."""
         view = memoryview(buffer).cast("B")
         self._file.seek(self._at)

@@ -3,7 +3,7 @@
 A guest hangs on up to three surface masses: it is where their weighted mean is, and what pushes it pushes them, with
 the same weights. It turns with the masses around it: its spin is that of the rigid motion closest to theirs, and a
 couple on it becomes forces on them that are balanced and have just that moment. Both use the same matrix, so that what
-the couple does to the masses is what the spin tells of them.
+the couple does to the masses agrees with the spin that is read from them.
 
 Guests that hang on the same mass move each other, which a contact does not know while it finds its impulse. Two things
 account for it. The inverse mass that a guest shows is what its velocity would gain if all that touch something near it
@@ -16,152 +16,23 @@ from typing import Any
 
 import warp as wp
 
+from annelid.coupling.kernels.guests import GONE, GuestArrays
+from annelid.coupling.kernels.hanging import contact_change, facet_of, hanging, place_of, spin_of, spread_of
 from annelid.grains.kernels.layout import FLAGS, STALE, Grains, Lists, Parameters
 from annelid.springs.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
-GONE = -1.0e6
-"""Radius of the guests of removed masses [m]: so small that nothing is close to them."""
 
-
-SPARE = 1.5
-"""How much lighter guests are shown than need be for those that touch: with less, light bodies on heavy grains hum."""
-
-
-@wp.struct
-class GuestArrays:
-    # Of each surface mass:
-    masses: wp.array[wp.int32]  # its number in the body
-    present: wp.array[wp.int32]  # 0 once it was removed
-    outside: wp.array[wp.vec3]  # external force on it [N]
-    loads: wp.array[wp.float32]  # sum of the weights that hang on it
-    strains: wp.array[wp.float32]  # and of those alone that touch something
-    first_hung: wp.array[wp.int32]  # where the guests that hang on it begin in `hung`
-    hung: wp.array[wp.int32]
-    hung_weights: wp.array[wp.float32]
-    first_turned: wp.array[wp.int32]  # where the guests begin in `turned` that it is around
-    turned: wp.array[wp.int32]
-    pushed: wp.array[wp.vec3]  # impulse of its guests on it, and the next one expected [N s]
-    expected: wp.array[wp.vec3]
-    # Of each guest:
-    corners: wp.array[wp.vec3i]  # surface masses that it hangs on
-    weights: wp.array[wp.vec3]  # and with which weights
-    spans: wp.array[wp.vec4i]  # surface masses along which its disc or rod lies
-    extents: wp.array[wp.float32]  # radius of its disc, minus half the length of its rod, in ways along these
-    widest: wp.float32  # no disc or rod with the radius of its guest is larger [m]
-    alive: wp.array[wp.int32]  # 0 once one of them was removed
-    touching: wp.array[wp.int32]  # 1 if it touches something, or is about to
-    first: wp.array[wp.int32]  # where the surface masses begin in `around` that it turns with
-    around: wp.array[wp.int32]
-    heaviest: wp.float32  # smallest inverse mass that contacts reckon with [1/kg]
-    pushes: wp.array[wp.vec3]  # impulse, angular impulse, and the next impulse expected, three each
-    twists: wp.array[wp.vec3]  # force per distance from the centre of those around [N/m]
-    centers: wp.array[wp.vec3]  # centre of those around [m]
+def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """`twist`, `press` and `seat` for springs of one precision."""
+    return twist_kernel(real), press_kernel(real), seat_kernel(real)
 
 
 @functools.cache
-def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """`twist`, `press` and `seat` for springs of one precision."""
-    types = layout(real)
-    vec3, vec4 = types.vec3, types.vec4
-
-    @wp.func
-    def place(s: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
-        here = x[guests.masses[s]]
-        return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
-
-    @wp.func
-    def speed(s: int, guests: GuestArrays, v: wp.array[vec3]) -> wp.vec3:
-        here = v[guests.masses[s]]
-        return wp.vec3(float(here[0]), float(here[1]), float(here[2]))
-
-    @wp.func
-    def spread(g: int, own: wp.vec3, guests: GuestArrays, x: wp.array[vec4]):
-        """Centre of those around a guest [m], and the inverse of the sum of |d|² - d dᵀ over them [1/m²].
-
-        d is seen from their centre. They are seen from `own` first: differences keep their digits far from the origin.
-        """
-        sum = wp.vec3()
-        squares = wp.mat33()
-        count = float(0.0)
-        for k in range(guests.first[g], guests.first[g + 1]):
-            s = guests.around[k]
-            if guests.present[s] == 1:
-                d = place(s, guests, x) - own
-                sum += d
-                squares += wp.outer(d, d)
-                count += 1.0
-        sum /= wp.max(count, 1.0)
-        squares -= count * wp.outer(sum, sum)
-        size = (1.0 + 2.0e-6) * wp.trace(squares) + 1.0e-30  # a little more than there is makes it invertible
-        return own + sum, wp.inverse(size * wp.identity(n=3, dtype=float) - squares)
-
-    @wp.func
-    def spinning(
-        g: int, own: wp.vec3, velocity: wp.vec3, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
-    ) -> wp.vec3:
-        """Spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
-        middle, turns = spread(g, own, guests, x)
-        turning = wp.vec3()
-        for k in range(guests.first[g], guests.first[g + 1]):
-            s = guests.around[k]
-            if guests.present[s] == 1:
-                turning += wp.cross(place(s, guests, x) - middle, speed(s, guests, v) - velocity)
-        return turns * turning
-
-    @wp.func
-    def facet(g: int, radius: float, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec4:
-        """Unit vector across the disc of a guest, or along its rod, and the extent of that [m].
-
-        It grows with the surface that it is a part of.
-        """
-        extent = guests.extents[g]
-        if extent == 0.0:
-            return wp.vec4()
-        ends = guests.spans[g]
-        axis = place(ends[1], guests, x) - place(ends[0], guests, x)
-        if extent > 0.0:
-            axis = wp.cross(axis, place(ends[3], guests, x) - place(ends[2], guests, x))
-        length = wp.length(axis)
-        if not length > 1.0e-18:
-            return wp.vec4()
-        axis = axis / length
-        if extent > 0.0:
-            length = wp.sqrt(length)
-        room = wp.max(guests.widest - radius, 0.0)
-        return wp.vec4(axis[0], axis[1], axis[2], wp.clamp(extent * length, -room, room))
-
-    @wp.func
-    def hanging(
-        g: int, own: wp.vec3, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
-    ):  # fmt: skip
-        """Where its masses have brought a guest [m], how fast it is [m/s], and what inverse mass it shows [1/kg]."""
-        here = own
-        velocity = wp.vec3()
-        give = float(0.0)
-        weights = guests.weights[g]
-        for c in range(3):
-            if weights[c] > 0.0:
-                s = guests.corners[g][c]
-                here += weights[c] * (place(s, guests, x) - own)
-                velocity += weights[c] * speed(s, guests, v)
-                load = guests.loads[s]
-                if touching:
-                    load = wp.min(load, wp.static(SPARE) * guests.strains[s])
-                give += weights[c] * float(x[guests.masses[s]][3]) * load
-        return here, velocity, wp.max(give, guests.heaviest)
-
-    @wp.func
-    def contact_change(g: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
-        """What contacts will do to the masses of a guest in the next step, less what they did in the last [m/s]."""
-        change = wp.vec3()
-        weights = guests.weights[g]
-        for c in range(3):
-            if weights[c] > 0.0:
-                s = guests.corners[g][c]
-                change += weights[c] * float(x[guests.masses[s]][3]) * (guests.expected[s] - guests.pushed[s])
-        return change
+def twist_kernel(real: Any) -> wp.Kernel:
+    """Find what couples on guests do to the masses around them."""
+    vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(
@@ -186,6 +57,15 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         guests.centers[g] = middle
         guests.twists[g] = turns * couple
 
+    return twist
+
+
+@functools.cache
+def press_kernel(real: Any) -> wp.Kernel:
+    """Turn what pushes guests into forces on masses."""
+    types = layout(real)
+    vec3, vec4, place = types.vec3, types.vec4, place_of(real)
+
     @wp.kernel(module="unique", enable_backward=False)
     def press(
         dt: float,
@@ -199,15 +79,15 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             contact_out[s] = wp.vec3()
             return
         impulse = wp.vec3()
-        next = wp.vec3()
+        predicted = wp.vec3()
         strain = float(0.0)
         for k in range(guests.first_hung[s], guests.first_hung[s + 1]):
             g = guests.hung[k]
             impulse += guests.hung_weights[k] * guests.pushes[3 * g]
-            next += guests.hung_weights[k] * guests.pushes[3 * g + 2]
+            predicted += guests.hung_weights[k] * guests.pushes[3 * g + 2]
             strain += guests.hung_weights[k] * float(guests.touching[g])
         guests.pushed[s] = impulse
-        guests.expected[s] = next
+        guests.expected[s] = predicted
         guests.strains[s] = strain
         force = impulse / dt
         own = place(s, guests, x)
@@ -217,8 +97,18 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
                 force += wp.cross(turn, own - guests.centers[g])
         contact_out[s] = force
-        all = force + guests.outside[s]
-        forces_out[guests.masses[s]] = vec3(real(all[0]), real(all[1]), real(all[2]))
+        whole = force + guests.outside[s]
+        forces_out[guests.masses[s]] = vec3(real(whole[0]), real(whole[1]), real(whole[2]))
+
+    return press
+
+
+@functools.cache
+def seat_kernel(real: Any) -> wp.Kernel:
+    """Bring guests to their masses."""
+    types = layout(real)
+    vec3, vec4, place = types.vec3, types.vec4, place_of(real)
+    hang, spin_around, facet, change_of = hanging(real), spin_of(real), facet_of(real), contact_change(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def seat(
@@ -244,28 +134,28 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         radius = float(grains.velocities[i][3])
         own = place(guests.corners[g][0], guests, x)
         touching = foresees and guests.touching[g] == 1
-        here, velocity, inverse_mass = hanging(g, own, touching, guests, x, v)
+        here, velocity, inverse_mass = hang(g, own, touching, guests, x, v)
         if not alive:
             radius = float(wp.static(GONE))
             velocity = wp.vec3()
-        ahead = velocity
+        predicted = velocity
         free = velocity
         spin = wp.vec3()
         contacts = float(0.0)
         if touching or (fresh == 1 and alive):
-            spin = spinning(g, own, velocity, guests, x, v)
+            spin = spin_around(g, own, velocity, guests, x, v)
         if foresees:
             contacts = grains.positions[i][3]
             # What springs and gravity brought in the last step, the next one is to bring again.
-            ahead = velocity + contact_change(g, guests, x) + (velocity - last[g])
-            free = ahead - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
+            predicted = velocity + change_of(g, guests, x) + (velocity - last[g])
+            free = predicted - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
         last[g] = velocity
         grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
         grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
         if grains.starts.shape[0] > 0:
             grains.starts[i] = grains.velocities[i]
         grains.facets[i] = facet(g, radius, guests, x)
-        grains.forecast[i] = wp.vec4(ahead[0], ahead[1], ahead[2], radius)
+        grains.forecast[i] = wp.vec4(predicted[0], predicted[1], predicted[2], radius)
         grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], inverse_mass)
         grains.turning[i] = grains.spins[i]
         built = lists.built[i]
@@ -274,4 +164,4 @@ def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
 
-    return twist, press, seat
+    return seat

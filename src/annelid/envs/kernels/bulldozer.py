@@ -95,20 +95,20 @@ def look_ahead(
     target: wp.vec3,  # what it looks at
     places: wp.array[wp.vec3],
     turns: wp.array[wp.quat],
-    # Out:
-    eye_out: wp.array[Eye],
+    # State:
+    eyes: wp.array[Eye],
 ):
     """The camera moves with the machine."""
     w = wp.tid()
     b = w * each + number
-    eye = eye_out[w]
+    eye = eyes[w]
     forward = wp.normalize(wp.quat_rotate(turns[b], target - seat))
     right = wp.normalize(wp.cross(forward, wp.vec3(0.0, 0.0, 1.0)))
     eye.position = places[b] + wp.quat_rotate(turns[b], seat)
     eye.forward = forward
     eye.right = right
     eye.up = wp.cross(right, forward)
-    eye_out[w] = eye
+    eyes[w] = eye
 
 
 @wp.kernel

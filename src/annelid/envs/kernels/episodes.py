@@ -1,7 +1,4 @@
-"""Episodes of many worlds, by masks: actions are checked, episodes begun and ended, rows brought back."""
-
-import functools
-from typing import Any
+"""Episodes of many worlds, by masks: actions are checked, episodes begun and ended."""
 
 import warp as wp
 
@@ -37,22 +34,23 @@ def open_episodes(
     mask: wp.array[wp.bool],
     given: wp.array[wp.int32],  # new seeds; -1 for the next episode of the old one
     # State:
-    seeds: wp.array[wp.int32],
     episodes: wp.array[wp.int32],
-    steps: wp.array[wp.int32],
-    actions: wp.array2d[wp.float32],
+    # State out:
+    seeds_out: wp.array[wp.int32],
+    steps_out: wp.array[wp.int32],
+    actions_out: wp.array2d[wp.float32],
 ):
     w = wp.tid()
     if not mask[w]:
         return
     if given[w] >= 0:
-        seeds[w] = given[w]
+        seeds_out[w] = given[w]
         episodes[w] = 0
     else:
         episodes[w] = episodes[w] + 1
-    steps[w] = 0
-    for k in range(actions.shape[1]):
-        actions[w, k] = 0.0
+    steps_out[w] = 0
+    for k in range(actions_out.shape[1]):
+        actions_out[w, k] = 0.0
 
 
 @wp.kernel
@@ -92,16 +90,3 @@ def close_steps(
     if steps[w] >= most:
         truncated[w] = True
     done_out[w] = terminated[w] or truncated[w]
-
-
-@functools.cache
-def restore_kernel(dtype: Any) -> wp.Kernel:
-    """Bring the rows of masked worlds back to what they were at the beginning."""
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def restore(mask: wp.array[wp.bool], each: int, source: wp.array[dtype], rows_out: wp.array[dtype]):
-        i = wp.tid()
-        if mask[i // each]:
-            rows_out[i] = source[i]
-
-    return restore

@@ -72,8 +72,9 @@ def pose(
     links: Links,
     # State:
     joints: Joints,
-    places: wp.array[wp.vec3],
-    turns: wp.array[wp.quat],
+    # State out:
+    places_out: wp.array[wp.vec3],
+    turns_out: wp.array[wp.quat],
 ):
     """Put the arm where the seed says, at rest."""
     w = wp.tid()
@@ -94,8 +95,8 @@ def pose(
     for k in range(links.count):
         b = w * links.each + links.first + k
         put = put_body(b, k, w, links, joints)
-        places[b] = wp.transform_get_translation(put)
-        turns[b] = wp.transform_get_rotation(put)
+        places_out[b] = wp.transform_get_translation(put)
+        turns_out[b] = wp.transform_get_rotation(put)
 
 
 @wp.kernel

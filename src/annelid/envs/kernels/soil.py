@@ -1,8 +1,6 @@
-"""Soil: worlds that begin anew, vertices of bodies, depth images, and sums over the grains of a world."""
+"""Soil: vertices of bodies, depth images, and sums over the grains of a world."""
 
 import warp as wp
-
-from annelid.grains.kernels.layout import FLAGS, STALE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -20,15 +18,6 @@ def send_body(
     command_out[2 * b + 1] = spin
     forecast_out[b] = velocity
     turning_out[b] = spin
-
-
-@wp.kernel
-def make_stale(mask: wp.array[wp.bool], flag_out: wp.array[wp.int32]):
-    """The lists of a world that begins anew must be made."""
-    w = wp.tid()
-    if mask[w]:
-        flag_out[wp.static(FLAGS) + w] = 1
-        flag_out[wp.static(STALE)] = 1
 
 
 @wp.kernel

@@ -21,10 +21,11 @@ def nudge(
     episodes: wp.array[wp.int32],
     bodies: int,  # of a world
     sigma: float,  # [m/s]
-    # State out:
-    velocities: wp.array[wp.vec4],
-    origin_out: wp.array[wp.int64],
     clock: wp.array[wp.int64],
+    # State:
+    velocities: wp.array[wp.vec4],
+    # State out:
+    origin_out: wp.array[wp.int64],
     trouble_out: wp.array[wp.int64],
 ):
     """Throw a robot a little, as the seed says, and let its clock begin now."""

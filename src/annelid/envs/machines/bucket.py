@@ -10,7 +10,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, Cylinder, TriangleMesh
 from annelid.shapes.extrusion import band, joined, prism
-from annelid.shapes.shape import Floats, Vector, require_count, require_positive
+from annelid.shapes.values import Floats, Vector, require_count, require_positive
 
 _MOUNT = 0.030  # height of the mount below the flange [m]
 _POINTS = 33

@@ -10,7 +10,7 @@ import numpy as np
 from annelid.core.snapshot import Color
 from annelid.shapes import Box, Cylinder, TriangleMesh
 from annelid.shapes.extrusion import band, joined, prism, ring
-from annelid.shapes.shape import Floats, Vector, require_positive
+from annelid.shapes.values import Floats, Vector, require_positive
 
 YELLOW: Color = (0.95, 0.68, 0.10)
 STEEL: Color = (0.30, 0.31, 0.33)

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.envs.machines import kernels
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 
 @dataclass(frozen=True, eq=False)

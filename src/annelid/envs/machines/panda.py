@@ -18,7 +18,7 @@ from annelid.envs.machines.kinematics import Chain, modified_dh
 from annelid.envs.machines.urdf import read_urdf
 from annelid.shapes import Capsule, TriangleMesh
 from annelid.shapes.extrusion import joined
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 PACKAGE = "example-robot-data"
 """Optional package on PyPI that holds the description of the arm with its meshes."""

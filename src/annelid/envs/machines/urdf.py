@@ -22,7 +22,7 @@ from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, Unk
 from annelid.envs.machines.kinematics import Chain
 from annelid.shapes import TriangleMesh
 from annelid.shapes.extrusion import joined
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 MAX_BYTES = 4 << 20
 """Largest file that is read."""

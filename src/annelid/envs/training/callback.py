@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
-if TYPE_CHECKING:
-    from annelid.envs.training.run import Training, Watch
+from annelid.envs.training.history import History
+from annelid.envs.training.scaling import FromIdleness
+from annelid.envs.training.watch import Watch
 
 _TELL = 1.0  # seconds between two reports
+
+
+class Noted(Protocol):
+    """What is asked of a training while it runs.
+
+    Attributes:
+        source: Its worlds, which know what was paid and counted at the last step.
+        history: Its episodes.
+    """
+
+    source: FromIdleness
+    history: History
+
+    @property
+    def steps(self) -> int:
+        """Actions of the environment so far, by all worlds and runs."""
+        ...
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        ...
 
 
 class Noting(BaseCallback):
@@ -28,13 +50,11 @@ class Noting(BaseCallback):
         save_every: Wall time between two checkpoints [s].
     """
 
-    def __init__(
-        self, training: Training, steps: int, watch: Watch | None, *, seconds: float, save_every: float
-    ) -> None:
+    def __init__(self, training: Noted, steps: int, watch: Watch | None, *, seconds: float, save_every: float) -> None:
         super().__init__()
         self._owner, self._goal, self._watch = training, steps, watch
         self._seconds, self._save_every = seconds, save_every
-        count = training.plan.worlds
+        count = training.source.num_envs
         self._returns, self._lengths = np.zeros(count), np.zeros(count, int)
         self._before, self._first = training.history.seconds, training.steps
         self._rollouts = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from annelid.envs.training.agents import load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_returns, uniform
 from annelid.envs.training.history import History
 from annelid.envs.training.recipes import Recipe, recipe
+from annelid.envs.training.watch import Watch
 from annelid.envs.worlds import Worlds, require
 
 _PLAN = "training.json"
@@ -59,10 +59,6 @@ class Plan:
         """How the agent learns."""
         usual = recipe(self.name, self.algorithm)
         return usual if self.rate is None else replace(usual, rate=self.rate)
-
-
-Watch = Callable[[int, int, float, float], None]
-"""Called now and then with actions taken, actions in all, mean of the last returns, and actions a second."""
 
 
 class Training:

@@ -11,10 +11,14 @@ from annelid.evolve.problems.voxel_body import VoxelBody
 from annelid.evolve.problems.voxel_body_and_brain import VoxelBodyAndBrain
 from annelid.evolve.problems.voxel_controller import VoxelController
 
-SHAPES: dict[str, int] = {"worm": 4, "biped": 4, "tripod": 5}
+Shape = Literal["worm", "biped", "tripod"]
+Controller = Literal["phases", "sensing"]
+
+SHAPES: dict[Shape, int] = {"worm": 4, "biped": 4, "tripod": 5}
 """Lengths of the three shapes of sec. 3.3."""
 
-Shape = Literal["worm", "biped", "tripod"]
+CONTROLLERS: tuple[Controller, ...] = ("phases", "sensing")
+"""What moves them."""
 
 
 def body_5x5() -> Experiment:
@@ -84,7 +88,7 @@ def spring_worm() -> Experiment:
     return Experiment("spring-worm", SpringWorm(), searcher, generations=15, summary=_summary(spring_worm))
 
 
-def shape_experiment(shape: Shape, controller: Literal["phases", "sensing"]) -> Experiment:
+def shape_experiment(shape: Shape, controller: Controller) -> Experiment:
     """Controllers of one kind for one of the three shapes."""
     options = VoxelController(body=shape, width=SHAPES[shape], height=1, controller=controller)
     about = "phases" if controller == "phases" else "sensing networks"

@@ -11,6 +11,7 @@ from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.shapes import ground
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ class WormCrawl(Problem):
             apart = np.linspace(0.1, 0.2, count)[:, None] * [1.0, 1.0, 1.0]
             self._crowd = springs.simulation(
                 self._actuated(apart),
-                obstacles=[springs.Plane(static_friction=self.options.friction)],
+                obstacles=[ground(self.options.friction)],
                 dt=self.options.dt,
                 device=self.device,
                 threads=self.threads,
@@ -140,7 +141,7 @@ class WormCrawl(Problem):
         amplitude, frequency, slope = (np.repeat(column, self._worm.spring_count) for column in rows.T)
         delay = slope * np.tile(self._along, count) / frequency
         delay -= np.minimum(slope, 0.0) / frequency  # a wave that travels against x begins at the other end
-        return body.actuate(springs.wave(amplitude, frequency, delay))  # type: ignore[arg-type]
+        return body.actuate(springs.wave(amplitude, frequency, delay))
 
     def _places(self, simulation: Simulation[springs.Solver]) -> np.ndarray:
         """Mean place of the masses of each worm along x [m]."""

@@ -48,7 +48,7 @@ class VoxelBody(WalkOptions):
                 f"{self.gaussians} Gaussians."
             )
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> BodyWalk:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> GridWalk:
         """The problem."""
         return BodyWalk(self, device, threads)
 

@@ -21,7 +21,7 @@ class VoxelBodyAndBrain(VoxelBody):
 
     name: ClassVar[str] = "voxel-body-and-brain"
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> BodyAndBrainWalk:  # type: ignore[override]
+    def build(self, *, device: str = "auto", threads: int | None = None) -> GridWalk:
         """The problem."""
         return BodyAndBrainWalk(self, device, threads)
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.shape import Floats, Indices, as_points
 from annelid.shapes.topology import edges_of, signed_volumes
+from annelid.shapes.values import Floats, Indices, as_points
 
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 """The four triangles between the corners 0, 1, 2 and the middles 3 (of 0-1), 4 (of 1-2), 5 (of 2-0)."""

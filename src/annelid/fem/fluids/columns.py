@@ -17,7 +17,7 @@ from annelid.fem.fluids.columns_memory import Memory, pair_stages, span_stages
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.levels import FluidLevel
 from annelid.fem.kernels.columns import fit_grid, gather_nodes, lay_faces, settle, share_corners, weigh
-from annelid.shapes.shape import Floats, frame, require_count, require_positive
+from annelid.shapes.values import Floats, frame, require_count, require_positive
 
 Method = Literal["auto", "spans", "balanced", "triangles", "columns"]
 Correction = Literal["none", "volume", "moment"]

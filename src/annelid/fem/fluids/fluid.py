@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Vector, as_vector, require_positive
+from annelid.shapes.values import Floats, Vector, as_vector, require_positive
 
 _ROUNDING = 1.0 + 1e-9
 """A fluid that fills its cavity to the brim may seem to overflow by this factor."""

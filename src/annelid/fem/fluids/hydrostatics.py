@@ -20,7 +20,7 @@ from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.levels import FluidLevel
 from annelid.fem.kernels.hydrostatics import level_slope, measure_volume, press, volume_slope
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 
 class CavityPressure(ElementSet):

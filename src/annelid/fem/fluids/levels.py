@@ -12,7 +12,7 @@ from annelid.core.replay import Replays, Stage
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.kernels.levels import find_level
-from annelid.shapes.shape import as_points
+from annelid.shapes.values import as_points
 
 
 class FluidLevel:

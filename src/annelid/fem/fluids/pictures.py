@@ -8,7 +8,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Field, Mesh, Number, Snapshot
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns import ColumnLoad
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 WEIGHT_FIELD = "weight"
 """Name of the field to colour by."""

@@ -14,14 +14,14 @@ def gather_forces(
     first: wp.array[wp.int32],
     entries: wp.array[wp.int32],
     forces: wp.array[wp.vec3d],
-    total_out: wp.array[wp.vec3d],
+    totals: wp.array[wp.vec3d],
 ):
     """Add the forces of one set of elements on each node."""
     i = offset + wp.tid()
-    total = total_out[i]
+    total = totals[i]
     for k in range(first[i], first[i + 1]):
         total += forces[entries[k]]
-    total_out[i] = total
+    totals[i] = total
 
 
 @wp.kernel
@@ -31,19 +31,19 @@ def gather_blocks(
     first: wp.array[wp.int32],
     entries: wp.array[wp.int32],
     tangent: wp.array[wp.mat33d],
-    values_out: wp.array[wp.mat33d],
+    values: wp.array[wp.mat33d],
 ):
     """Add the tangents of one set of elements into the blocks that it touches; negative entries are transposed."""
     i = offset + wp.tid()
     block = blocks[i]
-    total = values_out[block]
+    total = values[block]
     for k in range(first[i], first[i + 1]):
         entry = entries[k]
         if entry >= 0:
             total += tangent[entry]
         else:
             total += wp.transpose(tangent[-entry - 1])
-    values_out[block] = total
+    values[block] = total
 
 
 COLUMNS = 8
@@ -127,11 +127,11 @@ def sum_dots(
 
 
 @wp.kernel
-def collect(place: int, add: int, parts: wp.array[f64], out: wp.array[f64]):
+def collect(place: int, add: int, parts: wp.array[f64], sums: wp.array[f64]):
     """Sum of the partial sums, stored in or added to one place."""
     total = f64(0.0)
     for i in range(parts.shape[0]):
         total += parts[i]
     if add == 1:
-        total += out[place]
-    out[place] = total
+        total += sums[place]
+    sums[place] = total

@@ -34,9 +34,10 @@ def hit_by_triangle(
     columns: int, layers: int, threads: int,
     # State in:
     faces: wp.array[Face], boxes: wp.array[Box],
+    # State:
+    counts: wp.array2d[wp.int32],
     # State out:
-    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
-    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
+    tops_out: wp.array2d[wp.float64], bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
 ):  # fmt: skip
     """Algorithm 1: so many threads a triangle walk the columns of its box in turns."""
     t = wp.tid() // threads
@@ -50,7 +51,7 @@ def hit_by_triangle(
         span = row_span(faces, t, row, columns)
         if column >= span[0] and column < span[1]:
             z = height_at(face, column, row)
-            _put(span[2], row * columns + column, layers, z, t, counts_out, tops_out, bottoms_out, owners_out)
+            _put(span[2], row * columns + column, layers, z, t, counts, tops_out, bottoms_out, owners_out)
 
 
 @wp.kernel
@@ -59,9 +60,10 @@ def hit_by_column(
     columns: int, layers: int,
     # State in:
     faces: wp.array[Face], boxes: wp.array[Box],
+    # State:
+    counts: wp.array2d[wp.int32],
     # State out:
-    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
-    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
+    tops_out: wp.array2d[wp.float64], bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
 ):  # fmt: skip
     """One thread a column looks at the boxes of all triangles."""
     cell = wp.tid()
@@ -75,7 +77,7 @@ def hit_by_column(
                 span = row_span(faces, t, row, columns)
                 if column >= span[0] and column < span[1]:
                     z = height_at(face, column, row)
-                    _put(span[2], cell, layers, z, t, counts_out, tops_out, bottoms_out, owners_out)
+                    _put(span[2], cell, layers, z, t, counts, tops_out, bottoms_out, owners_out)
 
 
 @wp.kernel
@@ -84,57 +86,57 @@ def match_sections(
     layers: int, clip: int,
     # State in:
     grid_in: wp.array[Grid],
-    # State out:
-    counts_out: wp.array2d[wp.int32], tops_out: wp.array2d[wp.float64],
-    bottoms_out: wp.array2d[wp.float64], owners_out: wp.array2d[wp.int32],
-    problems_out: wp.array[wp.int32],
+    # State:
+    counts: wp.array2d[wp.int32], tops: wp.array2d[wp.float64],
+    bottoms: wp.array2d[wp.float64], owners: wp.array2d[wp.int32],
+    problems: wp.array[wp.int32],
 ):  # fmt: skip
     """Sort tops and bottoms of each column, so that the k-th bottom is below the k-th top; cut them at the level."""
     cell = wp.tid()
-    found = wp.max(counts_out[0, cell], counts_out[1, cell])
+    found = wp.max(counts[0, cell], counts[1, cell])
     if found > layers:
-        wp.atomic_max(problems_out, OVERFLOW, found)
-    if counts_out[0, cell] != counts_out[1, cell]:
-        problems_out[UNMATCHED] = 1
-    top_count = wp.min(counts_out[0, cell], layers)
-    bottom_count = wp.min(counts_out[1, cell], layers)
+        wp.atomic_max(problems, OVERFLOW, found)
+    if counts[0, cell] != counts[1, cell]:
+        problems[UNMATCHED] = 1
+    top_count = wp.min(counts[0, cell], layers)
+    bottom_count = wp.min(counts[1, cell], layers)
     for i in range(1, top_count):
-        z = tops_out[i, cell]
+        z = tops[i, cell]
         k = int(i)
         moving = bool(True)
         while k > 0 and moving:
-            below = tops_out[k - 1, cell]
+            below = tops[k - 1, cell]
             moving = below > z
             if moving:
-                tops_out[k, cell] = below
+                tops[k, cell] = below
                 k -= 1
-        tops_out[k, cell] = z
+        tops[k, cell] = z
     for i in range(1, bottom_count):
-        z = bottoms_out[i, cell]
-        t = owners_out[i, cell]
+        z = bottoms[i, cell]
+        t = owners[i, cell]
         k = int(i)
         moving = bool(True)
         while k > 0 and moving:
-            below = bottoms_out[k - 1, cell]
-            moving = below > z or (below == z and owners_out[k - 1, cell] > t)
+            below = bottoms[k - 1, cell]
+            moving = below > z or (below == z and owners[k - 1, cell] > t)
             if moving:
-                bottoms_out[k, cell] = below
-                owners_out[k, cell] = owners_out[k - 1, cell]
+                bottoms[k, cell] = below
+                owners[k, cell] = owners[k - 1, cell]
                 k -= 1
-        bottoms_out[k, cell] = z
-        owners_out[k, cell] = t
+        bottoms[k, cell] = z
+        owners[k, cell] = t
     if clip != 0:
         level = grid_in[0].level
         for i in range(top_count):
-            tops_out[i, cell] = wp.min(tops_out[i, cell], level)
+            tops[i, cell] = wp.min(tops[i, cell], level)
         for i in range(bottom_count):
-            bottoms_out[i, cell] = wp.min(bottoms_out[i, cell], level)
+            bottoms[i, cell] = wp.min(bottoms[i, cell], level)
     # A column that does not match has no sections; and the counters are ready for the next evaluation.
-    if counts_out[0, cell] != counts_out[1, cell]:
+    if counts[0, cell] != counts[1, cell]:
         for i in range(bottom_count):
-            owners_out[i, cell] = -1
-    counts_out[0, cell] = 0
-    counts_out[1, cell] = 0
+            owners[i, cell] = -1
+    counts[0, cell] = 0
+    counts[1, cell] = 0
 
 
 @wp.kernel

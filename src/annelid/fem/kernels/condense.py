@@ -44,8 +44,8 @@ def lay_contacts(
 def lay_points(
     # Parameters:
     first: int, held: wp.array[wp.int32], nodes: wp.array2d[wp.int32], weights: wp.array2d[f64],
-    # State out:
-    right_out: wp.array2d[wp.vec3d],
+    # State:
+    right: wp.array2d[wp.vec3d],
 ):  # fmt: skip
     """Three columns for each sum, one a coordinate. A node may be in a sum twice, but not two threads in a column."""
     p = wp.tid()
@@ -54,7 +54,7 @@ def lay_points(
         unit[axis] = f64(1.0)
         for a in range(nodes.shape[1]):
             node = nodes[p, a]
-            right_out[node, first + 3 * p + axis] += weights[p, a] * freed(unit, held[node])
+            right[node, first + 3 * p + axis] += weights[p, a] * freed(unit, held[node])
 
 
 @wp.kernel

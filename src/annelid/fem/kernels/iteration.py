@@ -88,12 +88,12 @@ def dot_columns(first: wp.array2d[wp.vec3d], second: wp.array2d[wp.vec3d], parts
 
 
 @wp.kernel
-def collect_columns(place: int, parts: wp.array2d[f64], out: wp.array2d[f64]):
+def collect_columns(place: int, parts: wp.array2d[f64], sums_out: wp.array2d[f64]):
     k = wp.tid()
     total = f64(0.0)
     for part in range(parts.shape[0]):
         total += parts[part, k]
-    out[place, k] = total
+    sums_out[place, k] = total
 
 
 @wp.func

@@ -81,11 +81,11 @@ def largest(count: int, vectors: wp.array[wp.vec3d], parts_out: wp.array[f64]):
 
 
 @wp.kernel
-def largest_of(place: int, parts: wp.array[f64], out: wp.array[f64]):
+def largest_of(place: int, parts: wp.array[f64], largest_out: wp.array[f64]):
     most = f64(0.0)
     for i in range(parts.shape[0]):
         most = wp.max(most, parts[i])
-    out[place] = most
+    largest_out[place] = most
 
 
 @wp.kernel

@@ -8,11 +8,13 @@ import warp as wp
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.linalg.blas import address, one_thread
 from annelid.fem.kernels.fronts import MANY, Entries, Tree, factor_kernel, solve_kernel
-from annelid.fem.linalg.fronts import lower_entries, stacked
+from annelid.fem.linalg.entries import lower_entries
+from annelid.fem.linalg.fronts import stacked
+from annelid.fem.linalg.memory import Forgetful
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 
 
-class FrontSolver:
+class FrontSolver(Forgetful):
     """Factors each matrix that it is given.
 
     Args:

@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
+from annelid.core.state import new_state
 from annelid.fem.assembly import Assembly
 from annelid.fem.kernels.iteration import (
     collect_columns,
@@ -28,6 +29,7 @@ from annelid.fem.kernels.iteration import (
 )
 from annelid.fem.linalg.direct import direct_solver
 from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 from annelid.fem.tetrahedra import Tetrahedra
@@ -66,10 +68,10 @@ class StaleSolver:
         self._assembly, self._tetrahedra = assembly, tetrahedra
         self._used = self._made()
         self._spare = None if isinstance(self._used, TileSolver) else self._made()
-        self._values, self._stored = (wp.zeros_like(assembly.values) for _ in range(2))
+        self._values, self._stored, self._factored = (wp.zeros_like(assembly.values) for _ in range(3))
         self._now, self._then, self._next = (self._rotations() for _ in range(3))
         self._lists = self._node_lists(tetrahedra)
-        self._shift, self._age, self._direct = 0.0, -1, False
+        self._shift, self._factored_shift, self._age, self._direct = 0.0, 0.0, -1, False
         self._pool = ThreadPoolExecutor(1, "annelid-factor")
         self._job: Future[bool] | None = None
         self._buffers: dict[int, tuple[wp.array, ...]] = {}
@@ -120,6 +122,44 @@ class StaleSolver:
             self._used.solve(right, result)
         return result
 
+    # --- what states hold ---
+
+    def memory(self, device: wp.Device) -> FactorMemory:
+        """A memory of nothing, as before the first matrix."""
+        counts = {"factor": 1, "block": len(self._values), "node": self.unknowns.node_count}
+        found = new_state(FactorMemory, counts, device)
+        found.age.fill_(-1)
+        return found
+
+    def remember(self, memory: FactorMemory) -> None:
+        """Write the matrices and rotations of the factor at hand and of the next one; nothing else counts."""
+        memory.age.fill_(self._age)
+        memory.pending.fill_(int(self._job is not None))
+        memory.shift.fill_(self._factored_shift)
+        for target, source in self._pairs(memory):
+            wp.copy(target, source)
+
+    def recall(self, memory: FactorMemory) -> None:
+        """Make the factors again, unless they are those at hand."""
+        age, pending, shift = (array.numpy()[0] for array in (memory.age, memory.pending, memory.shift))
+        same = (age, bool(pending), shift) == (self._age, self._job is not None, self._factored_shift)
+        if same and all(np.array_equal(a.numpy(), b.numpy()) for a, b in self._pairs(memory)):
+            return
+        self._settle_job()
+        for target, source in self._pairs(memory):
+            wp.copy(source, target)
+        self._factored_shift = float(shift)
+        if age >= 0:
+            self._used.factor(self._factored, shift=self._factored_shift)
+        self._age = int(age)
+        if pending and self._spare is not None:
+            self._job = self._pool.submit(self._prepare, self._spare)
+
+    def _pairs(self, memory: FactorMemory) -> list[tuple[wp.array, wp.array]]:
+        """Arrays of a memory and those that they stand for."""
+        now = [(memory.matrix, self._factored), (memory.rotations, self._then)]
+        return [*now, (memory.next_matrix, self._stored), (memory.next_rotations, self._next)]
+
     # --- factors ---
 
     def _made(self) -> FrontSolver | TileSolver:
@@ -129,7 +169,10 @@ class StaleSolver:
     def _factor_now(self) -> None:
         self._settle_job()
         self.factorings += 1
+        self._age = -1  # a factor that fails leaves none
         self._used.factor(self._values, shift=self._shift)
+        wp.copy(self._factored, self._values)
+        self._factored_shift = self._shift
         wp.copy(self._then, self._now)
         self._age, self._direct = 0, True
 
@@ -157,6 +200,8 @@ class StaleSolver:
         if self._job is not None and self._job.result():
             self._used, self._spare = self._spare, self._used
             self._then, self._next = self._next, self._then
+            self._factored, self._stored = self._stored, self._factored
+            self._factored_shift = 0.0
         self._job, self._age = None, 0
 
     def _settle_job(self) -> None:
@@ -234,7 +279,10 @@ class StaleSolver:
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
         entries = order // nodes.shape[1]
-        return tuple(wp.array(a.astype(np.int32), dtype=wp.int32, device=self.device) for a in (first, entries))  # type: ignore[return-value]
+        return self._indices(first), self._indices(entries)
+
+    def _indices(self, values: np.ndarray) -> wp.array:
+        return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
 
     def _rotations(self) -> wp.array:
         unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))

@@ -23,7 +23,8 @@ from annelid.fem.kernels.tiles import (
     fill_entries,
     solve_kernels,
 )
-from annelid.fem.linalg.fronts import lower_entries
+from annelid.fem.linalg.entries import lower_entries
+from annelid.fem.linalg.memory import Forgetful
 from annelid.fem.linalg.tile_plan import Items, Stretches, TilePlan
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 
@@ -32,7 +33,7 @@ _THREADS = 64
 _LANES = 32  # threads that share a column of an update
 
 
-class TileSolver:
+class TileSolver(Forgetful):
     """Factors each matrix that it is given, on the device.
 
     Args:

@@ -18,6 +18,7 @@ from annelid.core.replay import Crew
 from annelid.fem.assembly import Pattern
 from annelid.fem.kernels.linear import Order, pack, unpack
 from annelid.fem.linalg.fronts import numbered
+from annelid.fem.linalg.memory import FactorMemory
 
 __all__ = ["LinearSolver", "NotPositiveDefinite", "Unknowns"]
 
@@ -53,6 +54,18 @@ class LinearSolver(Protocol):
                 iterations then.
             tolerance: Residual to reach, as a part of the right-hand side, by solvers that iterate.
         """
+        ...
+
+    def memory(self, device: wp.Device) -> FactorMemory:
+        """A memory of nothing, as before the first matrix."""
+        ...
+
+    def remember(self, memory: FactorMemory) -> None:
+        """Write what the solver carries from one matrix to the next into a memory."""
+        ...
+
+    def recall(self, memory: FactorMemory) -> None:
+        """Go on as the solver did that wrote this memory."""
         ...
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.mesh import Hollow
 from annelid.fem.robots.limits import Limits, Span
 from annelid.fem.solid import Solid
 
@@ -132,7 +133,7 @@ class Chamber(Actuator):
         """The cavity itself."""
         if isinstance(self.cavity, Cavity):
             return self.cavity
-        every = solid.mesh.cavities()
+        every = solid.mesh.cavities() if isinstance(solid.mesh, Hollow) else ()
         if not 0 <= self.cavity < len(every):
             raise InvalidValue(f"{self.name} is in cavity {self.cavity}, but the mesh has {len(every)} cavities.")
         return Cavity(every[self.cavity], self.name)

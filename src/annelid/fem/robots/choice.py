@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annelid.fem.robots.active import contact_name
 from annelid.fem.robots.condense import Condensed
 from annelid.fem.robots.qp import NoSolution, Program, Solution, solve
 from annelid.fem.robots.robot import Robot
@@ -29,13 +30,13 @@ class Situation:
         robot: The robot, whose efforts, forces of contacts and limits count.
         condensed: The robot to first order.
         forces: Forces of the contacts that take part [N], shape [c].
-        seconds: Time that the change takes [s], for rates.
+        dt: Time that the change takes [s], for rates.
     """
 
     robot: Robot
     condensed: Condensed
     forces: np.ndarray
-    seconds: float
+    dt: float
 
     @property
     def efforts(self) -> np.ndarray:
@@ -55,7 +56,7 @@ class Situation:
         """What must not become negative: gaps of contacts, and by how much a held cable is too short; shape [k + c]."""
         gaps = self.condensed.strokes.copy()
         for i, (_, stroke) in enumerate(self.robot.limits):
-            low, _ = stroke.change(gaps[i], self.seconds)
+            low, _ = stroke.change(gaps[i], self.dt)
             gaps[i] = -low
         return gaps
 
@@ -124,14 +125,15 @@ class Chooser:
 
     Attributes:
         damping: Weight of the work of the changes of efforts [-]: large changes cost more.
+        duals: How hard each limit pushed in the last program, which the next one begins with; empty before the first.
     """
 
     def __init__(self, robot: Robot, energy: float) -> None:
         self.robot, self.energy, self.damping = robot, energy, 0.0
-        self._duals: np.ndarray | None = None
+        self.duals = np.zeros(0)
 
     def damp(self) -> None:
-        """Make large changes of efforts dearer."""
+        """Make large changes of efforts more costly."""
         self.damping = max(_FIRST_DAMPING, 8.0 * self.damping)
 
     def relax(self) -> None:
@@ -181,8 +183,8 @@ class Chooser:
 
     def _solved(self, situation: Situation, goals: np.ndarray, closed: np.ndarray) -> Choice:
         program = self._program(situation, goals, closed)
-        solution = solve(program, self._duals)
-        self._duals = solution.duals
+        solution = solve(program, self.duals)
+        self.duals = solution.duals
         return Choice(solution.z, solution, closed)
 
     def _program(self, situation: Situation, goals: np.ndarray, closed: np.ndarray) -> Program:
@@ -226,7 +228,7 @@ class Chooser:
         efforts, loose = situation.efforts, situation.one_sided
         low, high = np.full(len(efforts), -np.inf), np.full(len(efforts), np.inf)
         for i, (effort, _) in enumerate(self.robot.limits):
-            low[i], high[i] = effort.change(efforts[i], situation.seconds)
+            low[i], high[i] = effort.change(efforts[i], situation.dt)
         low[loose] = np.maximum(low[loose], -efforts[loose])
         high[loose & ~closed] = -efforts[loose & ~closed]
         low[loose & ~closed] = -efforts[loose & ~closed]
@@ -246,7 +248,7 @@ class Chooser:
                 rows, low, high = [*rows, row], [*low, right], [*high, right]
                 names.append(f"gas law of {actuator.name}")
             elif stroke.bounded and not loose[i]:
-                least, most = stroke.change(float(condensed.strokes[i]), situation.seconds)
+                least, most = stroke.change(float(condensed.strokes[i]), situation.dt)
                 rows.append(condensed.response[i])
                 low.append(least - condensed.drift[i])
                 high.append(most - condensed.drift[i])
@@ -256,4 +258,4 @@ class Chooser:
 
 def _names(robot: Robot, count: int) -> tuple[str, ...]:
     actuators = [f"{drive.actuator.effort_name} of {drive.actuator.name}" for drive in robot.drives]
-    return (*actuators, *(f"force of contact {i}" for i in range(count - len(actuators))))
+    return (*actuators, *(contact_name(i) for i in range(count - len(actuators))))

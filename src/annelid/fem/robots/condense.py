@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Replay, Replays, Stage
+from annelid.core.state import new_state
 from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
@@ -26,8 +27,9 @@ from annelid.fem.kernels.condense import (
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.robots.acceleration import Accelerator
+from annelid.fem.robots.memory import StiffnessMemory
 from annelid.fem.robots.robot import Robot
-from annelid.fem.robots.sensitivities import LaggedSolver
+from annelid.fem.robots.sensitivities import Base, LaggedSolver
 
 _PARTS, _PARTS_ON_CUDA = 16, 128  # of the nodes, whose products are added up one after the other
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
@@ -84,6 +86,7 @@ class Condenser:
         if refresh > 1:
             self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
         self.strokes = np.zeros(0)
+        self._aimed_from = np.zeros((0, 3))
 
     @property
     def lagged(self) -> bool:
@@ -132,16 +135,13 @@ class Condenser:
         model.assembly.evaluate(robot.positions, tangent=needed)
         self.strokes = robot.aim()
         if self._lagged is not None:
-            self._lay(np.zeros((0, 2), int))
-            self.rows.lay(1 + int(robot.columns[-1]), self._right)
-            wp.copy(self._lagged.directions, self._right[:, 1:])
+            self._lay_directions(self._lagged)
             if not needed:
                 self._lagged.advance()
                 return
-        solver = self._lagged or model.linear
         while True:
             try:
-                solver.factor(model.assembly.values, shift=shift * model.stiffness_scale)
+                self._factor(shift * model.stiffness_scale)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, _FIRST_SHIFT)
@@ -201,13 +201,98 @@ class Condenser:
         """Factor the stiffness where the robot stands at once, where an old one serves and no longer helps."""
         assert self._lagged is not None
         self.robot.model.assembly.evaluate(self.robot.positions)
-        self._lagged.restart(self.robot.model.assembly.values)
+        self._lagged.restart(self.robot.model.assembly.values, self._base())
         self._accelerator.begin()
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""
         if self._lagged is not None:
             self._lagged.outdate()
+
+    # --- what states hold ---
+
+    def memory(self) -> StiffnessMemory:
+        """A memory of no stiffness."""
+        lagged = self._lagged is not None
+        counts = {"factor": 1, "node": self.robot.model.node_count, "actuator": len(self.robot.drives)}
+        found = new_state(StiffnessMemory, counts if lagged else dict.fromkeys(counts, 0), self.device)
+        found.age.fill_(-1)
+        return found
+
+    def remember(self, memory: StiffnessMemory) -> None:
+        """Write where the stiffness at hand was taken, and the next one, where they serve for several steps."""
+        lagged = self._lagged
+        if lagged is None:
+            return
+        memory.age.fill_(lagged.age)
+        memory.pending.fill_(int(lagged.next_base is not None))
+        memory.shift.fill_(lagged.shift)
+        if lagged.base is not None:
+            memory.positions.assign(lagged.base.positions)
+            memory.efforts.assign(lagged.base.efforts)
+            memory.aimed_from.assign(lagged.base.aimed_from)
+        if lagged.next_base is not None:
+            memory.next_positions.assign(lagged.next_base.positions)
+            memory.next_efforts.assign(lagged.next_base.efforts)
+
+    def recall(self, memory: StiffnessMemory) -> None:
+        """Make the stiffness and its factor again, unless it is the one at hand. The robot stays where it is."""
+        lagged = self._lagged
+        if lagged is None:
+            return
+        age, pending, shift = (array.numpy()[0] for array in (memory.age, memory.pending, memory.shift))
+        base = next_base = None
+        if age >= 0:
+            places = (memory.positions, memory.efforts, memory.aimed_from)
+            base = Base(*(array.numpy().copy() for array in places))
+        if pending:
+            place, efforts = memory.next_positions.numpy().copy(), memory.next_efforts.numpy().copy()
+            next_base = Base(place, efforts, place)
+        if age == lagged.age and _same(base, lagged.base) and _same(next_base, lagged.next_base):
+            return
+        robot, stood, exerted = self.robot, self.robot.positions.numpy().copy(), self.robot.efforts.copy()
+        lagged.outdate()
+        if base is not None:
+            self._go_to(lagged, base)
+            lagged.restart(robot.model.assembly.values, base, shift=float(shift))
+        if next_base is not None:
+            self._go_to(lagged, next_base)
+            lagged.prepare(robot.model.assembly.values, next_base)
+        lagged.age = int(age)
+        robot.positions.assign(stood)
+        robot.exert(exerted)
+
+    def _go_to(self, lagged: LaggedSolver, base: Base) -> None:
+        """Find stiffness and directions where the robot once stood."""
+        robot = self.robot
+        robot.positions.assign(base.aimed_from)
+        robot.weigh()
+        robot.aim()
+        self._lay_directions(lagged)
+        robot.positions.assign(base.positions)
+        robot.exert(base.efforts)
+        robot.weigh()
+        robot.model.assembly.evaluate(robot.positions)
+
+    def _lay_directions(self, lagged: LaggedSolver) -> None:
+        """Directions of actuators and effectors where the robot stands, for the next factor."""
+        self._aimed_from = self.robot.positions.numpy().copy()
+        self._lay(np.zeros((0, 2), int))
+        self.rows.lay(1 + int(self.robot.columns[-1]), self._right)
+        wp.copy(lagged.directions, self._right[:, 1:])
+
+    def _base(self) -> Base:
+        robot = self.robot
+        return Base(robot.positions.numpy().copy(), robot.efforts.copy(), self._aimed_from)
+
+    def _factor(self, shift: float) -> None:
+        values = self.robot.model.assembly.values
+        if self._lagged is None:
+            self.robot.model.linear.factor(values, shift=shift)
+        else:
+            self._lagged.factor(values, self._base(), shift=shift)
+
+    # --- moving on ---
 
     def accept_correction(self) -> None:
         """Move by what `correct` found."""
@@ -268,6 +353,10 @@ class Condenser:
             Stage(largest, len(self._parts), [len(vectors), vectors, self._parts]),
             Stage(largest_of, 1, [0, self._parts, self._largest]),
         ]
+
+
+def _same(first: Base | None, second: Base | None) -> bool:
+    return first is second if first is None or second is None else first.same(second)
 
 
 class Rows:

@@ -26,6 +26,7 @@ from annelid.fem.kernels.actuation import (
 from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce
 from annelid.fem.robots.points import attached, is_number, node_number
 from annelid.fem.solid import Solid
+from annelid.shapes.values import as_vector
 
 
 class Drive:
@@ -214,7 +215,7 @@ def _pulled(fluid: Fluid, gravity: np.ndarray) -> Fluid | None:
     """The fluid under the gravity of the robot; none where nothing weighs anything."""
     if not gravity.any():
         return None
-    return replace(fluid, gravity=tuple(float(g) for g in gravity))  # type: ignore[arg-type]
+    return replace(fluid, gravity=as_vector("gravity", gravity))
 
 
 def _waypoints(cable: Cable, solid: Solid) -> tuple[np.ndarray, np.ndarray]:

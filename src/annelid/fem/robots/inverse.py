@@ -13,13 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.state import new_state
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.robots.active import active_limits, in_words
 from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.forward import Forward, Posture
+from annelid.fem.robots.memory import ControlMemory
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 
@@ -39,7 +43,7 @@ class InverseSettings:
     """How inverse control works.
 
     Attributes:
-        seconds: Time that a step stands for [s], for limits on rates.
+        dt: Time that a step stands for [s], for limits on rates.
         energy: Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts
             that reach the same.
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
@@ -49,7 +53,7 @@ class InverseSettings:
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
-    seconds: float = 1.0 / 60.0
+    dt: float = 1.0 / 60.0
     energy: float = 1e-6
     reach: float = 0.1
     corrections: int = 4
@@ -57,8 +61,8 @@ class InverseSettings:
     refresh: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "energy", "reach", "settled"):
-            value = getattr(self, name)
+        positive = {"dt": self.dt, "energy": self.energy, "reach": self.reach, "settled": self.settled}
+        for name, value in positive.items():
             if not (np.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
         if self.refresh is not None and self.refresh < 1:
@@ -79,6 +83,7 @@ class Step:
         places: Where the effectors are [m], by name, shape [p, 3] each.
         distances: Distance of each effector from its target [m], by name.
         active: Limits that kept the effectors from their targets, in words.
+        active_numbers: The same by number, see `robots.active`, shape [l].
         optimality: Largest violation of the optimality conditions of the program [-].
         contacts: Number of contacts that press.
         share: Part of the change that was taken; below 1 where all of it would have led nowhere.
@@ -92,6 +97,7 @@ class Step:
     places: dict[str, np.ndarray]
     distances: dict[str, float]
     active: tuple[str, ...]
+    active_numbers: np.ndarray
     optimality: float
     contacts: int
     share: float
@@ -107,13 +113,24 @@ class Step:
         """Whether every effector is within 0.1 mm of its target."""
         return self.distance <= _REACHED
 
-    def summary(self) -> str:
+    def in_words(self) -> str:
         """In one sentence: what was reached, and what stood in the way."""
-        if self.reached:
-            return f"all targets are reached to {1e3 * self.distance:.2g} mm"
-        missed = ", ".join(f"{name} by {1e3 * d:.3g} mm" for name, d in self.distances.items() if d > _REACHED)
-        reason = f"; limits: {', '.join(self.active)}" if self.active else ""
-        return f"targets are missed: {missed}{reason}"
+        return outcome_in_words(self.distances, self.active)
+
+
+def outcome_in_words(distances: Mapping[str, float], active: Iterable[str]) -> str:
+    """In one sentence: which targets are reached, and which limits stand in the way.
+
+    Args:
+        distances: Distance of each effector from its target [m], by name.
+        active: Limits that keep effectors from their targets, in words.
+    """
+    farthest = max(distances.values(), default=0.0)
+    if farthest <= _REACHED:
+        return f"all targets are reached to {1e3 * farthest:.2g} mm"
+    missed = ", ".join(f"{name} by {1e3 * d:.3g} mm" for name, d in distances.items() if d > _REACHED)
+    limits = ", ".join(active)
+    return f"targets are missed: {missed}{f'; limits: {limits}' if limits else ''}"
 
 
 Sink = Callable[[Step], None]
@@ -127,9 +144,17 @@ class Inverse:
         robot: The robot; it is brought to rest, and moved by every step.
         settings: How.
         sinks: Called with every step, such as streams to files, or what drives a pump.
+        settle: Whether the robot is brought to rest first; else it must be near an equilibrium.
     """
 
-    def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, sinks: Iterable[Sink] = ()) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        settings: InverseSettings | None = None,
+        *,
+        sinks: Iterable[Sink] = (),
+        settle: bool = True,
+    ) -> None:
         if not robot.effectors.effectors:
             raise InvalidValue("the robot has no effector, so there is nothing to bring to a target; give it one.")
         self.robot, self.settings = robot, settings or InverseSettings()
@@ -140,8 +165,11 @@ class Inverse:
         self.chooser = Chooser(robot, self.settings.energy)
         self._slack = self._tolerated() * robot.size
         self.number = 0
-        self._exact: Inverse | None = None  # for steps that an old stiffness cannot do
-        self.forward.settle()
+        self._pairs = np.zeros((0, 2), int)
+        self._careful: Inverse | None = None  # for steps that an old stiffness cannot do
+        self._careful_chooser = Chooser(robot, self.settings.energy)
+        if settle:
+            self.forward.settle()
 
     def step(self, targets: Mapping[str, Any] | Any) -> Step:
         """Go towards the targets once.
@@ -185,6 +213,35 @@ class Inverse:
         """A step for each target of a trajectory."""
         for targets in trajectory:
             yield self.step(targets)
+
+    # --- what states hold ---
+
+    def memory(self) -> ControlMemory:
+        """What the control carries from one step to the next, before the first."""
+        counts = {"chooser": 2, "dual": 0}
+        return new_state(ControlMemory, counts, self.robot.device, stiffness=self.condenser.memory())
+
+    def remember(self, memory: ControlMemory) -> None:
+        """Write what the control carries to the next step into a memory."""
+        choosers, device = self._choosers, self.robot.device
+        memory.damping.assign([chooser.damping for chooser in choosers])
+        memory.duals, memory.careful_duals = (
+            wp.array(chooser.duals, dtype=wp.float64, device=device) for chooser in choosers
+        )
+        self.condenser.remember(memory.stiffness)
+
+    def recall(self, memory: ControlMemory) -> None:
+        """Go on as the control did that wrote this memory."""
+        duals = memory.duals, memory.careful_duals
+        for chooser, damping, pushes in zip(self._choosers, memory.damping.numpy(), duals, strict=True):
+            chooser.damping, chooser.duals = float(damping), pushes.numpy().copy()
+        self.condenser.recall(memory.stiffness)
+
+    @property
+    def _choosers(self) -> tuple[Chooser, Chooser]:
+        return self.chooser, self._careful_chooser
+
+    # --- how it is set up ---
 
     def _tolerated(self) -> float:
         """How far a step may lead away from a target before it is taken back, as a part of the size.
@@ -234,11 +291,12 @@ class Inverse:
                 return result
         except (NoEquilibrium, NoSolution, NotPositiveDefinite):
             pass
-        if self._exact is None:
-            before.restore(self.robot)
-            self._exact = Inverse(self.robot, replace(self.settings, refresh=1))
+        if self._careful is None:
+            self._careful = Inverse(self.robot, replace(self.settings, refresh=1), settle=False)
+            self._careful.chooser = self._careful_chooser
         before.restore(self.robot)
-        found = self._exact._nearer(goals, before)
+        found = self._careful._nearer(goals, before)
+        self._pairs = self._careful._pairs
         self.condenser.outdate()
         return found
 
@@ -275,12 +333,13 @@ class Inverse:
 
     def _choose(self, pairs: np.ndarray, goals: np.ndarray) -> Choice:
         condensed = self._condensed = self.condenser.condense(pairs)
+        self._pairs = pairs
         apart = goals - condensed.places
         counts = self.robot.effectors.scale > 0.0
         far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
         most = (min(self.settings.reach, _SHORT) if self.condenser.lagged else self.settings.reach) * self.robot.size
         nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
-        situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.seconds)
+        situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt)
         return self.chooser.choose(situation, nearer)
 
     def _move(self, pairs: np.ndarray, choice: Choice, share: float) -> float | None:
@@ -358,16 +417,16 @@ class Inverse:
         robot = self.robot
         strokes, places = robot.aim(), robot.places()
         rows = robot.effectors
+        active = active_limits(robot, choice.solution.active, self._pairs, strokes)
         return Step(
             number=self.number,
-            time=(self.number + 1) * self.settings.seconds,
+            time=(self.number + 1) * self.settings.dt,
             efforts=dict(zip(robot.names, robot.efforts.tolist(), strict=True)),
             strokes=dict(zip(robot.names, strokes.tolist(), strict=True)),
             places={e.name: places[rows.first[i] : rows.first[i + 1]] for i, e in enumerate(rows.effectors)},
             distances=rows.distances(places, goals),
-            active=tuple(
-                robot.limit_in_words(name, side) for name, side in choice.solution.active if not name.startswith("gap ")
-            ),
+            active=in_words(robot, active),
+            active_numbers=active,
             optimality=choice.solution.optimality,
             contacts=0 if robot.contacts is None else int((robot.contacts.forces > 0.0).sum()),
             share=share,

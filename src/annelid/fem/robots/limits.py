@@ -57,11 +57,11 @@ class Limits:
         """Whether there is any limit."""
         return math.isfinite(self.low) or math.isfinite(self.high) or math.isfinite(self.rate)
 
-    def change(self, value: float, seconds: float) -> tuple[float, float]:
-        """Smallest and largest change from a value within some time [s].
+    def change(self, value: float, dt: float) -> tuple[float, float]:
+        """Smallest and largest change from a value within a time `dt` [s].
 
         A value outside the limits, because they were moved, comes back as fast as the rate allows.
         """
-        most = self.rate * seconds
+        most = self.rate * dt
         low, high = self.low - value, self.high - value
         return min(max(low, -most), most), max(min(high, most), -most)

@@ -13,10 +13,11 @@ from annelid.core.snapshot import Mesh
 from annelid.core.snapshot import Plane as PlanePart
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.actuation import carry
+from annelid.fem.mesh import Hollow
 from annelid.fem.solid import Solid
 from annelid.shapes.primitives import Box as BoxShape
 from annelid.shapes.primitives import Sphere as SphereShape
-from annelid.shapes.shape import as_axis, as_vector, require_positive
+from annelid.shapes.values import as_axis, as_vector, require_positive
 
 _COLOR = (0.62, 0.66, 0.70)
 
@@ -159,7 +160,7 @@ class ContactLoads(ElementSet):
     """
 
     def __init__(self, solid: Solid, device: wp.Device) -> None:
-        hollow = [np.unique(cavity) for cavity in solid.mesh.cavities()] if hasattr(solid.mesh, "cavities") else []
+        hollow = [np.unique(cavity) for cavity in solid.mesh.cavities()] if isinstance(solid.mesh, Hollow) else []
         idle = np.concatenate([np.flatnonzero(solid.held.all(axis=1)), *hollow])
         self.outer = np.setdiff1d(np.unique(solid.boundary), idle).astype(np.int32)
         super().__init__(self.outer[:, None], device)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from annelid.core.snapshot import Lines, Look, Number, Snapshot, Spheres
 from annelid.fem.pictures import Painter
 from annelid.fem.robots.drives import CableDrive
-
-if TYPE_CHECKING:
-    from annelid.fem.robots.solver import RobotSolver
+from annelid.fem.robots.readout import RobotReadout
+from annelid.fem.robots.robot import Robot
 
 _NEAR, _FAR = (0.25, 0.60, 0.30), (0.93, 0.72, 0.15)
 _EFFECTOR, _CABLE = (0.15, 0.25, 0.55), (0.15, 0.15, 0.18)
-_STROKE_UNITS = {"m³": (1e6, "ml"), "m": (1e3, "mm")}
 _CLOSE = 1e-4  # [m]: a target is drawn as reached
 
 
@@ -23,13 +21,15 @@ class RobotPainter:
     """Makes snapshots of one robot.
 
     Args:
-        solver: What advances it.
+        robot: The robot.
+        readout: What reads its states.
+        dt: Time step [s].
     """
 
-    def __init__(self, solver: RobotSolver) -> None:
-        self.solver = solver
-        self._solid = Painter(solver.robot.model, solver.dt)
-        self._dot = 0.025 * solver.robot.size
+    def __init__(self, robot: Robot, readout: RobotReadout, dt: float) -> None:
+        self.robot, self._readout = robot, readout
+        self._solid = Painter(robot.model, readout, dt)
+        self._dot = 0.025 * robot.size
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -41,15 +41,15 @@ class RobotPainter:
         base = self._solid.snapshot(state, look)
         positions = state.positions.numpy()
         parts = [*base.parts, *self._marks(state, positions)]
-        cables = [drive for drive in self.solver.robot.drives if isinstance(drive, CableDrive)]
+        cables = [drive for drive in self.robot.drives if isinstance(drive, CableDrive)]
         parts += [self._cable(drive, positions) for drive in cables]
-        if self.solver.robot.contacts is not None:
-            parts += [obstacle.part() for obstacle in self.solver.robot.contacts.obstacles]
+        if self.robot.contacts is not None:
+            parts += [obstacle.part() for obstacle in self.robot.contacts.obstacles]
         return Snapshot(base.time, base.step, tuple(parts), self._numbers(state) if look.numbers else {})
 
     def _marks(self, state: Any, positions: np.ndarray) -> list[Spheres]:
         """Targets, green where they are reached, and effectors."""
-        rows, goals = self.solver.robot.effectors, state.goals.numpy()
+        rows, goals = self.robot.effectors, state.goals.numpy()
         if not len(goals):
             return []
         places = rows.places(positions)
@@ -64,13 +64,11 @@ class RobotPainter:
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         """Efforts, strokes, distances from targets, and how many limits are active."""
-        solver, numbers = self.solver, {}
-        for drive, effort, stroke in zip(solver.robot.drives, state.efforts.numpy(), solver.strokes, strict=True):
-            actuator = drive.actuator
-            factor, unit = _STROKE_UNITS[actuator.stroke_unit]
-            numbers[f"{actuator.effort_name}-{actuator.name}"] = Number(float(effort), actuator.effort_unit)
-            numbers[f"{actuator.stroke_name}-{actuator.name}"] = Number(factor * float(stroke), unit)
-        for name, distance in solver.distances.items():
-            numbers[f"distance-{name}"] = Number(1e3 * distance, "mm")
-        numbers["active-limits"] = Number(float(len(solver.active)))
+        numbers, efforts, strokes = {}, self._readout.efforts(state), self._readout.strokes(state)
+        for each in self.robot.actuators:
+            numbers[f"{each.effort_name}-{each.name}"] = Number(efforts[each.name], each.effort_unit)
+            numbers[f"{each.stroke_name}-{each.name}"] = Number(strokes[each.name], each.stroke_unit)
+        for name, distance in self._readout.distances(state).items():
+            numbers[f"distance-{name}"] = Number(distance, "m")
+        numbers["active-limits"] = Number(float(len(self._readout.active_limits(state))))
         return numbers

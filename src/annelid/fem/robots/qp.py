@@ -92,7 +92,8 @@ def solve(program: Program, start: np.ndarray | None = None) -> Solution:
 
     Args:
         program: The program.
-        start: Duals of a program of the same shape, to begin with the limits that were active there.
+        start: Duals of an earlier program, to begin with the limits that were active there; ignored if its shape
+            was another.
     """
     scaled = _scaled(program)
     v, duals, flag = _minimise(scaled, None if start is None else _in_units(scaled, start))

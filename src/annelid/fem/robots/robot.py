@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.replay import Replays, Stage
-from annelid.fem.model import Linear, Model
+from annelid.fem.linear_choice import Linear
+from annelid.fem.model import Model
 from annelid.fem.robots.actuators import Actuator
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.obstacles import Contacts, Obstacle
 from annelid.fem.solid import Solid
+from annelid.fem.world import World
 
 
 class Robot:
@@ -51,7 +53,7 @@ class Robot:
         effectors: Sequence[Effector] = (),
         *,
         obstacles: Sequence[Obstacle] = (),
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        gravity: tuple[float, float, float] = World.gravity,
         device: str | wp.Device = "auto",
         threads: int | None = None,
         linear: Linear = "auto",
@@ -63,13 +65,14 @@ class Robot:
         self.names = tuple(actuator.name for actuator in actuators)
         if len(set(self.names)) < len(self.names):
             raise InvalidValue(f"two actuators have one name among {', '.join(self.names)}; give each its own.")
-        pull = np.asarray(gravity, float)
+        world = World(gravity=gravity, obstacles=tuple(obstacles))
+        pull = np.asarray(world.gravity, float)
         self.drives = tuple(drive_of(actuator, solid, chosen, pull) for actuator in actuators)
         self.contacts = Contacts(obstacles, solid, chosen) if obstacles else None
         extras = [each for drive in self.drives for each in drive.sets]
         if self.contacts is not None:
             extras.append(self.contacts.loads)
-        self.model = Model(solid, gravity=gravity, device=chosen, threads=threads, extras=extras, linear=linear)
+        self.model = Model(solid, world, chosen, threads=threads, extras=extras, linear=linear)
         self.effectors = EffectorRows(effectors, solid)
         self.limits: list[tuple[Limits, Limits]] = [drive.actuator.limits() for drive in self.drives]
         self.columns = np.concatenate([[0], np.cumsum([drive.columns for drive in self.drives])]).astype(int)
@@ -124,26 +127,6 @@ class Robot:
         """Find the weight of fluids in columns anew, where it is found so."""
         for drive in self.drives:
             drive.weigh(self.positions)
-
-    def limit_in_words(self, name: str, side: str) -> str:
-        """A limit that stands in the way, such as "pressure of left at most"; how fast, where that is what does.
-
-        Args:
-            name: What is limited, such as "pressure of left".
-            side: "least" or "most".
-        """
-        strokes = self._strokes.numpy()[self.columns[:-1]]
-        for drive, effort, stroke, limits in zip(self.drives, self.efforts, strokes, self.limits, strict=True):
-            if name == f"{drive.actuator.effort_name} of {drive.actuator.name}":
-                value, limit = float(effort), limits[0]
-            elif name == f"{drive.actuator.stroke_name} of {drive.actuator.name}":
-                value, limit = float(stroke), limits[1]
-            else:
-                continue
-            bound = limit.low if side == "least" else limit.high
-            if np.isfinite(limit.rate) and not abs(value - bound) <= 1e-2 * abs(bound):
-                return f"rate of {name} at most"
-        return f"{name} at {side}"
 
     def aim(self) -> np.ndarray:
         """Find strokes and directions where the robot stands; the strokes, shape [k]."""

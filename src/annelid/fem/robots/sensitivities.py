@@ -12,7 +12,9 @@ strain the solid, which spoils an old factor in the softest directions; over a f
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
+import numpy as np
 import warp as wp
 
 from annelid.fem.kernels.iteration import start
@@ -20,6 +22,30 @@ from annelid.fem.kernels.motion import add_columns
 from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """Where a robot stood when its stiffness and its directions were taken.
+
+    Attributes:
+        positions: Positions of the nodes at which the stiffness was taken [m], shape [n, 3].
+        efforts: Efforts at which it was taken, shape [k].
+        aimed_from: Positions at which the directions were taken [m], shape [n, 3].
+    """
+
+    positions: np.ndarray
+    efforts: np.ndarray
+    aimed_from: np.ndarray
+
+    def same(self, other: Base) -> bool:
+        """Whether both are one and the same, to the bit."""
+        pairs = zip(self._arrays, other._arrays, strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return self.positions, self.efforts, self.aimed_from
 
 
 class LaggedSolver:
@@ -32,6 +58,10 @@ class LaggedSolver:
         every: Steps after which factor and sensitivities are renewed.
 
     Attributes:
+        age: Steps since the factor at hand was put to use, -1 where there is none.
+        base: Where the robot stood when the factor at hand was made.
+        next_base: Where it stood for the one that is being made; None where none is.
+        shift: Added to the diagonal of the matrix that was factored [N/m].
         factorings: Factors made while others waited for them.
     """
 
@@ -40,7 +70,9 @@ class LaggedSolver:
         self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
         self._stored = wp.zeros_like(model.assembly.values)
         self._right, self._solved, self._fresh, self._rest, self._better = (wp.zeros_like(directions) for _ in range(5))
-        self._age = -1
+        self.age, self.shift = -1, 0.0
+        self.base: Base | None = None
+        self.next_base: Base | None = None
         self._pool = ThreadPoolExecutor(1, "annelid-factor")
         self._job: Future[bool] | None = None
         self.factorings = 0
@@ -48,35 +80,34 @@ class LaggedSolver:
     @property
     def due(self) -> bool:
         """Whether the next step needs the matrix where the robot stands, to make a factor of it."""
-        return self._age < 0 or self._age + 1 >= self.every
+        return self.age < 0 or self.age + 1 >= self.every
 
-    def factor(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def factor(self, values: wp.array, base: Base, *, shift: float = 0.0) -> None:
         """Take a matrix, where one is due: the first one, and one that is shifted, is factored at once."""
-        if self._age < 0 or shift:
-            self.restart(values, shift=shift)
+        if self.age < 0 or shift:
+            self.restart(values, base, shift=shift)
         else:
             self._adopt()
-        self._renew(values)
+        self.prepare(values, base)
 
-    def restart(self, values: wp.array, *, shift: float = 0.0) -> None:
+    def restart(self, values: wp.array, base: Base, *, shift: float = 0.0) -> None:
         """Factor a matrix at once; raises `NotPositiveDefinite` if it is not positive definite."""
-        if self._job is not None:
-            self._job.result()
-        self._job = None
+        self.outdate()  # a factor that fails leaves none
         self._used.factor(values, shift=shift)
         self._respond(self._used, values, self.directions, self._solved)
         self.factorings += 1
-        self._age = 0
+        self.age, self.base, self.shift = 0, base, shift
 
     def outdate(self) -> None:
         """Let the next matrix be factored at once."""
         if self._job is not None:
             self._job.result()
-        self._job, self._age = None, -1
+        self._job, self.next_base = None, None
+        self.age, self.base, self.shift = -1, None, 0.0
 
     def advance(self) -> None:
         """Go on to the next step with the factor at hand."""
-        self._age += 1
+        self.age += 1
 
     def solve(self, right: wp.array, out: wp.array) -> None:
         """Displacements under nodal forces, vec3d of shape [n] or [n, k], as far as the old factor knows."""
@@ -86,8 +117,9 @@ class LaggedSolver:
         """The latest responses to the directions, vec3d of shape [n, c]."""
         wp.copy(out, self._solved)
 
-    def _renew(self, values: wp.array) -> None:
+    def prepare(self, values: wp.array, base: Base) -> None:
         """Begin to factor a matrix and to find responses, in the background."""
+        self.next_base = base
         wp.copy(self._stored, values)
         wp.copy(self._right, self.directions)
         self._job = self._pool.submit(self._prepare)
@@ -113,4 +145,5 @@ class LaggedSolver:
         if self._job is not None and self._job.result():
             self._used, self._spare = self._spare, self._used
             self._solved, self._fresh = self._fresh, self._solved
-        self._job, self._age = None, 0
+            self.base, self.shift = self.next_base, 0.0
+        self._job, self.next_base, self.age = None, None, 0

@@ -1,93 +1,108 @@
-"""A soft robot as a solver of a `Simulation`: what inverse control and given efforts have in common."""
+"""A soft robot as a solver of a `Simulation`: what following targets and given efforts have in common."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import copy_state
 from annelid.fem.kernels.motion import tick
+from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.pictures import RobotPainter
+from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.state import RobotState
 
-
-@dataclass
-class RobotState:
-    """What changes with time.
-
-    Attributes:
-        positions: Positions of the nodes [m], vec3d of shape [n].
-        velocities: None: the robot goes from equilibrium to equilibrium.
-        efforts: Efforts of the actuators, float64 of shape [k].
-        forces: Forces of obstacles on outer nodes [N], float64 of shape [o, k].
-        goals: Where the effectors are to be [m], float64 of shape [p, 3].
-        clock: Steps done, shape [1].
-    """
-
-    positions: wp.array
-    velocities: wp.array
-    efforts: wp.array
-    forces: wp.array
-    goals: wp.array
-    clock: wp.array
+_INFINITE = float(np.finfo(float).max)  # checkpoints hold finite numbers only
 
 
 class RobotSolver:
     """Advances a robot from equilibrium to equilibrium. A subclass says how, in `_step`.
+
+    The state says where the robot stands: what is done to the robot itself between steps does not count.
 
     Args:
         robot: The robot, at rest.
         dt: Time that a step stands for [s].
 
     Attributes:
-        strokes: Strokes of the actuators, shape [k].
-        distances: Distance of each effector from its target [m], by name.
-        active: Limits that keep effectors from their targets, in words.
+        readout: What reads states.
     """
 
+    physics = "fem"
+    worlds = 1
     batch = 1
 
     def __init__(self, robot: Robot, dt: float) -> None:
-        self.robot, self.device, self.dt = robot, robot.device, dt
-        self._start = robot.positions.numpy().copy(), robot.efforts.copy(), self._forces(), robot.places()
-        self._painter = RobotPainter(self)
-        self._forget()
+        self.robot, self.model, self.device, self.dt = robot, robot.model, robot.device, dt
+        self.readout = RobotReadout(robot)
+        self._painter = RobotPainter(robot, self.readout, dt)
+        self._start = {
+            "positions": robot.positions.numpy().copy(),
+            "efforts": robot.efforts.copy(),
+            "strokes": robot.aim().copy(),
+            "limits": _packed(robot.limits),
+            "forces": np.zeros((0, 0)) if robot.contacts is None else robot.contacts.forces.copy(),
+            "goals": robot.places(),
+        }
 
     @property
     def initial_positions(self) -> np.ndarray:
         """Positions of the nodes at the beginning [m], shape [n, 3]."""
-        return self._start[0]
+        return self._start["positions"]
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Scalars that snapshots can be coloured by."""
         return self._painter.fields
 
-    def initial_state(self) -> RobotState:
+    def initial_state(self) -> Any:
         """The robot at rest, its targets where its effectors are."""
-        positions, efforts, forces, places = self._start
-        self._forget()
-        return RobotState(
-            positions=self.robot.model.vectors(positions),
-            velocities=wp.zeros(0, dtype=wp.vec3d, device=self.device),
-            efforts=self._array(efforts),
-            forces=self._array(forces),
-            goals=self._array(places),
-            clock=wp.zeros(1, dtype=wp.int64, device=self.device),
-        )
+        return RobotState(**self._beginning())
 
-    def advance(self, state: RobotState, steps: int) -> None:
+    def advance(self, state: Any, steps: int) -> None:
         """Take steps; one that leads to no equilibrium is not taken, and tells why."""
         self._take(state)
         try:
             for _ in range(steps):
-                self._step(state, (int(state.clock.numpy()[0]) + 1) * self.dt)
+                self._step(state, int(state.clock.numpy()[0]))
                 wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self._give(state)
+
+    def reset(self, state: Any, mask: wp.array | None = None) -> None:
+        """Bring the robot back to rest; see `core.solver.Solver`. With a mask the clock goes on, a script with it."""
+        if mask is not None and not mask.numpy()[0]:
+            return
+        beginning = self.initial_state()
+        if mask is not None:
+            wp.copy(beginning.clock, state.clock)
+        copy_state(beginning, state)
+
+    def limit(
+        self, state: RobotState, name: str, *, effort: Limits | None = None, stroke: Limits | None = None
+    ) -> None:
+        """Replace limits of an actuator from the next step on.
+
+        Args:
+            state: The state.
+            name: Name of the actuator.
+            effort: Limits of its effort; those it has unless told.
+            stroke: Limits of its stroke; those it has unless told.
+        """
+        limits = _unpacked(state.limits.numpy())
+        number = self.robot.number(name)
+        before = limits[number]
+        limits[number] = (effort or before[0], stroke or before[1])
+        state.limits.assign(_packed(limits))
+
+    def limits(self, state: RobotState) -> dict[str, tuple[Limits, Limits]]:
+        """Limits of effort and stroke of each actuator by name."""
+        return dict(zip(self.robot.names, _unpacked(state.limits.numpy()), strict=True))
 
     def diverged_at(self) -> int | None:
         """None: a step that finds no equilibrium is not taken."""
@@ -96,9 +111,10 @@ class RobotSolver:
     def clear_divergence(self) -> None:
         """Nothing to forget."""
 
-    def describe_divergence(self, state: RobotState) -> str:
-        """Limits that are active, in words."""
-        return f"limits: {', '.join(self.active)}" if self.active else "no limit is active"
+    def describe_divergence(self, state: Any) -> str:
+        """Limits that stand in the way, and what may help."""
+        active = ", ".join(self.readout.active_limits(state)) or "none"
+        return f"active limits: {active}; smaller efforts, targets that move less a step or a stiffer solid may help"
 
     def fingerprint(self) -> str:
         """Identity of the robot, for checkpoints."""
@@ -106,35 +122,53 @@ class RobotSolver:
         digest.update(repr((self.robot.names, [e.name for e in self.robot.effectors.effectors])).encode())
         return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}"
 
-    def snapshot(self, state: RobotState, look: Look) -> Snapshot:
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
 
-    def _step(self, state: RobotState, time: float) -> None:
+    def _step(self, state: Any, step: int) -> None:
+        """Take one step, the one after so many."""
         raise NotImplementedError
 
-    def _forget(self) -> None:
-        self.strokes = np.zeros(len(self.robot.drives))
-        self.distances = {effector.name: 0.0 for effector in self.robot.effectors.effectors}
-        self.active: tuple[str, ...] = ()
+    def _beginning(self) -> dict[str, Any]:
+        """The parts of the first state."""
+        start = dict(self._start)
+        return {
+            "positions": self.model.vectors(start.pop("positions")),
+            "clock": wp.zeros(1, dtype=wp.int64, device=self.device),
+            "linear": self.model.linear.memory(self.device),
+            **{name: self._array(values) for name, values in start.items()},
+        }
 
-    def _take(self, state: RobotState) -> None:
+    def _take(self, state: Any) -> None:
         """Put the robot where the state says."""
         robot = self.robot
         wp.copy(robot.positions, state.positions)
         robot.exert(state.efforts.numpy())
+        robot.limits = _unpacked(state.limits.numpy())
         if robot.contacts is not None:
             robot.contacts.forces[:] = state.forces.numpy()
+        self.model.linear.recall(state.linear)
 
-    def _give(self, state: RobotState) -> None:
+    def _give(self, state: Any) -> None:
         robot = self.robot
         wp.copy(state.positions, robot.positions)
         state.efforts.assign(robot.efforts)
+        state.limits.assign(_packed(robot.limits))
         if robot.contacts is not None:
             state.forces.assign(robot.contacts.forces)
-
-    def _forces(self) -> np.ndarray:
-        return np.zeros((0, 0)) if self.robot.contacts is None else self.robot.contacts.forces.copy()
+        self.model.linear.remember(state.linear)
 
     def _array(self, values: np.ndarray) -> wp.array:
         return wp.array(np.ascontiguousarray(values, float), dtype=wp.float64, device=self.device)
+
+
+def _packed(limits: list[tuple[Limits, Limits]]) -> np.ndarray:
+    """Limits as finite numbers, shape [k, 6]."""
+    numbers = [(e.low, e.high, e.rate, s.low, s.high, s.rate) for e, s in limits]
+    return np.clip(np.array(numbers, float).reshape(-1, 6), -_INFINITE, _INFINITE)
+
+
+def _unpacked(numbers: np.ndarray) -> list[tuple[Limits, Limits]]:
+    opened = np.where(np.abs(numbers) >= _INFINITE, np.copysign(np.inf, numbers), numbers).tolist()
+    return [(Limits(*row[:3]), Limits(*row[3:])) for row in opened]

@@ -37,11 +37,8 @@ class _Stream:
     """
 
     def __init__(self, target: str | os.PathLike[str] | TextIO) -> None:
-        self._own = isinstance(target, (str, os.PathLike))
-        try:
-            self._file: TextIO = open(target, "w", encoding="utf-8", newline="") if self._own else target  # type: ignore[arg-type, assignment]  # noqa: SIM115
-        except OSError as error:
-            raise InvalidValue(f"{os.fspath(target)} cannot be written: {error.strerror}.") from None  # type: ignore[arg-type]
+        self._own = isinstance(target, str | os.PathLike)
+        self._file = _opened(target) if isinstance(target, str | os.PathLike) else target
 
     def _write(self, line: str) -> None:
         self._file.write(line + "\n")
@@ -59,6 +56,13 @@ class _Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _opened(path: str | os.PathLike[str]) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise InvalidValue(f"{os.fspath(path)} cannot be written: {error.strerror}.") from None
 
 
 class CsvStream(_Stream):

@@ -5,9 +5,9 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
+    APPROACH,
     BALL,
     CAPSULE,
-    CONTACTS,
     DRIVEN,
     FASTEST,
     FLAGS,
@@ -20,10 +20,10 @@ from annelid.grains.kernels.layout import (
     Features,
     Lists,
     Parameters,
-    ahead,
+    contact_horizon,
     reach_place,
-    vec14,
 )
+from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row, vec14
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import (
     NEAR,
@@ -119,7 +119,7 @@ def point_contacts(features: Features) -> wp.Function:
         rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
         new = push * n + rub
         if push == 0.0 and (
-            gap < parameters.near * parameters.radius or gap + wp.static(ahead(True)) * dt * normal < 0.0
+            gap < parameters.near * parameters.radius or gap + wp.static(contact_horizon(True)) * dt * normal < 0.0
         ):
             new = wp.static(NEAR) * n
         share = float(1.0)
@@ -154,14 +154,14 @@ def point_contacts(features: Features) -> wp.Function:
 
 @functools.cache
 def body_total(features: Features) -> wp.Function:
-    """A function `(b, start, stride, ...) -> vec14`: a share of the impulse, angular impulse and contacts of a body."""
+    """A function `(b, start, stride, ...) -> ContactSum`: a share of the contacts of a body."""
     gap_of = surface_gap(features.kinds)
     points = features.points
     rolls = features.rolling and features.method == "nonsmooth"
 
     @wp.func
-    def total(b: int, start: int, stride: int, lists: Lists, bodies: Bodies) -> vec14:
-        sums = vec14()
+    def total(b: int, start: int, stride: int, lists: Lists, bodies: Bodies) -> ContactSum:
+        sums = ContactSum()
         center = bodies.places[b]
         for k in range(bodies.touched_first[b] + start, bodies.touched_first[b + 1], stride):
             at = bodies.touched[k]
@@ -174,10 +174,7 @@ def body_total(features: Features) -> wp.Function:
                 if wp.static(rolls):
                     turn += lists.body_rollings[at]
                     later += lists.body_rollings[at]
-                sums -= vec14(
-                    impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
-                    predicted[0], predicted[1], predicted[2], later[0], later[1], later[2], -1.0, 0.0,
-                )  # fmt: skip
+                sums = added(sums, contact_sum(-impulse, -turn, -predicted, -later, 1.0, 0.0))
         if wp.static(points):
             world = bodies.forms[b].world
             first = bodies.first_of_world[world]
@@ -199,10 +196,7 @@ def body_total(features: Features) -> wp.Function:
                                 contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
                                 turn = wp.cross(contact - center, impulse)
                                 later = wp.cross(contact - center, predicted)
-                                sums += vec14(
-                                    impulse[0], impulse[1], impulse[2], turn[0], turn[1], turn[2],
-                                    predicted[0], predicted[1], predicted[2], later[0], later[1], later[2], 1.0, 0.0,
-                                )  # fmt: skip
+                                sums = added(sums, contact_sum(impulse, turn, predicted, later, 1.0, 0.0))
         return sums
 
     return total
@@ -216,28 +210,28 @@ def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
 
 
 @wp.func
-def foresee_body(b: int, sums: vec14, parameters: Parameters, bodies: Bodies):
-    """Tell what a free body would do at the end of the step, between two sweeps."""
+def foresee_body(b: int, sums: ContactSum, parameters: Parameters, bodies: Bodies):
+    """Predict, between two sweeps, the velocities of a free body at the end of the step."""
     form = bodies.forms[b]
     if form.motion == wp.static(FREE):
         dt = parameters.dt
         turn = bodies.turns[b]
-        twist = wp.vec3(sums[3], sums[4], sums[5]) + bodies.loads[2 * b + 1] * dt
+        twist = sums.angular + bodies.loads[2 * b + 1] * dt
         push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
-        bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * wp.vec3(sums[0], sums[1], sums[2])
-        answer = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
-        bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, answer)
+        bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
+        response = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
+        bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, response)
 
 
 @wp.func
-def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lists, bodies: Bodies):
+def move_body(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
     """Advance a body by a step of a batch, given what touched it."""
     dt = parameters.dt
-    impulse = wp.vec3(sums[0], sums[1], sums[2])
-    angular = wp.vec3(sums[3], sums[4], sums[5])
+    impulse = sums.impulse
+    angular = sums.angular
     bodies.forces[b] = impulse / dt
     bodies.torques[b] = angular / dt
-    bodies.contacts[b] = sums[wp.static(CONTACTS)]
+    bodies.contacts[b] = sums.contacts
     form = bodies.forms[b]
     velocity = bodies.velocities[b]
     spin = bodies.spins[b]
@@ -249,12 +243,12 @@ def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lis
         twist = wp.quat_rotate_inv(turn, angular + bodies.loads[2 * b + 1] * dt)
         velocity += push + form.inverse_mass * impulse
         spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
-        coming = wp.quat_rotate_inv(turn, wp.vec3(sums[9], sums[10], sums[11]) + bodies.loads[2 * b + 1] * dt)
-        answer = wp.quat_rotate(turn, form.inverse_inertia * coming)
+        coming = wp.quat_rotate_inv(turn, sums.predicted_angular + bodies.loads[2 * b + 1] * dt)
+        response = wp.quat_rotate(turn, form.inverse_inertia * coming)
         bodies.velocities[b] = velocity
         bodies.spins[b] = spin
-        bodies.forecast[b] = velocity + push + form.inverse_mass * wp.vec3(sums[6], sums[7], sums[8])
-        bodies.turning[b] = spin + answer
+        bodies.forecast[b] = velocity + push + form.inverse_mass * sums.predicted
+        bodies.turning[b] = spin + response
         bodies.places[b] = bodies.places[b] + dt * velocity
         bodies.turns[b] = turned(turn, spin, dt)
     if form.motion == wp.static(DRIVEN):
@@ -281,9 +275,9 @@ def move_body(b: int, step: int, sums: vec14, parameters: Parameters, lists: Lis
     speed = wp.length(velocity) + wp.length(spin) * form.reach
     travel = bodies.travel[b] + dt * speed
     bodies.travel[b] = travel
-    ahead = travel + parameters.patience * dt * speed
+    furthest = travel + parameters.patience * dt * speed
     margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
-    if ahead > parameters.body_skin - 0.5 * parameters.skin or 2.2 * dt * speed > margin:
+    if furthest > parameters.body_skin - 0.5 * parameters.skin or wp.static(APPROACH) * dt * speed > margin:
         lists.flags[wp.static(STALE)] = 1
         lists.flags[wp.static(FLAGS) + form.world] = 1
 
@@ -441,17 +435,17 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
         share = t // wp.static(BODY_BLOCK)
         b = share // bodies.parts
         lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
-        sums = block_total(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies))
+        row = block_total(as_row(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
         if t % wp.static(BODY_BLOCK) == 0:
-            bodies.totals[share] = sums
+            bodies.totals[share] = from_row(row)
 
     @wp.kernel(module="unique", enable_backward=False)
     def move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         b = wp.tid()
         if lists.flags[wp.static(HALTED)] == 0:
-            sums = vec14()
+            sums = ContactSum()
             for share in range(b * bodies.parts, (b + 1) * bodies.parts):
-                sums += bodies.totals[share]
+                sums = added(sums, bodies.totals[share])
             if final == 1:
                 move_body(b, step, sums, parameters, lists, bodies)
             else:

@@ -8,6 +8,7 @@ cells that share a tile are told apart by their distance. Each world has tiles o
 import warp as wp
 
 from annelid.grains.kernels.layout import (
+    APPROACH,
     FASTEST,
     FLAGS,
     HALTED,
@@ -30,7 +31,7 @@ SCAN_SPAN = SCAN_BLOCK * SCAN_EACH
 @wp.func
 def margin_for(fastest: float, parameters: Parameters) -> float:
     """How far apart two grains may be that touch within the next step [m]."""
-    return wp.max(2.0 * parameters.near * parameters.radius, 2.2 * fastest * parameters.dt)
+    return wp.max(2.0 * parameters.near * parameters.radius, wp.static(APPROACH) * fastest * parameters.dt)
 
 
 @wp.func
@@ -88,7 +89,7 @@ def set_margin(world: int, fastest: float, parameters: Parameters, lists: Lists)
 def set_margins(parameters: Parameters, lists: Lists):
     world = wp.tid()
     set_margin(world, lists.reach[reach_place(wp.static(FASTEST), world)], parameters, lists)
-    limit = lists.reach[reach_place(wp.static(MARGIN), world)] / (2.2 * parameters.dt)
+    limit = lists.reach[reach_place(wp.static(MARGIN), world)] / (wp.static(APPROACH) * parameters.dt)
     wp.atomic_max(lists.reach, wp.static(LIMIT), limit)
 
 

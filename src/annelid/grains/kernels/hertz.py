@@ -9,7 +9,6 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
-    CONTACTS,
     GROUP,
     MARGIN,
     Bodies,
@@ -18,9 +17,9 @@ from annelid.grains.kernels.layout import (
     Lists,
     Parameters,
     reach_place,
-    vec14,
     world_of,
 )
+from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
 
@@ -28,27 +27,22 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.struct
-class Answer:
+class Response:
     force: wp.vec3  # [N]
     drag: wp.vec3  # [m]
 
 
 @wp.func
-def summed(impulse: wp.vec3, angular: wp.vec3) -> vec14:
-    """One contact; penalty forces do not foresee."""
-    out = vec14()
-    for c in range(3):
-        out[c] = impulse[c]
-        out[3 + c] = angular[c]
-    out[wp.static(CONTACTS)] = 1.0
-    return out
+def summed(impulse: wp.vec3, angular: wp.vec3) -> ContactSum:
+    """One contact; penalty forces predict nothing."""
+    return contact_sum(impulse, angular, wp.vec3(), wp.vec3(), 1.0, 0.0)
 
 
 @wp.func
-def elastic_answer(
+def elastic_response(
     depth: float, n: wp.vec3, relative: wp.vec3, dragged: wp.vec3, radius: float, mass: float, modulus: float,
     shear: float, dashpot: float, friction: float, dt: float,
-) -> Answer:  # fmt: skip
+) -> Response:  # fmt: skip
     """Force on the first of two spheres, and the new drag.
 
     Args:
@@ -73,10 +67,12 @@ def elastic_answer(
     drag = dragged - wp.dot(dragged, n) * n + slip * dt  # it turns with the contact
     damping = dashpot * wp.sqrt(slack * mass)
     rub = clipped(-slack * drag - damping * slip, friction * push)
-    answer = Answer()
-    answer.force = push * n + rub
-    answer.drag = -(rub + damping * slip) / wp.max(slack, 1.0e-20)  # the spring of a sliding contact stays at its limit
-    return answer
+    response = Response()
+    response.force = push * n + rub
+    response.drag = -(rub + damping * slip) / wp.max(
+        slack, 1.0e-20
+    )  # the spring of a sliding contact stays at its limit
+    return response
 
 
 @functools.cache
@@ -92,8 +88,10 @@ def hertz_pairs(features: Features) -> wp.Function:
         return out
 
     @wp.func
-    def pairs(i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists) -> vec14:
-        total = vec14()
+    def pairs(
+        i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
+    ) -> ContactSum:
+        total = ContactSum()
         if lane == 0:
             here = grains.positions[i]
             mine = grains.forecast[i]
@@ -142,14 +140,14 @@ def hertz_pairs(features: Features) -> wp.Function:
                         lists.impulses[at], lists.impulses[at + wp.static(GROUP)],
                         lists.impulses[at + wp.static(2 * GROUP)],
                     )  # fmt: skip
-                    answer = elastic_answer(
+                    response = elastic_response(
                         depth, n, relative, old, ri * rj / (ri + rj), 1.0 / (wi + wj), parameters.stiffness,
                         parameters.shear, surface[1], surface[0], dt,
                     )  # fmt: skip
-                    drag = answer.drag
-                    f = answer.force * dt
+                    drag = response.drag
+                    f = response.force * dt
                     torque = arm_i * wp.cross(f, n)
-                    total += summed(f, torque)
+                    total = added(total, summed(f, torque))
                 lists.impulses[at] = drag[0]
                 lists.impulses[at + wp.static(GROUP)] = drag[1]
                 lists.impulses[at + wp.static(2 * GROUP)] = drag[2]
@@ -168,8 +166,8 @@ def hertz_bodies(features: Features) -> wp.Function:
     sizes, materials, world = features.sizes, features.materials, world_of(features)
 
     @wp.func
-    def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> vec14:
-        total = vec14()
+    def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> ContactSum:
+        total = ContactSum()
         here = grains.positions[i]
         x = wp.vec3(here[0], here[1], here[2])
         motion = grains.forecast[i]
@@ -197,16 +195,16 @@ def hertz_bodies(features: Features) -> wp.Function:
                 relative -= lever * wp.cross(wp.vec3(turning[0], turning[1], turning[2]), n)
                 relative -= bodies.velocities[b] + wp.cross(bodies.spins[b], arm)
                 theirs = bodies.forms[b].surface
-                answer = elastic_answer(
+                response = elastic_response(
                     depth, n, relative, lists.body_rollings[at], radius,
                     1.0 / (inverse_mass + bodies.forms[b].inverse_mass), 2.0 * parameters.stiffness,
                     2.0 * parameters.shear, wp.sqrt(own[1] * theirs[1]), wp.sqrt(own[0] * theirs[0]),
                     parameters.dt,
                 )  # fmt: skip
-                drag = answer.drag
-                impulse = answer.force * parameters.dt
+                drag = response.drag
+                impulse = response.force * parameters.dt
                 torque = lever * wp.cross(impulse, n)
-                total += summed(impulse, torque)
+                total = added(total, summed(impulse, torque))
             lists.body_impulses[at] = impulse
             lists.body_spots[at] = x - 0.5 * (radius + found[3]) * wp.vec3(found[0], found[1], found[2])
             lists.body_rollings[at] = drag

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import warp as wp
 
+from annelid.grains.kernels.sums import ContactSum
+
 wp.set_module_options({"enable_backward": False})
 
 PLANE, BALL, BOX, CYLINDER, CAPSULE, GRID = range(6)
@@ -42,21 +44,14 @@ How far from contact a pair is looked at [m]; largest speed while lists are made
 
 WORLD_REACHES = 2
 
+APPROACH = 2.2
+"""Fastest approach that lists allow for, in largest speeds: two grains that meet head-on, and a tenth more."""
+
 GROUP = 4
 """Neighbours that lie together in memory: what a CPU core takes at a time."""
 
-vec14 = wp.types.vector(length=14, dtype=wp.float32)
-"""What a grain or body sums over its contacts.
 
-Impulse (3) and angular impulse (3); those that the next step is expected to bring, (3) and (3); contacts; the largest
-change of a relative velocity.
-"""
-
-CONTACTS, CHANGE = 12, 13
-"""Places of the last two."""
-
-
-def ahead(hard: bool) -> float:
+def contact_horizon(hard: bool) -> float:
     """How many steps ahead contacts are counted.
 
     A contact that begins during a step was up to two steps away at the step before. Hard ones must be counted by then,
@@ -225,7 +220,7 @@ class Bodies:
     contacts: wp.array[wp.float32]  # of each body, at the step before
     travel: wp.array[wp.float32]  # how far its surface may have moved since the lists were made [m]
     parts: wp.int32  # shares of the contacts of a body that are summed side by side
-    totals: wp.array[vec14]  # what touches each body, by shares
+    totals: wp.array[ContactSum]  # what touches each body, by shares
     forces: wp.array[wp.vec3]  # of grains and bodies on each, at the last step [N]
     torques: wp.array[wp.vec3]  # about its centre of mass [N m]
     commands: wp.array[wp.vec3]  # velocity and spin that driven bodies are told, two each

@@ -1,6 +1,6 @@
 """The linked hash of GranularGym (its Algorithm 2 and eq. 6), and its response in three arrangements (its Fig. 5).
 
-Kept to be measured beside the lists: one loop that answers contacts as it finds them, two loops in one kernel that
+Kept to be measured beside the lists: one loop that resolves contacts as it finds them, two loops in one kernel that
 first note contacts down, and two kernels. Buckets that distant cells share are told apart by the cell of each
 candidate, which the paper leaves out.
 """
@@ -43,8 +43,8 @@ class Table:
 
 
 @wp.kernel
-def clear(table: Table):
-    table.heads[wp.tid()] = -1
+def clear(table_out: Table):
+    table_out.heads[wp.tid()] = -1
 
 
 @wp.kernel
@@ -56,7 +56,7 @@ def insert(parameters: Parameters, table: Table):
 
 
 @wp.func
-def answer(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Table) -> wp.vec3:
+def resolve(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Table) -> wp.vec3:
     """Change of the velocity of grain i by grain j, which it touches."""
     x = table.positions[i]
     y = table.positions[j]
@@ -73,7 +73,7 @@ def answer(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Table
 
 @functools.cache
 def walk(noting: bool) -> wp.Function:
-    """Walk the 27 cells around grain i, and answer its contacts or note them down; the change, and how many."""
+    """Walk the 27 cells around grain i, and resolve its contacts or note them down; the change, and how many."""
 
     @wp.func
     def go(i: int, sweeps: int, parameters: Parameters, table: Table) -> wp.vec4:
@@ -98,7 +98,7 @@ def walk(noting: bool) -> wp.Function:
                                 if found < wp.static(MOST):
                                     table.notes[i * wp.static(MOST) + found] = j
                             else:
-                                change += answer(i, j, change, parameters, table)
+                                change += resolve(i, j, change, parameters, table)
                             found += 1
                     j = table.nexts[j]
         table.candidates[i] = looked // sweeps
@@ -108,29 +108,29 @@ def walk(noting: bool) -> wp.Function:
 
 
 @wp.func
-def answer_notes(i: int, contacts: float, sweeps: int, parameters: Parameters, table: Table) -> wp.vec4:
+def resolve_notes(i: int, contacts: float, sweeps: int, parameters: Parameters, table: Table) -> wp.vec4:
     """What the contacts do that grain i has noted down; the change, and how many."""
     change = wp.vec3()
     for _sweep in range(sweeps):
         for k in range(wp.min(int(contacts), wp.static(MOST))):
-            change += answer(i, table.notes[i * wp.static(MOST) + k], change, parameters, table)
+            change += resolve(i, table.notes[i * wp.static(MOST) + k], change, parameters, table)
     return wp.vec4(change[0], change[1], change[2], contacts)
 
 
 @functools.cache
 def arrangement(name: str) -> tuple[wp.Kernel, ...]:
     """The kernels of "one-loop", "two-loops" or "two-kernels", to be launched one after the other."""
-    find, find_and_answer = walk(True), walk(False)
+    find, find_and_resolve = walk(True), walk(False)
 
     @wp.kernel(module="unique", enable_backward=False)
     def one_loop(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        table.changes[i] = find_and_answer(i, sweeps, parameters, table)
+        table.changes[i] = find_and_resolve(i, sweeps, parameters, table)
 
     @wp.kernel(module="unique", enable_backward=False)
     def two_loops(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        table.changes[i] = answer_notes(i, find(i, 1, parameters, table)[3], sweeps, parameters, table)
+        table.changes[i] = resolve_notes(i, find(i, 1, parameters, table)[3], sweeps, parameters, table)
 
     @wp.kernel(module="unique", enable_backward=False)
     def look(sweeps: int, parameters: Parameters, table: Table):
@@ -140,6 +140,6 @@ def arrangement(name: str) -> tuple[wp.Kernel, ...]:
     @wp.kernel(module="unique", enable_backward=False)
     def respond(sweeps: int, parameters: Parameters, table: Table):
         i = wp.tid()
-        table.changes[i] = answer_notes(i, table.changes[i][3], sweeps, parameters, table)
+        table.changes[i] = resolve_notes(i, table.changes[i][3], sweeps, parameters, table)
 
     return {"one-loop": (one_loop,), "two-loops": (two_loops,), "two-kernels": (look, respond)}[name]

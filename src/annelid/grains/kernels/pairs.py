@@ -19,9 +19,9 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
-    ahead,
-    vec14,
+    contact_horizon,
 )
+from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
 wp.set_module_options({"enable_backward": False})
 
@@ -227,9 +227,9 @@ _COUNTS = """
 
 _FORESEEN = """
         const I again = impact & (crowd > 1.01f * (mi + mj)@LIGHTER@);
-        const I next = fast & (gap + @AHEAD@ * dt * coming < 0.0f);
+        const I soon = fast & (gap + @AHEAD@ * dt * coming < 0.0f);
         const F more = @IMPACT@ * FLOOR(@WEIGHT@ / @FINEST@ + 0.5f);
-        touching += again | ((next | (close & (push > 0.0f))) & ~impact) ? more : zero;
+        touching += again | ((soon | (close & (push > 0.0f))) & ~impact) ? more : zero;
 """
 
 _FACET = """
@@ -332,9 +332,9 @@ _NOT_BOUNCING = {
 
 @functools.cache
 def pair_impulses(features: Features) -> wp.Function:
-    """A function `(i, lane, lanes, final, parameters, grains, lists) -> vec14`: sums over the neighbours of grain i.
+    """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
-    See `vec14`; what the next step is expected to bring matters in the final sweep of a step alone.
+    What the next step is expected to bring matters in the final sweep of a step alone.
     """
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
@@ -361,15 +361,25 @@ def pair_impulses(features: Features) -> wp.Function:
         **(_BESIDE_GUESTS if features.guests else _AMONG_GRAINS),
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
     }
-    parts |= {"AHEAD": f"{ahead(features.bouncing)}f", "IMPACT": f"{float(IMPACT)}f", "SHARE": f"{1.0 / IMPACT!r}f"}
+    parts |= {
+        "AHEAD": f"{contact_horizon(features.bouncing)}f",
+        "IMPACT": f"{float(IMPACT)}f",
+        "SHARE": f"{1.0 / IMPACT!r}f",
+    }
     parts["FINEST"] = f"{FINEST_IMPACT!r}f"
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
 
     @wp.func_native(text)
-    def pairs(
+    def row_of_sums(
         i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
     ) -> vec14: ...
+
+    @wp.func
+    def pairs(
+        i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
+    ) -> ContactSum:
+        return from_row(row_of_sums(i, lane, lanes, final, parameters, grains, lists))
 
     return pairs

@@ -11,7 +11,8 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.layout import CONTACTS, Bodies, Features, Grains, Lists, Parameters, vec14
+from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
+from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
 
@@ -37,7 +38,7 @@ def paper_pairs(features: Features) -> wp.Function:
     gap_of = surface_gap(kinds) if kinds else None
 
     @wp.func
-    def pairs(i: int, sweeps: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> vec14:
+    def pairs(i: int, sweeps: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> ContactSum:
         here = grains.positions[i]
         x = wp.vec3(here[0], here[1], here[2])
         mine = grains.velocities[i]
@@ -83,10 +84,9 @@ def paper_pairs(features: Features) -> wp.Function:
                         change += projected(n, radius - found[3], start + change, partner, friction, parameters)
                         touching += 1.0
         mass = 1.0 / grains.spins[i][3]
-        total = vec14()
-        for c in range(3):
-            total[c] = mass * change[c]
-        total[wp.static(CONTACTS)] = touching
+        total = ContactSum()
+        total.impulse = mass * change
+        total.contacts = touching
         return total
 
     return pairs

@@ -5,7 +5,6 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
-    CHANGE,
     FINEST_IMPACT,
     FREE,
     IMPACT,
@@ -15,11 +14,11 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
-    ahead,
+    contact_horizon,
     reach_place,
-    vec14,
     world_of,
 )
+from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -75,7 +74,7 @@ def body_softness(b: int, give: float, bodies: Bodies) -> float:
 
 @wp.func
 def predicted_share(push: float, before: float, inverse_mass: float, parameters: Parameters) -> float:
-    """Share of an impulse that is expected to come again: all of one that grew slowly, not that of a blow."""
+    """Share of an impulse that the next step is predicted to bring: all of one that grew slowly, not that of a blow."""
     calm = 2.0 * wp.max(before, 0.0) + parameters.calm_speed / inverse_mass
     return wp.min(calm / wp.max(push, 1.0e-30), 1.0)
 
@@ -92,146 +91,236 @@ def rebound(normal: float, gap: float, fall: float, restitution: float, dt: floa
     return wp.max(wp.sqrt(wp.max(half * half + square, 0.0)) - half, 0.0)
 
 
+@wp.struct
+class Side:
+    """What contacts need to know of a grain."""
+
+    x: wp.vec3  # [m]
+    velocity: wp.vec3  # that the step would bring [m/s]
+    spin: wp.vec3  # [rad/s]
+    start: wp.vec3  # velocity without what sweeps of this step have done to it [m/s]
+    radius: wp.float32  # [m]
+    inverse_mass: wp.float32  # [1/kg]
+    light: wp.float32  # inverse mass that sets the softness: guests, which are lighter, are as soft as grains [1/kg]
+    surface: wp.vec4  # friction, restitution, rolling resistance, cohesion
+    contacts: wp.float32
+    impacts: wp.float32  # contacts that share its mass in impacts
+    guest: wp.bool
+
+
+@wp.struct
+class Yielding:
+    """How much two sides yield to an impulse at a contact."""
+
+    normal: wp.float32  # inverse mass along the normal, split among contacts [1/kg]
+    slanted: wp.float32  # and across it, where sides turn too [1/kg]
+    soft: wp.float32  # compliance of the contact [1/kg]
+    fall: wp.float32  # acceleration towards the contact [m/s²]
+
+
+@wp.struct
+class Contact:
+    """What one contact does to a grain."""
+
+    impulse: wp.vec3  # [N s]
+    predicted: wp.vec3  # for the next step [N s]
+    roll: wp.vec3  # angular impulse of rolling resistance [N m s]
+    angular: wp.vec3  # all angular impulse [N m s]
+    predicted_angular: wp.vec3  # [N m s]
+    count: wp.float32
+    change: wp.float32  # of the relative velocity by this sweep [m/s]
+
+
 @functools.cache
-def body_impulses(features: Features) -> wp.Function:
-    """A function `(i, final, parameters, grains, lists, bodies) -> vec14`: sums over the bodies close to grain i."""
-    gap_of = surface_gap(features.kinds)
-    bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
-    horizon = ahead(bouncing or features.free)
-    sizes, materials, guests = features.sizes, features.materials, features.guests
-    world = world_of(features)
+def grain_side(features: Features) -> wp.Function:
+    """A function `(i, parameters, grains) -> Side`."""
+    bouncing, sizes, materials, guests = features.bouncing, features.sizes, features.materials, features.guests
 
     @wp.func
-    def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> vec14:
-        total = vec14()
+    def side_of(i: int, parameters: Parameters, grains: Grains) -> Side:
         here = grains.positions[i]
-        x = wp.vec3(here[0], here[1], here[2])
         motion = grains.forecast[i]
         turning = grains.turning[i]
-        velocity = wp.vec3(motion[0], motion[1], motion[2])
-        spin = wp.vec3(turning[0], turning[1], turning[2])
-        radius = parameters.radius
-        inverse_mass = parameters.inverse_mass
+        side = Side()
+        side.x = wp.vec3(here[0], here[1], here[2])
+        side.velocity = wp.vec3(motion[0], motion[1], motion[2])
+        side.spin = wp.vec3(turning[0], turning[1], turning[2])
+        side.start = side.velocity
+        side.radius = parameters.radius
+        side.inverse_mass = parameters.inverse_mass
         if wp.static(sizes):
-            radius = motion[3]
-            inverse_mass = turning[3]
-        light = inverse_mass
-        guest = bool(False)
+            side.radius = motion[3]
+            side.inverse_mass = turning[3]
+        side.light = side.inverse_mass
+        side.guest = bool(False)
         if wp.static(guests):
-            light = wp.min(inverse_mass, parameters.lightest)
-            guest = grains.names[i][0] >= parameters.first_guest
-        own = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
+            side.light = wp.min(side.inverse_mass, parameters.lightest)
+            side.guest = grains.names[i][0] >= parameters.first_guest
+        side.surface = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
         if wp.static(materials):
-            own = grains.surfaces[i]
-        dt = parameters.dt
-        margin = lists.reach[reach_place(wp.static(MARGIN), world(i, grains))]
-        contacts = here[3]
-        impacts = float(0.0)
-        start = velocity  # without what sweeps of this step have done to it
+            side.surface = grains.surfaces[i]
+        side.contacts = here[3]
+        side.impacts = 0.0
         if wp.static(bouncing):
-            parts = wp.floor(contacts / wp.static(float(IMPACT)))
-            contacts -= wp.static(float(IMPACT)) * parts
-            impacts = wp.static(FINEST_IMPACT) * parts
+            parts = wp.floor(here[3] / wp.static(float(IMPACT)))
+            side.contacts = here[3] - wp.static(float(IMPACT)) * parts
+            side.impacts = wp.static(FINEST_IMPACT) * parts
             then = grains.starts[i]
-            start = wp.vec3(then[0], then[1], then[2]) + dt * parameters.gravity
-            if guest:
-                start -= dt * parameters.gravity
+            start = wp.vec3(then[0], then[1], then[2]) + parameters.dt * parameters.gravity
+            if side.guest:
+                start -= parameters.dt * parameters.gravity
+            side.start = start
+        return side
+
+    return side_of
+
+
+@wp.func
+def yielding_to(b: int, n: wp.vec3, arm: wp.vec3, side: Side, parameters: Parameters, bodies: Bodies) -> Yielding:
+    """Masses are split among the contacts of each side; bodies that are not free do not yield."""
+    out = Yielding()
+    out.normal = wp.max(side.contacts, 1.0) * side.inverse_mass
+    out.slanted = 3.5 * out.normal
+    out.soft = parameters.softness * side.light
+    out.fall = -wp.dot(parameters.gravity, n)
+    if bodies.forms[b].motion == wp.static(FREE):
+        split = body_share(b, bodies)
+        give = body_give(b, arm, n, bodies)
+        out.normal += split * give
+        out.slanted += split * (
+            bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
+        )
+        out.soft = wp.max(out.soft, parameters.softness * body_softness(b, give, bodies))
+        out.fall = 0.0
+    return out
+
+
+@wp.func
+def rolling_resistance(
+    b: int, before: wp.vec3, push: float, side: Side, parameters: Parameters, bodies: Bodies
+) -> wp.vec3:
+    """Angular impulse against relative turning [N m s], given that of the last sweep and the push of the contact."""
+    turned = wp.max(side.contacts, 1.0) * 2.5 * side.inverse_mass / (side.radius * side.radius)
+    if bodies.forms[b].motion == wp.static(FREE):
+        turned += body_share(b, bodies) * bodies.forms[b].largest_inverse_inertia
+    return clipped(
+        before - (side.spin - bodies.turning[b]) * (parameters.relaxation / turned),
+        wp.sqrt(side.surface[2] * bodies.forms[b].surface[2]) * side.radius * wp.max(push, 0.0),
+    )
+
+
+@functools.cache
+def body_contact(features: Features) -> wp.Function:
+    """A function `(at, b, final, n, gap, side, ...) -> Contact`: what a grain and a body that are close do."""
+    bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
+    horizon = contact_horizon(bouncing or features.free)
+
+    @wp.func
+    def contact_of(
+        at: int, b: int, final: int, n: wp.vec3, gap: float, side: Side, parameters: Parameters, lists: Lists,
+        bodies: Bodies,
+    ) -> Contact:  # fmt: skip
+        dt = parameters.dt
+        old = lists.body_predicted[at]
+        own = side.surface
+        theirs = bodies.forms[b].surface
+        free = bodies.forms[b].motion == wp.static(FREE)
+        lever = side.radius + 0.5 * gap
+        arm = side.x - lever * n - bodies.places[b]  # to the middle of the gap
+        relative = side.velocity - lever * wp.cross(side.spin, n)
+        relative -= bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
+        normal = wp.dot(relative, n)
+        yielding = yielding_to(b, n, arm, side, parameters, bodies)
+        shared = yielding.normal
+        slanted = float(yielding.slanted)
+        soft = yielding.soft
+        before = wp.dot(old, n)
+        bias = gap / dt + soft * before
+        if gap < 0.0:
+            bias = parameters.correction * gap / dt + soft * before
+        if side.guest or free:  # as between grains and guests
+            bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
+        pull = float(0.0)
+        stiff = shared + soft
+        if wp.static(cohesive):
+            if gap < 0.02 * side.radius:
+                pull = wp.sqrt(own[3] * theirs[3]) * dt
+                bias = parameters.correction * gap / dt + soft * before
+        parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
+        if wp.static(bouncing):  # as among grains
+            coming = wp.dot(side.start - start_of(b, arm, parameters, bodies), n)
+            impact = coming < -parameters.bounce_speed and gap + dt * coming < 0.0
+            if impact:
+                bias = -rebound(coming, gap, yielding.fall, wp.sqrt(own[1] * theirs[1]), dt)
+                spare = (wp.max(side.contacts, 1.0) - wp.max(side.impacts, 1.0)) * side.inverse_mass
+                stiff = shared - spare
+                slanted -= 3.5 * spare
+                parting = 0.0
+        push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), -pull)
+        slide = parameters.relaxation / (slanted + 3.5 * soft)
+        friction = wp.sqrt(own[0] * theirs[0])
+        rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
+        contact = Contact()
+        contact.impulse = push * n + rub
+        contact.count = 1.0
+        if push == 0.0:
+            if gap < parameters.near * side.radius or gap + wp.static(horizon) * dt * normal < 0.0:
+                contact.impulse = wp.static(NEAR) * n
+            else:
+                contact.count = 0.0
+        if wp.static(bouncing):
+            soon = coming < -parameters.bounce_speed and gap + wp.static(horizon) * dt * coming < 0.0
+            if (impact and side.impacts > 1.0) or (not impact and (soon or push > 0.0)):
+                contact.count += wp.static(IMPACT / FINEST_IMPACT)
+        share = float(1.0)
+        if final == 1:
+            share = predicted_share(push, before, side.light, parameters)
+        contact.predicted = share * contact.impulse
+        contact.angular = lever * wp.cross(rub, n)
+        contact.predicted_angular = share * contact.angular
+        if wp.static(rolls):
+            contact.roll = rolling_resistance(b, lists.body_rollings[at], push, side, parameters, bodies)
+            contact.angular += contact.roll
+            contact.predicted_angular += contact.roll
+        contact.change = wp.length(contact.impulse - old) * shared
+        return contact
+
+    return contact_of
+
+
+@functools.cache
+def body_impulses(features: Features) -> wp.Function:
+    """A function `(i, final, parameters, grains, lists, bodies) -> ContactSum`: sums over bodies close to grain i."""
+    gap_of, side_of, contact_of = surface_gap(features.kinds), grain_side(features), body_contact(features)
+    world, rolls = world_of(features), features.rolling
+
+    @wp.func
+    def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> ContactSum:
+        total = ContactSum()
+        side = side_of(i, parameters, grains)
+        margin = lists.reach[reach_place(wp.static(MARGIN), world(i, grains))]
         count = lists.counts[i]
         for k in range(count[1]):
             at = i * lists.body_places + k
             b = lists.bodies[at]
-            found = gap_of(b, x, bodies)
+            found = gap_of(b, side.x, bodies)
             n = wp.vec3(found[0], found[1], found[2])
-            gap = found[3] - radius
-            old = lists.body_predicted[at]
-            new = wp.vec3()
-            kept = wp.vec3()
-            roll = wp.vec3()
+            gap = found[3] - side.radius
+            contact = Contact()
             if gap < margin:
-                theirs = bodies.forms[b].surface
-                friction = wp.sqrt(own[0] * theirs[0])
-                contact = x - (radius + 0.5 * gap) * n  # the middle of the gap
-                arm = contact - bodies.places[b]
-                lever = radius + 0.5 * gap
-                relative = velocity - lever * wp.cross(spin, n)
-                relative -= bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
-                normal = wp.dot(relative, n)
-                shared = wp.max(contacts, 1.0) * inverse_mass
-                slanted = 3.5 * shared
-                soft = parameters.softness * light
-                fall = -wp.dot(parameters.gravity, n)
-                if bodies.forms[b].motion == wp.static(FREE):
-                    split = body_share(b, bodies)
-                    give = body_give(b, arm, n, bodies)
-                    shared += split * give
-                    slanted += split * (
-                        bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
-                    )
-                    soft = wp.max(soft, parameters.softness * body_softness(b, give, bodies))
-                    fall = 0.0
-                before = wp.dot(old, n)
-                bias = gap / dt + soft * before
-                if gap < 0.0:
-                    bias = parameters.correction * gap / dt + soft * before
-                if guest or bodies.forms[b].motion == wp.static(FREE):  # as between grains and guests
-                    bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
-                pull = float(0.0)
-                stiff = shared + soft
-                if wp.static(cohesive):
-                    if gap < 0.02 * radius:
-                        pull = wp.sqrt(own[3] * theirs[3]) * dt
-                        bias = parameters.correction * gap / dt + soft * before
-                parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
-                foreseen = float(0.0)
-                if wp.static(bouncing):  # as among grains
-                    coming = wp.dot(start - start_of(b, arm, parameters, bodies), n)
-                    impact = coming < -parameters.bounce_speed and gap + dt * coming < 0.0
-                    if impact:
-                        bias = -rebound(coming, gap, fall, wp.sqrt(own[1] * theirs[1]), dt)
-                        spare = (wp.max(contacts, 1.0) - wp.max(impacts, 1.0)) * inverse_mass
-                        stiff = shared - spare
-                        slanted -= 3.5 * spare
-                        parting = 0.0
-                push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), -pull)
-                slide = parameters.relaxation / (slanted + 3.5 * soft)
-                rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
-                new = push * n + rub
-                if wp.static(bouncing):
-                    expected = coming < -parameters.bounce_speed and gap + wp.static(horizon) * dt * coming < 0.0
-                    if (impact and impacts > 1.0) or (not impact and (expected or push > 0.0)):
-                        foreseen = wp.static(IMPACT / FINEST_IMPACT)
-                touching = float(1.0)
-                if push == 0.0:
-                    if gap < parameters.near * radius or gap + wp.static(horizon) * dt * normal < 0.0:
-                        new = wp.static(NEAR) * n
-                    else:
-                        touching = 0.0
-                share = float(1.0)
-                if final == 1:
-                    share = predicted_share(push, before, light, parameters)
-                angular = lever * wp.cross(rub, n)
-                later = share * angular
-                kept = share * new
-                if wp.static(rolls):
-                    turned = wp.max(contacts, 1.0) * 2.5 * inverse_mass / (radius * radius)
-                    if bodies.forms[b].motion == wp.static(FREE):
-                        turned += body_share(b, bodies) * bodies.forms[b].largest_inverse_inertia
-                    roll = clipped(
-                        lists.body_rollings[at] - (spin - bodies.turning[b]) * (parameters.relaxation / turned),
-                        wp.sqrt(own[2] * theirs[2]) * radius * wp.max(push, 0.0),
-                    )
-                    angular += roll
-                    later += roll
-                total += vec14(
-                    new[0], new[1], new[2], angular[0], angular[1], angular[2],
-                    kept[0], kept[1], kept[2], later[0], later[1], later[2], touching + foreseen, 0.0,
+                contact = contact_of(at, b, final, n, gap, side, parameters, lists, bodies)
+                total = added(
+                    total,
+                    contact_sum(
+                        contact.impulse, contact.angular, contact.predicted, contact.predicted_angular,
+                        contact.count, contact.change,
+                    ),
                 )  # fmt: skip
-                total[wp.static(CHANGE)] = wp.max(total[wp.static(CHANGE)], wp.length(new - old) * shared)
-            lists.body_impulses[at] = new
-            lists.body_spots[at] = x - 0.5 * (radius + found[3]) * n
-            lists.body_predicted[at] = kept
+            lists.body_impulses[at] = contact.impulse
+            lists.body_spots[at] = side.x - 0.5 * (side.radius + found[3]) * n
+            lists.body_predicted[at] = contact.predicted
             if wp.static(rolls):
-                lists.body_rollings[at] = roll
+                lists.body_rollings[at] = contact.roll
         return total
 
     return touch

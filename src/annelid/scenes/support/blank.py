@@ -13,7 +13,7 @@ import numpy as np
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
-from annelid.shapes.lattice import Lattice, Solid
+from annelid.shapes.lattice import Lattice, Region, Solid
 
 _CORNERS = tuple(product((0, 1), repeat=3))
 
@@ -50,7 +50,7 @@ class Blank:
     # --- work ---
 
     def cut(self, cells: np.ndarray) -> int:
-        """Take cells away, a mask of the grid's shape; returns how many there were."""
+        """Remove cells, a mask of the grid's shape; returns how many there were."""
         gone = self.kept & cells
         if not (self.kept & ~gone).any():
             raise InvalidValue("nothing would be left of the body; make the box smaller.")
@@ -102,7 +102,7 @@ class Blank:
             body.actuate(signal, body.springs_of(nodes.ravel()[keys]))
         return body
 
-    def _part(self, index: int) -> springs.build.Part:
+    def _part(self, index: int) -> Region:
         return lambda points: self._at(self._matter == index, points)
 
     def _at(self, cells: np.ndarray, points: np.ndarray) -> np.ndarray:

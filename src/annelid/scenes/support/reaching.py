@@ -17,22 +17,24 @@ from annelid.core.simulation import Simulation
 class Reaching:
     """A robot that follows a target, which a script moves until someone drags it."""
 
-    def targets(self, simulation: Simulation[fem.ControlSolver]) -> dict[str, Any]:
+    def targets(self, simulation: Simulation[fem.InverseSolver]) -> dict[str, Any]:
         """Targets that can be dragged, by name [m]."""
         return dict(simulation.solver.targets(simulation.state))
 
-    def move_target(self, simulation: Simulation[fem.ControlSolver], name: str, place: Sequence[float]) -> None:
+    def move_target(self, simulation: Simulation[fem.InverseSolver], name: str, place: Sequence[float]) -> None:
         """Put a target somewhere [m]."""
         with simulation.gate:
             simulation.solver.aim(simulation.state, {name: place})
 
-    def status(self, simulation: Simulation[fem.ControlSolver]) -> str:
+    def status(self, simulation: Simulation[fem.InverseSolver]) -> str:
         """What was reached, and which limits stand in the way."""
-        last = simulation.solver.last
-        return "drag the target" if last is None else last.summary()
+        readout, state = simulation.solver.readout, simulation.state
+        if simulation.step_count == 0:
+            return "drag the target"
+        return fem.outcome_in_words(readout.distances(state), readout.active_limits(state))
 
 
-def recorded(simulation: Simulation[fem.ControlSolver]) -> Simulation[fem.ControlSolver]:
+def recorded(simulation: Simulation[fem.InverseSolver]) -> Simulation[fem.InverseSolver]:
     """The simulation, which keeps all its steps from now on."""
     steps: list[fem.Step] = []
     simulation.attachments["steps"] = steps
@@ -40,7 +42,7 @@ def recorded(simulation: Simulation[fem.ControlSolver]) -> Simulation[fem.Contro
     return simulation
 
 
-def write_actuation(simulation: Simulation[fem.ControlSolver], folder: Path) -> Path:
+def write_actuation(simulation: Simulation[fem.InverseSolver], folder: Path) -> Path:
     """The actuation of every step as CSV."""
     path = folder / "actuation.csv"
     with replaced(path) as temporary, fem.CsvStream(temporary) as stream:
@@ -49,7 +51,7 @@ def write_actuation(simulation: Simulation[fem.ControlSolver], folder: Path) -> 
     return path
 
 
-def largest_miss(simulation: Simulation[fem.ControlSolver]) -> float:
+def largest_miss(simulation: Simulation[fem.InverseSolver]) -> float:
     """Largest distance of an effector from its target in all steps [m]."""
     return max((step.distance for step in simulation.attachments["steps"]), default=0.0)
 

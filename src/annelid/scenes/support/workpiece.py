@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.materials import material, names
 from annelid.scenes.support.blank import Blank
-
-if TYPE_CHECKING:
-    from annelid.scenes.workshop import Workshop
+from annelid.scenes.support.design import Design
 
 Vector = Sequence[float] | np.ndarray
 """Three numbers."""
@@ -54,7 +52,7 @@ class Workpiece:
 
     materials = names()
 
-    def __init__(self, design: Workshop, *, device: str = "auto", threads: int | None = None) -> None:
+    def __init__(self, design: Design, *, device: str = "auto", threads: int | None = None) -> None:
         self.design = design
         self._machine: dict[str, Any] = {"device": choose_device(device), "threads": threads}
         self.simulation: Simulation[springs.Solver]
@@ -106,7 +104,7 @@ class Workpiece:
         return len(masses)
 
     def cut(self) -> int:
-        """Take the cells of the marked part away; returns how many."""
+        """Remove the cells of the marked part; returns how many."""
         count = self._blank.cut(self._marked_cells())
         self._nodes, self._cells = np.zeros_like(self._nodes), np.zeros_like(self._cells)
         self._simulate(self._motion())
@@ -181,13 +179,13 @@ class Workpiece:
         return self._positions()[self._masses(self._blank.fixed)]
 
     def set_ground(self, there: bool) -> None:
-        """Put a ground at height 0, or take it away."""
+        """Add a ground at height 0, or remove it."""
         if there and self._positions()[:, 2].min() < -0.5 * self.design.pitch:
             raise InvalidValue("the body has fallen below the ground: reset it before you put the ground back.")
         self.design = replace(self.design, ground=there)
         self._simulate(self._motion())
 
-    def change(self, design: Workshop) -> None:
+    def change(self, design: Design) -> None:
         """Take gravity and friction of another design while it runs."""
         self.design = replace(design, ground=self.design.ground)
         model = self.simulation.solver.model

@@ -96,31 +96,31 @@ def choose_points(
     patience: int,  # rounds without a point before the shape counts as full
     begin: int,  # points already there
     end: int,  # points to have
-    # Out
-    points_out: wp.array[wp.vec3d],
-    counts_out: wp.array[wp.int32],  # points there now, and rounds in a row that found none
+    # State
+    points: wp.array[wp.vec3d],
+    counts: wp.array[wp.int32],  # points there now, and rounds in a row that found none
 ):
     for i in range(begin):
-        _insert(cells, points_out[i], i)
+        _insert(cells, points[i], i)
     count = int(begin)
-    misses = counts_out[1]
+    misses = counts[1]
     rounds = candidates.shape[0] // choice
     turn = int(0)
     while turn < rounds and count < end and misses < patience:
         best = wp.float64(0.0)
         winner = int(-1)
         for c in range(choice):
-            score = _score(cells, points_out, count, wanted, pool[candidates[turn * choice + c]], best)
+            score = _score(cells, points, count, wanted, pool[candidates[turn * choice + c]], best)
             if score[0] >= spacing and score[1] > best:
                 best = score[1]
                 winner = candidates[turn * choice + c]
         if winner >= 0:
-            points_out[count] = pool[winner]
+            points[count] = pool[winner]
             _insert(cells, pool[winner], count)
             count += 1
             misses = int(0)
         else:
             misses += 1
         turn += 1
-    counts_out[0] = count
-    counts_out[1] = misses
+    counts[0] = count
+    counts[1] = misses

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Indices
+from annelid.shapes.values import Floats, Indices
 
 MAX_POINTS = 60_000_000
 """Largest lattice that is made."""

@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.shapes.shape import Floats, Indices
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.depths import depths
 from annelid.shapes.tet.stencils import stencils
 from annelid.shapes.tet.topology import EDGES
+from annelid.shapes.values import Floats, Indices
 
 LONG, SHORT = 0.285, 0.397
 """A cut point closer to the end of a long or a short edge than this fraction of the edge pulls that end onto itself."""

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.shapes.shape import Floats
 from annelid.shapes.tet.bcc import BccLattice
+from annelid.shapes.values import Floats
 
 _LARGEST_BLOCK = 16
 _REACH = 0.5 * math.sqrt(3.0) * (1.0 + 1e-3)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
-from annelid.shapes.shape import Floats, Indices, as_points
+from annelid.shapes.values import Floats, Indices, as_points
 
 _FIRST_GUESSES = 16
 _INSIDE = -1e-9

@@ -12,17 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.shape import Floats, Indices, as_vector
 from annelid.shapes.tet.files import read_archive, write_archive
 from annelid.shapes.tet.locate import Locator
 from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.topology import EDGES, boundary_of, closed_pieces, dihedral_angles_of, volumes_of
+from annelid.shapes.values import Floats, Indices, as_vector
 
 _LARGEST = 1e30
 """No coordinate may be larger [m], so that volumes stay finite."""
 _FLATTEST = 1e-12
 """A tetrahedron of less than this fraction of its longest edge cubed is flat."""
+
+
+def _one_region() -> Indices:
+    """The number of one material, which all elements share."""
+    return np.zeros((), np.int32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +48,7 @@ class TetMesh:
 
     nodes: Floats
     tetrahedra: Indices
-    regions: Indices = field(default=0, kw_only=True)  # type: ignore[arg-type]  # becomes an array
+    regions: Indices = field(default_factory=_one_region, kw_only=True)
     cells: Indices | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -77,7 +82,8 @@ class TetMesh:
         inverted = volumes_of(nodes, tetrahedra) < 0.0
         tetrahedra[inverted] = tetrahedra[inverted][:, [0, 2, 1, 3]]
         used, number = np.unique(tetrahedra, return_inverse=True)
-        return cls(nodes[used], number.reshape(-1, 4), regions=regions, cells=cells)  # type: ignore[arg-type]  # checked there
+        labels = None if cells is None else np.asarray(cells)
+        return cls(nodes[used], number.reshape(-1, 4).astype(np.int32), regions=np.asarray(regions), cells=labels)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, scale: float = 1.0, max_bytes: int = MAX_BYTES) -> TetMesh:

@@ -12,13 +12,13 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh
 from annelid.core.packages import optional
-from annelid.shapes.shape import Floats, Indices, require_positive
+from annelid.shapes.values import Floats, Indices, require_positive
 
 SUFFIXES = (".msh", ".vtk", ".vtu")
 """Formats that can be read."""
 
 MAX_BYTES = 512 * 1024**2
-"""Largest file that is read unless told otherwise [B]."""
+"""Largest file that is read by default [B]."""
 
 _CORNERS = {"tetra": 4, "tetra10": 4}
 _SKIPPED = ("vertex", "line", "triangle", "quad")
@@ -52,7 +52,7 @@ def _require_readable(path: Path, max_bytes: int) -> None:
 def _parsed(path: Path) -> Any:
     meshio = optional("meshio", purpose=f"reading {path}", extra="fem")
     try:
-        # meshio prints its complaints, and some of its readers exit
+        # meshio prints its error messages, and some of its readers exit
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return meshio.read(path)
     except (Exception, SystemExit) as error:  # the parsers raise whatever their line of code happens to raise

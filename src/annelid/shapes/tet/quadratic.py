@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.shapes.shape import Floats, Indices
 from annelid.shapes.tet.topology import SIDES, boundary_of, closed_pieces, edge_numbers, tetrahedron_edges
+from annelid.shapes.values import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Indices, require_count, require_positive
+from annelid.shapes.values import Floats, Indices, require_count, require_positive
 
 MOST_CELLS = 10_000
 """Most cells along one direction."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.shapes.shape import Indices
+from annelid.shapes.values import Indices
 
 Cut = Callable[[Indices, Indices], Indices]
 """Number of the cut point between inside points and outside points, elementwise."""

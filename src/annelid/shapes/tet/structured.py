@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Vector, require_count, require_positive
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, rectangle, steps
 from annelid.shapes.tet.sweep import along_axis, swept
+from annelid.shapes.values import Floats, Vector, require_count, require_positive
 
 _CORE = 0.45
 """Radius of the square core of a full disk, as a fraction of the disk's: cells of core and rings are then alike."""
@@ -119,7 +119,7 @@ def tet_hollow_cylinder(
         radius: Outer radius [m].
         length: Along the axis, with both caps [m].
         wall: Thickness of the wall around the cavity [m].
-        cap: Thickness of the two ends [m]; that of the wall unless told.
+        cap: Thickness of the two ends [m]; that of the wall by default.
         cells: Cells along a side of the square core of the caps, an even number; circles are polygons of 4 cells.
         rings: Cells through the wall.
         layers: Cells along the cavity.

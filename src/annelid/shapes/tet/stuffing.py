@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.sdf import SignedDistanceGrid
-from annelid.shapes.shape import Floats, Shape, require_positive
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.clipping import Distance, clipped
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
+from annelid.shapes.values import Floats, require_positive
 
 _FIRST_CUBES = 12
 _TRIALS = 8
@@ -51,7 +51,7 @@ def tet_fill(
 
     Args:
         solid: A closed shape or mesh, a baked distance, or any object with `bounds` and `signed_distance`.
-        pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. Unless told, the first of a falling
+        pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. By default the first of a falling
             series that keeps the tolerance.
         tolerance: Largest relative error of the solid's volume; None allows any, and any number of surfaces.
         cavity_tolerance: Largest relative error of the volume of each cavity of a mesh; None allows any.

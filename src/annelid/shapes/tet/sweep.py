@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.shape import Floats, Indices, Vector, as_axis, frame
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import Section
+from annelid.shapes.values import Floats, Indices, Vector, as_axis, frame
 
 # Corners of a hexahedron: 0..3 in the even layer, counter-clockwise from the section's label 0; 4..7 in the odd one.
 _PATHS = np.array([(0, 1, 2, 6), (0, 5, 1, 6), (0, 4, 5, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6)])
@@ -35,7 +35,7 @@ def swept(
     Args:
         section: Quadrilaterals in the plane of x and y.
         heights: Coordinates of the layers' borders along z, rising [m], shape [l + 1].
-        keep: Which cells are filled, shape [l, q]; all of them unless told.
+        keep: Which cells are filled, shape [l, q]; all of them by default.
         regions: Number of each cell's material, shape [l, q], or one for all.
         place: Where the nodes go: takes and gives positions [m] of shape [n, 3].
     """

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidMesh
-from annelid.shapes.shape import Floats, Indices
 from annelid.shapes.topology import components, edges_of, signed_volumes
+from annelid.shapes.values import Floats, Indices
 
 FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
 """Corners of the four faces of a tetrahedron, counter-clockwise from outside; face i is opposite to corner i."""

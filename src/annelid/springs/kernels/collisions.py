@@ -147,7 +147,7 @@ def _pair_force(types: Layout) -> wp.Function:
 
 @functools.cache
 def remember(types: Layout) -> wp.Function:
-    """Keep account of how far the partners of a slot have been dragged along its surface since they touched.
+    """Track how far the partners of a slot have been dragged along its surface since they touched.
 
     A pair is kept by the mass with the lower index, in one of a few places; a pair that finds none sticks by viscosity
     alone until one is free. Places are written before the forces of a step are computed, and only read by these.
@@ -219,7 +219,7 @@ def _place_of(types: Layout) -> wp.Function:
 
 @functools.cache
 def meet_kernel(types: Layout) -> wp.Kernel:
-    """Make the lists of all slots if pass `stamp` has left them stale, and keep account of friction if asked to."""
+    """Make the lists of all slots if pass `stamp` has left them stale, and track friction if asked to."""
     real, vec3, vec4, Arrays, Contacts = types.real, types.vec3, types.vec4, types.Arrays, types.Contacts
     collect, keep = collect_list(types), remember(types)
 

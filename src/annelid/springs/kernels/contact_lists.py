@@ -58,7 +58,7 @@ def watch(types: Layout) -> wp.Function:
     def watch_slot(slot: int, stamp: int, here: vec4, contacts: wp.array[Contacts]):
         moved = vec3(here[0], here[1], here[2]) - contacts[0].built[slot]
         if wp.dot(moved, moved) > real(0.25) * contacts[0].margin * contacts[0].margin:
-            # Two stamps by turns: a fast thread may mark the next pass while a slow one still reads this one.
+            # Two stamps alternate: a fast thread may mark the next pass while a slow one still reads this one.
             contacts[0].flags[stamp % 2] = stamp
 
     return watch_slot
@@ -256,7 +256,7 @@ def collect_list(types: Layout) -> wp.Function:
                 place = slot * contacts[0].place_strides[0] + number * contacts[0].place_strides[1]
                 contacts[0].partners[place] = -1
         if count > contacts[0].flags[2]:
-            contacts[0].flags[2] = count  # any of the long lists will do: whoever makes room counts again
+            contacts[0].flags[2] = count  # any of the long lists will do: the host counts again when it makes room
 
     return collect
 

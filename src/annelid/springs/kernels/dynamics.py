@@ -111,10 +111,10 @@ def _touch(types: Layout) -> wp.Function:
         slide = next_v - normal * wp.dot(normal, next_v)
         speed = wp.length(slide)
         hold = push * horizon
-        if speed <= surface.static_friction * hold:
+        if speed <= surface.friction * hold:
             a = a - slide / horizon
         else:
-            a = a - slide * (surface.kinetic_friction * push / speed)
+            a = a - slide * (surface.sliding_friction * push / speed)
         return a
 
     return touch

@@ -1,4 +1,4 @@
-"""The sum of spring forces on a mass, in the two forms that the devices like.
+"""The sum of spring forces on a mass, in the two forms that suit the devices.
 
 Both walk the same rows in the same order. On CUDA one thread, or several lanes of a warp, sum the row of one mass. On
 the CPU a core sums four masses at a time in vector registers: in a lattice the four usually share one row, so that

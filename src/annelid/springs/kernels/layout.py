@@ -58,8 +58,8 @@ def layout(real: Any) -> Layout:
         counts=wp.vec3i,  # values along each axis
         stiffness=real,  # [N/m]
         damping_ratio=real,
-        static_friction=real,
-        kinetic_friction=real,
+        friction=real,
+        sliding_friction=real,
     )
     arrays = make_struct(
         f"SpringArrays{bits}",
@@ -152,7 +152,7 @@ def _contacts(real: Any, vec3: Any, rule: Any, bits: int) -> Any:
         nexts=wp.array[wp.int32],  # next slot in the same cell
         counts=wp.array[wp.int32],  # length of each list; above the capacity the grid is searched instead
         lists=wp.array[wp.int32],  # masses close to each slot, ascending
-        places=wp.int32,  # pairs that a slot can keep account of
+        places=wp.int32,  # pairs whose friction a slot can track
         place_strides=wp.vec2i,  # distance of the places of two slots, and of two places of one slot
         partners=wp.array[wp.int32],  # mass at each place, -1 for none
         slips=wp.array[vec3],  # how far it has been dragged along the surface [m]
@@ -196,5 +196,5 @@ def _motors(motor: Any, drive: Any, bits: int) -> Any:
 
 
 def make_struct(name: str, **members: Any) -> Any:
-    """A Warp structure made at run time; its name tells the precisions apart in generated code."""
+    """A Warp structure made at run time; its name distinguishes the precisions in generated code."""
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))

@@ -63,7 +63,7 @@ class Features:
 
     @property
     def first_forces(self) -> str:
-        """The first pass that needs forces: before it, contacts take account of what they drag along."""
+        """The first pass that needs forces: before it, contacts update how far their partners were dragged along."""
         return next(kind for kind in self.passes if kind not in GATHERLESS)
 
     @property
@@ -188,9 +188,9 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
 
 
 @wp.kernel(enable_backward=False)
-def advance_clock(steps: int, clock_out: wp.array[wp.int64]):
+def advance_clock(steps: int, clock: wp.array[wp.int64]):
     """Count the steps of a batch that is done."""
-    clock_out[0] = clock_out[0] + wp.int64(steps)
+    clock[0] = clock[0] + wp.int64(steps)
 
 
 @functools.cache

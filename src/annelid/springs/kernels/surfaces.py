@@ -1,4 +1,4 @@
-"""How far a point is from an obstacle, and which way out: planes, balls, boxes, height fields, baked distances."""
+"""Distance and normal of obstacles at a point: planes, balls, boxes, height fields, baked distances."""
 
 import functools
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from annelid.shapes.shape import Floats, Indices
 from annelid.shapes.topology import edges_of
+from annelid.shapes.values import Floats, Indices
 
 _GOLDEN = (1.0 + 5.0**0.5) / 2.0
 _TWENTY = [(0, 11, 5), (0, 5, 1), (0, 1, 7), (0, 7, 10), (0, 10, 11), (1, 5, 9), (5, 11, 4), (11, 10, 2), (10, 7, 6)]

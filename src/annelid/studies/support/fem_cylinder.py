@@ -13,7 +13,7 @@ from annelid import fem
 from annelid.fem.shape_functions import values
 from annelid.materials import material
 from annelid.shapes import TetMesh, TriangleMesh, tet_cylinder
-from annelid.studies.cylinder import GRAVITY, LENGTH, MASS, RADIUS, State, _skin
+from annelid.studies.support.measured_cylinder import GRAVITY, LENGTH, MASS, RADIUS, State, skin
 from annelid.studies.support.surfaces import surface_error
 
 _RANGE = (40e3, 110e3)  # moduli among which the fit looks [Pa]
@@ -85,7 +85,7 @@ class Fit:
     def __init__(self, rod: Rod, measured: TriangleMesh | None, device: wp.Device, threads: int | None) -> None:
         self.rod, self.measured = rod, measured
         self.states: list[State] = []
-        self._skin = _skin(LENGTH / 30)
+        self._skin = skin(LENGTH / 30)
         self._surface, self._tip = Binding(rod, self._skin.vertices), Binding(rod, _TIP)
         self._model = fem.Model(rod.solid, device=device, threads=threads)
         self._newton = fem.Newton(self._model, fem.Settings(1e-6))

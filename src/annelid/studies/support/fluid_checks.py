@@ -11,7 +11,7 @@ from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns import Correction, FluidColumns
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.hydrostatics import CavityPressure
-from annelid.shapes.shape import Floats, Indices
+from annelid.shapes.values import Floats, Indices
 from annelid.studies.support.hydraulic_constraint import pressure_direction, weight_direction
 from annelid.studies.support.polyhedron import moments, moments_below
 

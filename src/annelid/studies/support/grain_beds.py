@@ -15,7 +15,7 @@ from annelid.grains.filling import jittered_lattice
 from annelid.scenes.column import Column
 from annelid.scenes.drum import Drum
 from annelid.scenes.hopper import Hopper
-from annelid.shapes import Sphere
+from annelid.shapes import Rigid, Sphere, Surface, box_walls, ground
 
 RADIUS = 0.01
 _SETTLE = 0.8  # time to come to rest after pouring [s]
@@ -38,9 +38,9 @@ def packings(
         np.tile(spots, (len(frictions), 1)), RADIUS, tuple(grains.Grain(friction=f) for f in frictions), kinds=worlds,
         velocities=np.tile(0.3 * np.random.default_rng(4).normal(size=(count, 3)), (len(frictions), 1)),
     )  # fmt: skip
-    floors = [grains.Plane(friction=f, world=world) for world, f in enumerate(frictions)]
+    floors = [ground(friction=f, world=world) for world, f in enumerate(frictions)]
     period = (side * pitch, side * pitch, 0.0)
-    simulation = grains.simulation(bed, floors, worlds=worlds, period=period, device=device, threads=threads)
+    simulation = grains.simulation(bed, obstacles=floors, worlds=worlds, period=period, device=device, threads=threads)
     simulation.run(_SETTLE)
     heights = simulation.solver.readout.positions(simulation.state)[:, 2].reshape(len(frictions), count)
     return np.array([_bulk(z, period[0] * period[1]) for z in heights])
@@ -74,11 +74,11 @@ def reposes(
         np.tile(bed.positions, (len(materials), 1)), np.tile(bed.radii, len(materials)), tuple(materials), kinds=worlds
     )
     walls = [
-        replace(wall, world=world, friction=max(material.friction, 0.8), rolling=material.rolling, _cache={})
+        replace(wall, world=world, surface=Surface(friction=max(material.friction, 0.8), rolling=material.rolling))
         for world, material in enumerate(materials)
     ]
     simulation = grains.simulation(
-        many, walls, worlds=worlds, period=(0.0, drum.length, 0.0), device=device, threads=threads
+        many, obstacles=walls, worlds=worlds, period=(0.0, drum.length, 0.0), device=device, threads=threads
     )
     angles: list[np.ndarray] = []
 
@@ -125,21 +125,26 @@ class Drop:
 
 def dropped_ball(
     *, speed: float = 2.0, radius: float = 0.04, density: float = 2500.0, side: int = 12, layers: int = 10,
-    seconds: float = 0.5, device: str | wp.Device, threads: int | None,
+    seconds: float = 0.5,
+    dt: float | None = None, device: str | wp.Device, threads: int | None,
 ) -> Drop:  # fmt: skip
-    """Drop a ball into a settled bed in a box, and add up every impulse."""
+    """Drop a ball into a settled bed in a box, and add up every impulse; the step is the usual one where dt is None."""
     edge = 2.1 * RADIUS * side
     spots = jittered_lattice((side, side, layers), 2.1 * RADIUS, jitter=0.09 * RADIUS, seed=5)
     top = float(spots[:, 2].max()) + RADIUS
-    walls = grains.box_walls((0.0, 0.0, 0.0), (edge, edge, 1.0))
-    ball = grains.Rigid(
-        shape=Sphere(radius), position=(0.5 * edge, 0.5 * edge, top + radius + 0.15 * speed), motion="free",
-        density=density, velocity=(0.0, 0.0, -speed), name="ball",
-    )  # fmt: skip
+    walls = box_walls((0.0, 0.0, 0.0), (edge, edge, 1.0))
+    ball = Rigid(
+        Sphere(radius),
+        position=(0.5 * edge, 0.5 * edge, top + radius + 0.15 * speed),
+        motion="free",
+        density=density,
+        velocity=(0.0, 0.0, -speed),
+        name="ball",
+    )
     bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
-    simulation = grains.simulation(bed, [*walls, ball], device=device, threads=threads)
+    simulation = grains.simulation(bed, obstacles=[*walls, ball], dt=dt, device=device, threads=threads)
     rows, impulse = [], np.zeros(3)
-    mass = float(bed.masses.sum()) + ball.weight[0]
+    mass = float(bed.masses.sum()) + ball.total_mass
     start = simulation.summary().momentum
     gravity = mass * np.asarray(simulation.solver.model.world.gravity)
 
@@ -155,7 +160,7 @@ def dropped_ball(
     simulation.run(seconds)
     times, heights, speeds, missing = np.array(rows).T
     surface = float(np.quantile(simulation.solver.readout.positions(simulation.state)[:, 2], 0.95)) + RADIUS
-    return Drop(times, heights, speeds, missing, ball.weight[0] * speed, surface)
+    return Drop(times, heights, speeds, missing, ball.total_mass * speed, surface)
 
 
 # --- columns and silos ---

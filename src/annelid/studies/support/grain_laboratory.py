@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from annelid import grains
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
-from annelid.shapes import Box
+from annelid.shapes import Box, Plane, Rigid, Surface, ground
 
 GRAVITY = 9.81
 RADIUS = 0.01
@@ -25,13 +25,13 @@ _FAR = 50.0  # where the one grain waits that every world of blocks needs [m]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What an experiment puts into its world: grains with their velocities and spins, and bodies."""
+    """What an experiment puts into its world: grains with their velocities and spins, and obstacles."""
 
     positions: np.ndarray
     velocities: np.ndarray
     spins: np.ndarray
     material: grains.Grain
-    bodies: tuple[grains.Plane | grains.Rigid, ...] = ()
+    obstacles: tuple[Rigid, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class RollingDown:
     def part(self, world: int) -> Part:
         """A sphere that touches the incline."""
         normal, _ = _incline(self.degrees)
-        plane = grains.Plane(normal=tuple(normal), friction=self.friction, world=world)
+        plane = Rigid(Plane(normal=tuple(normal)), Surface(friction=self.friction), world=world)
         return _one(RADIUS * normal, grains.Grain(friction=self.friction), (plane,))
 
     def judge(self, track: Track) -> list[Measurement]:
@@ -99,7 +99,7 @@ class SlidingToRolling:
 
     def part(self, world: int) -> Part:
         """A sphere on the ground."""
-        plane = grains.Plane(friction=self.friction, world=world)
+        plane = ground(friction=self.friction, world=world)
         material = grains.Grain(friction=self.friction)
         return _one((0.0, 0.0, RADIUS), material, (plane,), velocity=(self.speed, 0.0, 0.0))
 
@@ -125,7 +125,7 @@ class Bounce:
 
     def part(self, world: int) -> Part:
         """A sphere in the air."""
-        plane = grains.Plane(restitution=self.restitution, world=world)
+        plane = ground(restitution=self.restitution, world=world)
         material = grains.Grain(restitution=self.restitution)
         return _one((0.0, 0.0, RADIUS + self.height), material, (plane,))
 
@@ -189,11 +189,15 @@ class Block:
         """A block that lies on the incline, and a grain far away."""
         normal, _ = _incline(self.degrees)
         turn = Rotation.from_euler("y", self.degrees, degrees=True).as_quat()
-        block = grains.Rigid(
-            shape=Box(self.size), position=tuple(0.5 * self.size[2] * normal), rotation=tuple(turn), motion="free",
-            friction=self.friction, world=world,
-        )  # fmt: skip
-        plane = grains.Plane(normal=tuple(normal), friction=self.friction, world=world)
+        block = Rigid(
+            Box(self.size),
+            Surface(friction=self.friction),
+            position=tuple(0.5 * self.size[2] * normal),
+            rotation=tuple(turn),
+            motion="free",
+            world=world,
+        )
+        plane = Rigid(Plane(normal=tuple(normal)), Surface(friction=self.friction), world=world)
         return _one((0.0, 0.0, _FAR), grains.Grain(), (plane, block))
 
     def judge(self, track: Track) -> list[Measurement]:
@@ -234,9 +238,9 @@ def laboratory(
         velocities=np.concatenate([part.velocities for part in parts]),
         spins=np.concatenate([part.spins for part in parts]),
     )  # fmt: skip
-    bodies = [body for part in parts for body in part.bodies]
+    obstacles = [one for part in parts for one in part.obstacles]
     worlds = np.repeat(np.arange(len(parts)), counts)
-    simulation = grains.simulation(bed, bodies, worlds=worlds, device=device, threads=threads, dt=dt)
+    simulation = grains.simulation(bed, obstacles=obstacles, worlds=worlds, device=device, threads=threads, dt=dt)
     rows = _watch(simulation, seconds)
     owner = np.array([body.world for body in simulation.solver.model.bodies], int)
     times = dt * np.arange(len(rows["x"]))
@@ -270,10 +274,10 @@ def _watch(simulation: Simulation[grains.Solver], seconds: float) -> dict[str, n
 def _one(
     position: Sequence[float] | np.ndarray,
     material: grains.Grain,
-    bodies: tuple[grains.Plane | grains.Rigid, ...],
+    obstacles: tuple[Rigid, ...],
     velocity: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Part:
-    return Part(np.array([position], float), np.array([velocity], float), np.zeros((1, 3)), material, bodies)
+    return Part(np.array([position], float), np.array([velocity], float), np.zeros((1, 3)), material, obstacles)
 
 
 def _incline(degrees: float) -> tuple[np.ndarray, np.ndarray]:

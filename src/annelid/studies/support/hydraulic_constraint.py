@@ -17,7 +17,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns import ColumnLoad
-from annelid.shapes.shape import Floats
+from annelid.shapes.values import Floats
 
 Solve = Callable[[Floats], Floats]
 """Solves with the stiffness: right-hand sides of shape [n, 3, m] to displacements of the same shape."""

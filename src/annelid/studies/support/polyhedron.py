@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from annelid.shapes.shape import Floats, Indices, as_axis
+from annelid.shapes.values import Floats, Indices, as_axis
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import threading
 import time as wall
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 from annelid.core.errors import AnnelidError, UnknownName
+from annelid.core.scene import Adjustable, Buildable, WithStatus, values
+from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.browser.page import Page
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
 from annelid.view.browser.targets import Targets
-from annelid.view.workshop.page import WorkshopPage
+from annelid.view.browser.workshop.page import WorkshopPage
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
@@ -32,7 +35,7 @@ _MAX_RATE = 30.0
 _SHARE = 0.06  # of the time that looking may cost the simulation
 _SAME = "(all alike)"
 
-Build = Callable[[Any], Any]
+Build = Callable[[Buildable], Simulation[Any]]
 """Makes the simulation of a scene."""
 
 
@@ -49,8 +52,8 @@ class LiveViewer:
 
     def __init__(
         self,
-        scenes: Mapping[str, type],
-        scene: Any,
+        scenes: Mapping[str, type[Buildable]],
+        scene: Buildable,
         *,
         build: Build | None = None,
         host: str = "127.0.0.1",
@@ -59,22 +62,24 @@ class LiveViewer:
         self._scenes, self._scene = dict(scenes), scene
         self._build: Build = build or (lambda s: s.build())
         self._name = next((name for name, kind in self._scenes.items() if type(scene) is kind), type(scene).__name__)
-        self._variants: list[Any] = [scene]
+        self._variants: list[Buildable] = [scene]
         self._names: list[str] = []
         self._shown: Moment | None = None
         self._last_error: Exception | None = None
         self._cost = 0.0
+        self._controls: dict[str, Any] = {}
+        self._last_of_all = ExitStack()  # what is closed when nobody uses it any more
+        self.page = Page(f"Annelid: {self._name}", host=host, port=port)
         self.runner = Runner()
+        self._thread = threading.Thread(
+            target=self.page.work, args=(self._refresh,), name="annelid-viewer", daemon=True
+        )
         try:
-            self.page = Page(f"Annelid: {self._name}", host=host, port=port)
             self._make_panel()
             self._rebuild()
         except BaseException:
             self.close()
             raise
-        self._thread = threading.Thread(
-            target=self.page.work, args=(self._refresh,), name="annelid-viewer", daemon=True
-        )
         self._thread.start()
 
     @property
@@ -89,16 +94,12 @@ class LiveViewer:
 
     def close(self) -> None:
         """Stop the simulation and the server."""
-        if hasattr(self, "page"):
-            self.page.stopping.set()
+        self.page.stopping.set()
         self.runner.close()
-        thread = getattr(self, "_thread", None)
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=5.0)
-        if hasattr(self, "page"):
-            self.page.close()
-        if hasattr(self, "_workshop"):
-            self._workshop.close()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
+        self.page.close()
+        self._last_of_all.close()
 
     def __enter__(self) -> LiveViewer:
         return self
@@ -115,6 +116,7 @@ class LiveViewer:
         self._buttons = gui.add_button_group("", ("Step", "Reset"))
         tabs = gui.add_tab_group()
         self._workshop = WorkshopPage(page, self.runner, tabs, build=self._build_anew, swap=self._swap)
+        self._last_of_all.callback(self._workshop.close)
         self._workshop.show(self._scene)
         with tabs.add_tab("Run"):
             self._steps = gui.add_number("Steps a click", 100, min=1, max=1_000_000, step=1)
@@ -148,7 +150,7 @@ class LiveViewer:
 
     def _make_controls(self) -> None:
         """Controls for the parameters of the current scene, in place of those of the one before."""
-        for handle in getattr(self, "_controls", {}).values():
+        for handle in self._controls.values():
             handle.remove()
         with self._folder:
             self._controls = add_controls(
@@ -181,11 +183,11 @@ class LiveViewer:
         """A parameter was moved: act now if the scene can, else at the next reset."""
         changed = replace(self._scene, **{name: converted(self._scene, name, value)})
         field = changed.__dataclass_fields__[name]
-        if field.metadata.get("live") and hasattr(changed, "adjust"):
-            new = getattr(changed, name)
+        if field.metadata.get("live") and isinstance(changed, Adjustable):
+            new = values(changed)[name]
             variants = [v if self._varied == name else replace(v, **{name: new}) for v in self._variants]
             pairs = list(zip(variants, self.runner.simulations, strict=True))
-            self.runner.call(lambda: [v.adjust(s, name, getattr(v, name)) for v, s in pairs]).result()
+            self.runner.call(lambda: _adjust(pairs, name)).result()
             self._variants = variants
         self._scene = changed
         self._show()
@@ -212,9 +214,10 @@ class LiveViewer:
         else:
             self._rebuild()
 
-    def _build_anew(self, scene: Any) -> None:
+    def _build_anew(self, scene: Buildable) -> None:
         """Build the simulations of another scene of this kind; keep what there is if that fails."""
-        live = {f.name: getattr(self._scene, f.name) for f in parameter_fields(scene) if f.metadata.get("live")}
+        now = values(self._scene)
+        live = {f.name: now[f.name] for f in parameter_fields(scene) if f.metadata.get("live")}
         before, self._scene = self._scene, replace(scene, **live)
         try:
             self._rebuild(aim=True)
@@ -263,14 +266,14 @@ class LiveViewer:
         if was_playing:
             self.runner.play()
 
-    def _chosen_variants(self) -> tuple[list[Any], list[str]]:
+    def _chosen_variants(self) -> tuple[list[Buildable], list[str]]:
         count, name = int(self._count.value), self._varied
         if name is None:
             return [self._scene] * count, [""] * count
-        values = sweep(self._scene, name, count)
+        swept = sweep(self._scene, name, count)
         unit = self._scene.__dataclass_fields__[name].metadata.get("unit", "")
-        names = [f"{name} = {v:.3g} {unit}".strip() for v in values]
-        return [replace(self._scene, **{name: v}) for v in values], names
+        names = [f"{name} = {v:.3g} {unit}".strip() for v in swept]
+        return [replace(self._scene, **{name: v}) for v in swept], names
 
     # -------------------------------------------------------------------------------------------- showing
 
@@ -317,5 +320,13 @@ class LiveViewer:
         if self.runner.error is not None:
             return f"{text}, stopped: {self.runner.error}"
         text = f"{text}, {self.runner.rate:.2g} × real time" if self.runner.playing else f"{text}, paused"
-        told = getattr(self._scene, "status", None)  # a scene may add a sentence: what its robot reached
-        return text if told is None else f"{text}\n\n{told(self.runner.simulations[0])}"
+        if isinstance(self._scene, WithStatus):
+            text = f"{text}\n\n{self._scene.status(self.runner.simulations[0])}"
+        return text
+
+
+def _adjust(pairs: Sequence[tuple[Buildable, Simulation[Any]]], name: str) -> None:
+    """Let the value that each scene has for a parameter act on its simulation."""
+    for scene, simulation in pairs:
+        if isinstance(scene, Adjustable):
+            scene.adjust(simulation, name, values(scene)[name])

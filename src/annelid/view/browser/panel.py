@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from annelid.core.scene import values
+
 Changed = Callable[[str, Any], None]
 
 
@@ -33,8 +35,8 @@ def sweep(scene: Any, name: str, count: int) -> list[Any]:
     low, high = field.metadata["range"]
     share = [i / max(count - 1, 1) for i in range(count)]
     whole = get_type_hints(type(scene))[name] is int
-    values = [low + s * (high - low) for s in share]
-    return [round(v) for v in values] if whole else values
+    spread = [low + s * (high - low) for s in share]
+    return [round(v) for v in spread] if whole else spread
 
 
 def add_controls(gui: Any, scene: Any, changed: Changed, *, only_live: bool = False) -> dict[str, Any]:
@@ -50,11 +52,11 @@ def add_controls(gui: Any, scene: Any, changed: Changed, *, only_live: bool = Fa
         The controls by name of the parameter.
     """
     kinds = get_type_hints(type(scene))
-    handles = {}
+    handles, current = {}, values(scene)
     for field in parameter_fields(scene):
         if only_live and not field.metadata.get("live"):
             continue
-        handle = _control(gui, field, kinds[field.name], getattr(scene, field.name))
+        handle = _control(gui, field, kinds[field.name], current[field.name])
         handle.on_update(lambda event, name=field.name: changed(name, event.target.value))
         handles[field.name] = handle
     return handles

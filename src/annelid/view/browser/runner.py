@@ -1,6 +1,6 @@
 """Simulations side by side in one thread, each advanced by its own run loop, turn by turn; others look in between.
 
-Nothing here waits for whoever looks: a look is a job that the thread does when it next comes around, and there is never
+Nothing here waits for the viewer: a look is a job that the thread does when it next comes around, and there is never
 more than the one that was asked for.
 """
 
@@ -132,7 +132,7 @@ class Runner:
             self._wake.notify_all()
 
     def pause(self) -> None:
-        """Stop time after the steps that are under way."""
+        """Pause after the steps that are under way."""
         with self._wake:
             self._playing = False
 

@@ -1,6 +1,6 @@
 """Handles that can be dragged in the page: points that a scene lets people move while it runs.
 
-A scene that has them offers `targets(simulation)`, places [m] by name, and `move_target(simulation, name, place)`.
+The scenes that have them are `Targeted`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.scene import Targeted
 from annelid.view.browser.runner import Runner
 
 _SIZE = 0.15  # of the scene's extent
@@ -39,7 +40,7 @@ class Targets:
         for handle in self._handles:
             handle.remove()
         self._handles, self._waiting = [], {}
-        if not hasattr(scene, "targets") or not self._runner.simulations:
+        if not isinstance(scene, Targeted) or not self._runner.simulations:
             return
         simulation = self._runner.simulations[0]
         places = self._runner.call(lambda: dict(scene.targets(simulation))).result()
@@ -50,15 +51,18 @@ class Targets:
             handle.on_update(lambda event, name=name: self._dragged(scene, name, event.target.position))
             self._handles.append(handle)
 
-    def _dragged(self, scene: Any, name: str, position: np.ndarray) -> None:
+    def _dragged(self, scene: Targeted, name: str, position: np.ndarray) -> None:
         """Remember where it was dragged; only the latest place is passed on, however fast the mouse moves."""
         pending = name in self._waiting
         self._waiting[name] = (float(position[0]), float(position[1]), float(position[2]))
         if not pending:
             self._later(lambda: self._move(scene, name))
 
-    def _move(self, scene: Any, name: str) -> None:
+    def _move(self, scene: Targeted, name: str) -> None:
         place = self._waiting.pop(name, None)
         if place is not None:
-            simulations = self._runner.simulations
-            self._runner.call(lambda: [scene.move_target(s, name, place) for s in simulations]).result()
+            self._runner.call(lambda: self._move_all(scene, name, place)).result()
+
+    def _move_all(self, scene: Targeted, name: str, place: tuple[float, float, float]) -> None:
+        for simulation in self._runner.simulations:
+            scene.move_target(simulation, name, place)

@@ -85,7 +85,7 @@ class Plots:
         return wall.perf_counter() - self._drawn_at > _SECONDS_BETWEEN
 
     def add(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
-        """Remember the numbers, and draw them if it is time; snapshots without numbers tell nothing."""
+        """Remember the numbers, and draw them if it is time; snapshots without numbers are ignored."""
         if not any(s.numbers for s in snapshots):
             return
         self._history.add(snapshots)

@@ -1,7 +1,7 @@
 """Cameras and the film that they expose: depth and colour images on the device, many cameras in one launch.
 
 Depth is the distance along the optical axis [m], not along the ray; where nothing is hit nearer than `far` it is `far`,
-which is +inf unless told otherwise. Row 0 is the top of the image. Planes are seen from their free side only.
+which is +inf by default. Row 0 is the top of the image. Planes are seen from their free side only.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def put_scalars(values: Array | float, out: WarpArray) -> None:
 def count_of(values: Array, what: str, width: int) -> int:
     """Number of rows; refuses arrays that are not [n, width]."""
     shape = tuple(values.shape)
-    if isinstance(values, wp.array) and hasattr(values.dtype, "_shape_"):
-        shape = (*shape, *values.dtype._shape_)
+    if isinstance(values, wp.array) and wp.types.type_is_vector(values.dtype):
+        shape = (*shape, wp.types.type_size(values.dtype))
     if len(shape) != 2 or shape[1] != width:
         raise InvalidValue(f"{what} have the shape {list(shape)}; it must be [n, {width}].")
     return int(shape[0])

@@ -23,7 +23,7 @@ from annelid.view.files.ply import write_ply
 from annelid.view.files.vtu import write_vtu
 
 Told = Callable[[float, float], None]
-"""Is told how much is done and how much there is to do, in seconds of the recording."""
+"""Called with how much is done and how much there is to do, in seconds of the recording."""
 
 
 @dataclass(frozen=True)

@@ -128,5 +128,5 @@ def layout(real: Any) -> Layout:
 
 
 def _struct(name: str, **members: Any) -> Any:
-    """A Warp structure made at run time; its name tells the precisions apart in generated code."""
+    """A Warp structure made at run time; its name distinguishes the precisions in generated code."""
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))

@@ -11,7 +11,8 @@ from typing import Any
 
 import warp as wp
 
-from annelid.control.kernels.brains import brain_act, brain_layout
+from annelid.control.kernels.brains import brain_act
+from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.actuation import apply_controls
 from annelid.voxels.kernels.bodies import body_move, body_step
 from annelid.voxels.kernels.layout import layout
@@ -270,11 +271,11 @@ def begin_again(
     mask: wp.array[wp.bool],
     clock: wp.array[wp.int64],
     # State out:
-    origins: wp.array[wp.int64],
-    trouble: wp.array[wp.int64],
+    origins_out: wp.array[wp.int64],
+    trouble_out: wp.array[wp.int64],
 ):
     """Masked worlds begin now, and have not diverged."""
     w = wp.tid()
     if mask[w]:
-        origins[w] = clock[0]
-        trouble[w] = wp.int64(-1)
+        origins_out[w] = clock[0]
+        trouble_out[w] = wp.int64(-1)

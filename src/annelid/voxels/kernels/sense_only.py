@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.control.kernels.brains import brain_layout
+from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.memory import address
 from annelid.voxels.kernels.program import Features, world_clock

@@ -5,9 +5,10 @@ from typing import Any
 
 import warp as wp
 
-from annelid.voxels.kernels.bodies import segment_at
-from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE, MATERIAL_STRIDE, Layout
+from annelid.voxels.kernels.layout import M_SIDE, MATERIAL_STRIDE, Layout
 from annelid.voxels.kernels.memory import load
+from annelid.voxels.kernels.pose import crumpled, heading_of, pose_layout, voxel_pose
+from annelid.voxels.kernels.rays import box_distance, lidar_distance
 
 wp.set_module_options({"enable_backward": False})
 
@@ -41,77 +42,10 @@ def sensor_layout(real: Any) -> Any:
 
 
 @functools.cache
-def lidar_distance(types: Layout) -> wp.Function:
-    """Distance to the ground along a ray [m], at most its reach."""
-    real, vec2, Terrain = types.real, types.vec2, types.Terrain
-    find = segment_at(types)
-
-    @wp.func
-    def cast(terrain: Terrain, origin: vec2, ray: vec2, reach: real) -> real:
-        result = reach
-        if terrain.count > 1:
-            low = find(terrain, wp.min(origin[0], origin[0] + ray[0] * reach))
-            high = find(terrain, wp.max(origin[0], origin[0] + ray[0] * reach))
-            for piece in range(low, high + 1):
-                ax, ay = terrain.xs[piece] - origin[0], terrain.ys[piece] - origin[1]
-                dx, dy = terrain.xs[piece + 1] - terrain.xs[piece], terrain.ys[piece + 1] - terrain.ys[piece]
-                cross = ray[0] * dy - ray[1] * dx
-                if cross != real(0.0):
-                    along = (ax * dy - ay * dx) / cross
-                    place = (ax * ray[1] - ay * ray[0]) / cross
-                    # The ground goes on in a straight line beyond its two ends.
-                    left = place >= real(0.0) or piece == 0
-                    right = place <= real(1.0) or piece == terrain.count - 2
-                    if left and right and along >= real(0.0):
-                        result = wp.min(result, along)
-        return result
-
-    return cast
-
-
-@functools.cache
-def box_distance(types: Layout) -> wp.Function:
-    """Distance to a box along a ray [m], at most its reach; 0 inside."""
-    real, vec2, vec4 = types.real, types.vec2, types.vec4
-
-    @wp.func
-    def cast(p: vec4, box: vec4, origin: vec2, ray: vec2, reach: real) -> real:
-        dx, dy = origin[0] - p[0], origin[1] - p[1]
-        ox, oy = p[2] * dx + p[3] * dy - box[0], p[2] * dy - p[3] * dx - box[1]
-        rx, ry = p[2] * ray[0] + p[3] * ray[1], p[2] * ray[1] - p[3] * ray[0]
-        near, far = real(0.0), reach
-        for axis in range(2):
-            o, r, half = ox, rx, box[2]
-            if axis == 1:
-                o, r, half = oy, ry, box[3]
-            if wp.abs(r) < real(1.0e-12):
-                if wp.abs(o) > half:
-                    far = real(-1.0)
-            else:
-                first, second = (-half - o) / r, (half - o) / r
-                near = wp.max(near, wp.min(first, second))
-                far = wp.min(far, wp.max(first, second))
-        if near <= far:
-            return near
-        return reach
-
-    return cast
-
-
-@functools.cache
-def voxel_reading(types: Layout, paired: bool) -> wp.Function:
-    """One reading of one sensor."""
-    real, vec2, vec4 = types.real, types.vec2, types.vec4
-    World, Tables, Motion, Terrain, Sensors = (
-        types.World, types.Tables, types.Motion, types.Terrain, sensor_layout(types.real),
-    )  # fmt: skip
-    read = load(vec4, 32 if real is wp.float32 else 64)
-    ground, beside = lidar_distance(types), box_distance(types)
-
-    @wp.func
-    def direction(a: vec2, b: vec2) -> vec2:
-        d = b - a
-        return d / wp.max(wp.length(d), real(1.0e-12))
+def touch_reading(types: Layout) -> wp.Function:
+    """A function `-> real`: 1 if a mass of the voxel touches something, else 0."""
+    real, World, Tables, Motion = types.real, types.World, types.Tables, types.Motion
+    Sensors = sensor_layout(real)
 
     @wp.func
     def touches(voxel: int, world: World, tables: Tables, motion: Motion, sensors: Sensors) -> real:
@@ -122,6 +56,49 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
             if ((bits | (bits >> 4)) & sensors.mass_mask[mass]) != 0:
                 result = real(1.0)
         return result
+
+    return touches
+
+
+@functools.cache
+def lidar_reading(types: Layout, paired: bool) -> wp.Function:
+    """A function `-> real`: distance along a ray to what is not the robot itself, over the reach of the lidar."""
+    real, vec2, vec4 = types.real, types.vec2, types.vec4
+    World, Tables, Terrain, Pose = types.World, types.Tables, types.Terrain, pose_layout(types)
+    read = load(vec4, 32 if real is wp.float32 else 64)
+    ground, beside = lidar_distance(types), box_distance(types)
+
+    @wp.func
+    def seen(
+        voxel: int, settings: vec4, heading: vec2, pose: Pose, world: World, tables: Tables, terrain: Terrain,
+        positions: wp.uint64,
+    ) -> real:  # fmt: skip
+        cs, sn = wp.cos(settings[0]), wp.sin(settings[0])
+        ray = vec2(heading[0] * cs - heading[1] * sn, heading[1] * cs + heading[0] * sn)
+        origin = (pose.north_west + pose.north_east + pose.south_east + pose.south_west) * real(0.25)
+        distance = ground(terrain, origin, ray, settings[1])
+        if wp.static(paired):
+            own = tables.body_surface[world.shape_body + tables.mass_body[4 * (world.shape_voxel + voxel)]][3]
+            for b in range(world.body_count):
+                if tables.body_surface[world.shape_body + b][3] != own:
+                    found = beside(read(positions, b), tables.body_box[world.shape_body + b], origin, ray, settings[1])
+                    distance = wp.min(distance, found)
+        return distance / settings[1]
+
+    return seen
+
+
+@functools.cache
+def voxel_reading(types: Layout, paired: bool) -> wp.Function:
+    """One reading of one sensor."""
+    real, vec4 = types.real, types.vec4
+    World, Tables, Motion, Terrain, Sensors = (
+        types.World, types.Tables, types.Motion, types.Terrain, sensor_layout(types.real),
+    )  # fmt: skip
+    touches, pose_of, share_crumpled, heading_in = (
+        touch_reading(types), voxel_pose(types), crumpled(types), heading_of(types),
+    )  # fmt: skip
+    seen = lidar_reading(types, paired)
 
     @wp.func
     def reading(
@@ -135,42 +112,12 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
         if kind == TIME:
             turn = wp.float64(settings[1]) * time + wp.float64(settings[2])
             return settings[0] * wp.sin(real(turn - wp.floor(turn)) * real(6.283185307179586))
-        row = world.shape_material + tables.material_of[world.shape_voxel + voxel]
-        side = tables.materials[row * MATERIAL_STRIDE + M_SIDE]
-        north_west, north_east, south_east, south_west = vec2(), vec2(), vec2(), vec2()
-        outer_area = real(0.0)
-        last, first = vec2(), vec2()
-        velocity = vec2()
-        for i in range(4):
-            mass = 4 * (world.shape_voxel + voxel) + i
-            p, v = read(positions, tables.mass_body[mass]), read(velocities, tables.mass_body[mass])
-            arm = tables.mass_arm[mass]
-            r = vec2(p[2] * arm[0] - p[3] * arm[1], p[3] * arm[0] + p[2] * arm[1])
-            place = vec2(p[0], p[1]) + r
-            velocity += vec2(v[0] - v[2] * r[1], v[1] + v[2] * r[0]) * real(0.25)
-            # the outer corner of the mass, a corner of the voxel
-            half = real(0.5) * tables.materials[row * MATERIAL_STRIDE + M_MASS_SIDE]
-            ox, oy = half, half
-            if i == 0 or i == 3:
-                ox = -half
-            if i >= 2:
-                oy = -half
-            corner = place + vec2(p[2] * ox - p[3] * oy, p[3] * ox + p[2] * oy)
-            if i == 0:
-                north_west = place
-                first = corner
-            else:
-                outer_area += last[0] * corner[1] - last[1] * corner[0]
-            last = corner
-            if i == 1:
-                north_east = place
-            if i == 2:
-                south_east = place
-            if i == 3:
-                south_west = place
-        outer_area += last[0] * first[1] - last[1] * first[0]
+        material = world.shape_material + tables.material_of[world.shape_voxel + voxel]
+        side = tables.materials[material * MATERIAL_STRIDE + M_SIDE]
+        pose = pose_of(voxel, material, world, tables, positions, velocities)
+        velocity = pose.velocity
         if kind == AREA:
-            return real(-0.5) * outer_area / (side * side)
+            return real(-0.5) * pose.doubled_area / (side * side)
         if kind == SPEED:
             return wp.length(velocity)
         if kind == X_SPEED:
@@ -178,41 +125,15 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
         if kind == Y_SPEED:
             return velocity[1]
         if kind == CRUMPLING:
-            near = real(_CRUMPLED) * side
-            count = real(0.0)
-            if wp.length(north_west - north_east) < near:
-                count += real(1.0)
-            if wp.length(north_east - south_east) < near:
-                count += real(1.0)
-            if wp.length(south_east - south_west) < near:
-                count += real(1.0)
-            if wp.length(south_west - north_west) < near:
-                count += real(1.0)
-            if wp.length(north_west - south_east) < near:
-                count += real(1.0)
-            if wp.length(north_east - south_west) < near:
-                count += real(1.0)
-            return count / real(6.0)
-        # The mean of two directions is the direction of the sum of their unit vectors.
-        ahead = direction(north_west, north_east) + direction(south_west, south_east)
-        ahead = ahead / wp.max(wp.length(ahead), real(1.0e-12))
+            return share_crumpled(pose, real(_CRUMPLED) * side)
+        heading = heading_in(pose)
         if kind == ANGLE:
-            return wp.atan2(ahead[1], ahead[0])
+            return wp.atan2(heading[1], heading[0])
         if kind == X_ROTATED:
-            return wp.dot(velocity, ahead)
+            return wp.dot(velocity, heading)
         if kind == Y_ROTATED:
-            return velocity[1] * ahead[0] - velocity[0] * ahead[1]
-        cs, sn = wp.cos(settings[0]), wp.sin(settings[0])
-        ray = vec2(ahead[0] * cs - ahead[1] * sn, ahead[1] * cs + ahead[0] * sn)
-        origin = (north_west + north_east + south_east + south_west) * real(0.25)
-        distance = ground(terrain, origin, ray, settings[1])
-        if wp.static(paired):
-            own = tables.body_surface[world.shape_body + tables.mass_body[4 * (world.shape_voxel + voxel)]][3]
-            for b in range(world.body_count):
-                if tables.body_surface[world.shape_body + b][3] != own:
-                    found = beside(read(positions, b), tables.body_box[world.shape_body + b], origin, ray, settings[1])
-                    distance = wp.min(distance, found)
-        return distance / settings[1]
+            return velocity[1] * heading[0] - velocity[0] * heading[1]
+        return seen(voxel, settings, heading, pose, world, tables, terrain, positions)
 
     return reading
 

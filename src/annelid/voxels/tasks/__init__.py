@@ -1,4 +1,4 @@
-"""What robots are asked to do: each task takes a batch of robots, of different shapes too, and returns arrays."""
+"""Tasks for robots: each takes a batch of robots, of different shapes too, and returns arrays."""
 
 from annelid.voxels.tasks.balancing import Balancing, BalancingOutcome
 from annelid.voxels.tasks.carrying import Carrying, CarryingOutcome

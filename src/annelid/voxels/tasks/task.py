@@ -62,7 +62,7 @@ class Task(Generic[Outcome]):
         solver, state = simulation.solver, simulation.state
         start = solver.readout.centers(state)
         solver.advance(state, self.steps)
-        solver.diverged_at()  # waits, and complains of control values that are no numbers
+        solver.diverged_at()  # waits, and refuses control values that are not numbers
         return self.judge(solver, state, start)
 
     def evaluate(self, robot: Robot, parameters: np.ndarray, **options: Any) -> Outcome:
@@ -103,7 +103,7 @@ class Task(Generic[Outcome]):
             "gravity": self.gravity,
         }
         found = terrain(ground) if isinstance(ground, str) else ground
-        obstacles = [*([] if found is None else [found]), *boxes]
+        obstacles: list[Terrain | Box] = [*([] if found is None else [found]), *boxes]
         return World(obstacles=obstacles, **{**settings, **changes})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,10 +13,21 @@ from annelid.core.state import clone_state, copy_state
 from annelid.voxels.robot import Robot
 from annelid.voxels.solver import Solver
 
-if TYPE_CHECKING:
-    from annelid.voxels.tasks.task import Task
-
 Outcome = TypeVar("Outcome")
+Judged = TypeVar("Judged", covariant=True)
+
+
+class Judge(Protocol[Judged]):
+    """What a trial asks of its task."""
+
+    @property
+    def steps(self) -> int:
+        """Number of time steps of a run."""
+        ...
+
+    def judge(self, solver: Solver, state: Any, start: np.ndarray) -> Judged:
+        """The outcome of a run that began with centres at `start` [m], shape [robots, 2]."""
+        ...
 
 
 class Trial(Generic[Outcome]):
@@ -28,7 +39,7 @@ class Trial(Generic[Outcome]):
         simulation: The simulation of all copies, at its beginning.
     """
 
-    def __init__(self, task: Task[Outcome], robot: Robot, simulation: Simulation[Solver]) -> None:
+    def __init__(self, task: Judge[Outcome], robot: Robot, simulation: Simulation[Solver]) -> None:
         if robot.controller is None:
             raise InvalidValue("a robot without a controller has no parameters to try.")
         self.task, self.robot, self.simulation = task, robot, simulation
@@ -51,7 +62,7 @@ class Trial(Generic[Outcome]):
         solver.clear_divergence()
         self._load(rows)
         solver.advance(state, self.task.steps)
-        solver.diverged_at()  # waits, and complains of control values that are no numbers
+        solver.diverged_at()  # waits, and refuses control values that are not numbers
         return _first(self.task.judge(solver, state, self._start), len(rows))
 
     def _load(self, rows: np.ndarray) -> None:

@@ -101,6 +101,14 @@ def pixel_of(index: int, width: int, height: int) -> wp.vec2i:
 
 
 @wp.func
+def image_place(index: int, width: int, height: int) -> wp.vec3i:
+    """Camera, row and column of the pixel with a number, counted over the images of all cameras."""
+    camera = index // (width * height)
+    pixel = pixel_of(index - camera * width * height, width, height)
+    return wp.vec3i(camera, pixel[1], pixel[0])
+
+
+@wp.func
 def away_from_zero(x: float) -> float:
     # The slab test of the trees multiplies by 1 / direction, and 0 * inf is no number.
     return wp.where(wp.abs(x) < 1.0e-12, wp.where(x < 0.0, -1.0e-12, 1.0e-12), x)
@@ -281,12 +289,10 @@ def cast_depth(
     # Images out:
     depth_out: wp.array3d[wp.float32],
 ):
-    index = offset + wp.tid()
     width = depth_out.shape[2]
     height = depth_out.shape[1]
-    camera = index // (width * height)
-    pixel = pixel_of(index - camera * width * height, width, height)
-    eye = eyes[camera]
-    ray = eye_ray(eye, float(pixel[0]) + 0.5, float(pixel[1]) + 0.5, width, height)
+    place = image_place(offset + wp.tid(), width, height)
+    eye = eyes[place[0]]
+    ray = eye_ray(eye, float(place[2]) + 0.5, float(place[1]) + 0.5, width, height)
     hit = cast(geometry, eye.world, ray.origin, ray.direction, far)
-    depth_out[camera, pixel[1], pixel[0]] = hit.t
+    depth_out[place[0], place[1], place[2]] = hit.t

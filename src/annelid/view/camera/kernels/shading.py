@@ -23,9 +23,9 @@ from annelid.view.camera.kernels.rays import (
     Ray,
     cast,
     eye_ray,
+    image_place,
     occluded,
     occluded_by_line,
-    pixel_of,
     plane_distance,
 )
 from annelid.view.camera.kernels.staging import table_color
@@ -280,13 +280,10 @@ def shade(
     seen_out: wp.array3d[wp.int8],
     depth_out: wp.array3d[wp.float32],
 ):
-    index = offset + wp.tid()
     width = depth_out.shape[2]
     height = depth_out.shape[1]
-    camera = index // (width * height)
-    pixel = pixel_of(index - camera * width * height, width, height)
-    column = pixel[0]
-    row = pixel[1]
+    place = image_place(offset + wp.tid(), width, height)
+    camera, row, column = place[0], place[1], place[2]
     eye = eyes[camera]
     light = sample(geometry, sky, eye, float(column) + 0.5, float(row) + 0.5, width, height, far)
     seen = int(-1)
@@ -334,13 +331,10 @@ def soften(
     display_out: wp.array3d[wp.vec3],
     border_out: wp.array3d[wp.int8],
 ):
-    index = offset + wp.tid()
     width = ambient.shape[2]
     height = ambient.shape[1]
-    camera = index // (width * height)
-    pixel = pixel_of(index - camera * width * height, width, height)
-    column = pixel[0]
-    row = pixel[1]
+    place = image_place(offset + wp.tid(), width, height)
+    camera, row, column = place[0], place[1], place[2]
     part = wp.max(float(seen[camera, row, column]), 0.0)
     border = int(0)
     if sky.rays.shape[0] > 0:
@@ -383,13 +377,10 @@ def resolve(
     # Image out:
     rgb_out: wp.array3d[wp.vec3ub],
 ):
-    index = offset + wp.tid()
     width = light.shape[2]
     height = light.shape[1]
-    camera = index // (width * height)
-    pixel = pixel_of(index - camera * width * height, width, height)
-    column = pixel[0]
-    row = pixel[1]
+    place = image_place(offset + wp.tid(), width, height)
+    camera, row, column = place[0], place[1], place[2]
     value = shown[camera, row, column]
     if samples > 1:
         if is_edge(shown, camera, row, column):

@@ -1,52 +1,19 @@
-"""What every shape can do, and the checks of numbers that all shapes share."""
+"""Names for arrays and vectors, and the checks of numbers that all shapes share."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidValue
 
-if TYPE_CHECKING:
-    from annelid.shapes.mesh import TriangleMesh
-
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
 Vector: TypeAlias = tuple[float, float, float]
-
-
-class Shape(ABC):
-    """A solid region of space with a closed surface."""
-
-    @abstractmethod
-    def bounds(self) -> tuple[Floats, Floats]:
-        """Lowest and highest corner of the smallest box with sides along the axes [m], two arrays of shape [3]."""
-
-    @abstractmethod
-    def signed_distance(self, points: ArrayLike) -> Floats:
-        """Distance of each point to the surface [m], negative inside; points of shape [n, 3], result of shape [n]."""
-
-    @property
-    @abstractmethod
-    def volume(self) -> float:
-        """Volume [m^3]."""
-
-    @abstractmethod
-    def surface(self, resolution: int = 32) -> TriangleMesh:
-        """The surface as a closed mesh, normals outwards.
-
-        Args:
-            resolution: Segments of a full turn on curved surfaces; the vertices lie on the true surface.
-        """
-
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each point lies inside or on the surface; points of shape [n, 3] [m], result of shape [n]."""
-        return np.asarray(self.signed_distance(points) <= 0.0)
 
 
 def as_points(points: ArrayLike) -> Floats:

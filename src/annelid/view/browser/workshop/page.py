@@ -1,7 +1,7 @@
 """The workshop in the page: a tab with tools, a box that marks a part, a handle that pulls.
 
-It knows no physics. A scene with a workshop offers `sizes` (parameters by shape), `with_file` and `about`; its
-simulations carry a workpiece, which does the work (`simulation.attachments["workpiece"]`).
+It knows no physics. A scene with a workshop is `FromFile`; its simulations carry a workpiece, which does the work
+(`simulation.attachments["workpiece"]`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from annelid.core.errors import AnnelidError
+from annelid.core.scene import FromFile, values
 from annelid.materials import names
 from annelid.view.browser.page import Page
 from annelid.view.browser.runner import Runner
-from annelid.view.workshop.marks import Handle, MarkBox
+from annelid.view.browser.workshop.marks import Handle, MarkBox
 
 _UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254}
 _BUILT_FROM = ("shape", "length", "width", "height", "radius", "pitch", "material", "drop", "ground", "repair")
@@ -86,7 +87,7 @@ class WorkshopPage:
             self.box.remove()
             self.handle.remove()
         self._tab, self._pieces, self._scene = None, [], scene
-        if not hasattr(scene, "with_file"):
+        if not isinstance(scene, FromFile):
             return
         gui, self._tab = self._page.server.gui, self._tabs.add_tab("Workshop")
         with self._tab:
@@ -130,13 +131,13 @@ class WorkshopPage:
 
     # -------------------------------------------------------------------------------------------- controls
 
-    def _add_body(self, gui: Any, scene: Any) -> None:
+    def _add_body(self, gui: Any, scene: FromFile) -> None:
         later = self._page.later
         self.controls: dict[str, Any] = {}
-        shapes = tuple(name for name in scene.sizes if name != "file" or scene.file)
+        shapes = tuple(name for name in scene.sizes if name != "file" or values(scene)["file"])
         self.controls["shape"] = gui.add_dropdown("Shape", shapes, initial_value=scene.shape)
         self.upload = gui.add_upload_button("Upload STL, OBJ or PLY", mime_type=".stl,.obj,.ply")
-        unit = next((name for name, scale in _UNITS.items() if scale == scene.scale), "m")
+        unit = next((name for name, scale in _UNITS.items() if scale == values(scene)["scale"]), "m")
         self.unit = gui.add_dropdown("Unit of the file", tuple(_UNITS), initial_value=unit)
         for name in ("repair", "length", "width", "height", "radius", "pitch", "drop", "ground"):
             self.controls[name] = _control(gui, scene, name)
@@ -178,8 +179,8 @@ class WorkshopPage:
     # -------------------------------------------------------------------------------------------- what they do
 
     def _design(self) -> Any:
-        values = {name: self.controls[name].value for name in _BUILT_FROM}
-        return replace(self._scene, **values, scale=_UNITS[str(self.unit.value)])
+        chosen = {name: self.controls[name].value for name in _BUILT_FROM}
+        return replace(self._scene, **chosen, scale=_UNITS[str(self.unit.value)])
 
     def _build_body(self) -> None:
         self._try_build(self._design())
@@ -311,18 +312,18 @@ class WorkshopPage:
 
 
 def _silently(tool: Callable[..., Any], *arguments: Any) -> str:
-    """Use a tool that has nothing to tell."""
+    """Use a tool that has nothing to report."""
     tool(*arguments)
     return ""
 
 
-def _materials(scene: Any) -> tuple[str, ...]:
+def _materials(scene: FromFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names(), scene.material]))
 
 
-def _control(gui: Any, scene: Any, name: str) -> Any:
+def _control(gui: Any, scene: FromFile, name: str) -> Any:
     """A box for a parameter: sizes are typed, not slid."""
-    field, value = scene.__dataclass_fields__[name], getattr(scene, name)
+    field, value = scene.__dataclass_fields__[name], values(scene)[name]
     label = _LABELS.get(name, name.capitalize())
     if isinstance(value, bool):
         return gui.add_checkbox(label, value, hint=field.metadata["help"])

@@ -131,7 +131,7 @@ class Handle:
         self._gizmo.on_update(lambda event: self._dragged(event.target.position))
 
     def hide(self) -> None:
-        """Take it away."""
+        """Remove it."""
         for node in (self._gizmo, self._line):
             if node is not None:
                 node.remove()

@@ -1,0 +1,146 @@
+"""The contract of a scene: what every scene has, and the abilities that only some have.
+
+A scene is a frozen dataclass of parameters that builds a simulation and judges how it went. Commands and viewers know
+scenes by these protocols alone, and ask for an ability with `isinstance(scene, Adjustable)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import warp as wp
+
+from annelid.core.measurement import Measurement
+from annelid.core.simulation import Simulation
+
+
+class Parameters(Protocol):
+    """A dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+@runtime_checkable
+class Buildable(Parameters, Protocol):
+    """What a viewer asks of a scene."""
+
+    def build(self, *, device: str | wp.Device = "auto", threads: int | None = None) -> Simulation[Any]:
+        """The simulation at its beginning."""
+        ...
+
+
+@runtime_checkable
+class Scene(Buildable, Protocol):
+    """A ready robot or world.
+
+    Attributes:
+        name: Name on the command line.
+        duration: Simulated time of a run [s] unless told otherwise.
+    """
+
+    name: ClassVar[str]
+    duration: ClassVar[float]
+
+    def measure(self, simulation: Simulation[Any]) -> list[Measurement]:
+        """Results of a simulation of this scene at its end."""
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A scene whose `live` parameters act while it runs."""
+
+    def adjust(self, simulation: Simulation[Any], name: str, value: Any) -> None:
+        """Change a parameter of a running simulation."""
+        ...
+
+
+@runtime_checkable
+class Targeted(Protocol):
+    """A scene with points that people move while it runs."""
+
+    def targets(self, simulation: Simulation[Any]) -> Mapping[str, Sequence[float]]:
+        """Places [m] by name."""
+        ...
+
+    def move_target(self, simulation: Simulation[Any], name: str, place: Sequence[float]) -> None:
+        """Move a point to another place [m]."""
+        ...
+
+
+@runtime_checkable
+class WithStatus(Protocol):
+    """A scene that adds a sentence to the status of a viewer."""
+
+    def status(self, simulation: Simulation[Any]) -> str:
+        """What its robot has reached now."""
+        ...
+
+
+@runtime_checkable
+class WithOutputs(Protocol):
+    """A scene that writes files of its own at the end of a run."""
+
+    def outputs(self, simulation: Simulation[Any], folder: Path) -> list[Path]:
+        """Write them; returns the files that were written."""
+        ...
+
+
+@runtime_checkable
+class FromFile(Parameters, Protocol):
+    """A scene whose body is built from a primitive shape or a file, and can be worked on in the browser.
+
+    Its simulations carry a workpiece: `simulation.attachments["workpiece"]`.
+
+    Attributes:
+        sizes: The parameters that each shape has.
+    """
+
+    sizes: ClassVar[dict[str, tuple[str, ...]]]
+
+    @property
+    def shape(self) -> str:
+        """Name of the shape."""
+        ...
+
+    @property
+    def pitch(self) -> float:
+        """Distance of two masses [m]."""
+        ...
+
+    @property
+    def material(self) -> str:
+        """Name of the material."""
+        ...
+
+    def with_file(self, path: str) -> Self:
+        """The same with the shape of a file, which is read now."""
+        ...
+
+    def about(self) -> str:
+        """Size of the body in a few words."""
+        ...
+
+
+def parameter(
+    default: Any, help: str, *, unit: str = "", range: tuple[float, float] | None = None, live: bool = False
+) -> Any:
+    """A parameter of a scene, with what the command line and the viewer need to know of it.
+
+    Args:
+        default: Its default.
+        help: One line that explains it.
+        unit: Its unit.
+        range: Ends of its slider.
+        live: Whether `adjust(simulation, name, value)` of the scene can change it while it runs.
+    """
+    text = f"{help} [{unit}]" if unit else help
+    return field(default=default, metadata={"help": text, "unit": unit, "range": range, "live": live})
+
+
+def values(scene: Parameters) -> dict[str, Any]:
+    """The values of all parameters of a scene by name."""
+    return {name: vars(scene)[name] for name in scene.__dataclass_fields__ if name in vars(scene)}

@@ -1,0 +1,160 @@
+"""Simulations of soft robots: one that follows targets, which people or a script move, and one whose efforts change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
+from annelid.core.simulation import Simulation
+from annelid.fem.robots.active import limit_count
+from annelid.fem.robots.forward import Forward
+from annelid.fem.robots.inverse import Inverse, InverseSettings
+from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.solver import RobotSolver
+from annelid.fem.robots.state import InverseState, RobotState
+
+Script = Callable[[float], Mapping[str, Any]]
+"""Targets of effectors, or efforts of actuators, by name at a time [s]."""
+
+
+class InverseSolver(RobotSolver):
+    """Advances a robot towards its targets, one step of inverse control in each time step.
+
+    Args:
+        robot: The robot.
+        settings: How it is controlled.
+        script: Targets over time; without it, and from the first `aim` on, they stay where they were put.
+
+    Attributes:
+        inverse: The control.
+    """
+
+    def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, script: Script | None = None) -> None:
+        self.inverse = Inverse(robot, settings)
+        self.script = script
+        super().__init__(robot, self.inverse.settings.dt)
+
+    def initial_state(self) -> InverseState:
+        """The robot at rest, its targets where its effectors are."""
+        return InverseState(
+            **self._beginning(),
+            active=wp.zeros(limit_count(self.robot), dtype=wp.int32, device=self.device),
+            aimed=wp.zeros(1, dtype=wp.int32, device=self.device),
+            control=self.inverse.memory(),
+        )
+
+    def aim(self, state: InverseState, targets: Mapping[str, Any]) -> None:
+        """Put targets somewhere, by name; from now on nothing else moves them."""
+        self._set_goals(state, targets)
+        state.aimed.fill_(1)
+
+    def targets(self, state: InverseState) -> dict[str, np.ndarray]:
+        """Where the targets of effectors of one point are [m], by name."""
+        return self.readout.targets(state)
+
+    def fingerprint(self) -> str:
+        """Identity of the robot and of its control, for checkpoints."""
+        return f"{super().fingerprint()}-{self.inverse.settings!r}"
+
+    def _step(self, state: InverseState, step: int) -> None:
+        if self.script is not None and not state.aimed.numpy()[0]:
+            self._set_goals(state, self.script((step + 1) * self.dt))
+        self.inverse.number = step
+        done = self.inverse.step_to(state.goals.numpy().copy())
+        state.strokes.assign([done.strokes[name] for name in self.robot.names])
+        state.active.assign(done.active_numbers)
+
+    def _take(self, state: InverseState) -> None:
+        super()._take(state)
+        self.inverse.recall(state.control)
+
+    def _give(self, state: InverseState) -> None:
+        super()._give(state)
+        self.inverse.remember(state.control)
+
+    def _set_goals(self, state: InverseState, targets: Mapping[str, Any]) -> None:
+        rows, goals = self.robot.effectors, state.goals.numpy().copy()
+        rows.require_known(targets)
+        for i, effector in enumerate(rows.effectors):
+            if effector.name in targets:
+                some = slice(rows.first[i], rows.first[i + 1])
+                goals[some] = effector.goal(targets[effector.name], rows.rest[some])
+        state.goals.assign(goals)
+
+
+class ForwardSolver(RobotSolver):
+    """Advances a robot whose efforts, or strokes at which actuators are held, change over time.
+
+    Args:
+        robot: The robot.
+        script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke.
+        dt: Time that a step stands for [s].
+
+    Attributes:
+        forward: What finds equilibria.
+    """
+
+    def __init__(self, robot: Robot, script: Script, *, dt: float = 0.05) -> None:
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt}.")
+        self.script, self.forward = script, Forward(robot)
+        self.forward.settle()
+        super().__init__(robot, dt)
+
+    def _step(self, state: RobotState, step: int) -> None:
+        efforts = {}
+        for name, value in self.script((step + 1) * self.dt).items():
+            if self.robot.limits[self.robot.number(name)][1].held:
+                self.robot.hold(name, value)
+            else:
+                efforts[name] = value
+        self.forward.settle(efforts)
+        state.strokes.assign(self.robot.aim())
+        state.goals.assign(self.robot.places())
+
+
+@spelled_out("a simulation of inverse control")
+def inverse_simulation(
+    robot: Robot,
+    *,
+    script: Script | None = None,
+    dt: float = InverseSettings.dt,
+    energy: float = InverseSettings.energy,
+    reach: float = InverseSettings.reach,
+    corrections: int = InverseSettings.corrections,
+    settled: float = InverseSettings.settled,
+    refresh: int | None = InverseSettings.refresh,
+) -> Simulation[InverseSolver]:
+    """A simulation in which a robot follows its targets: efforts are found in each step.
+
+    Args:
+        robot: The robot; it is brought to rest.
+        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand.
+        dt: Time that a step stands for [s].
+        energy: Weight of the work of the actuators against the distance of the effectors [-].
+        reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
+        corrections: Most corrections after a step.
+        settled: A correction that moves no node farther is the last one, as a part of the robot's size.
+        refresh: Steps for which a stiffness serves; None chooses by the size of the robot.
+    """
+    settings = InverseSettings(
+        dt=dt, energy=energy, reach=reach, corrections=corrections, settled=settled, refresh=refresh
+    )
+    return Simulation(InverseSolver(robot, settings, script=script))
+
+
+@spelled_out("a simulation of given efforts")
+def forward_simulation(robot: Robot, script: Script, *, dt: float = 0.05) -> Simulation[ForwardSolver]:
+    """A simulation in which the efforts of a robot are given: it goes from equilibrium to equilibrium.
+
+    Args:
+        robot: The robot; it is brought to rest.
+        script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke.
+        dt: Time that a step stands for [s].
+    """
+    return Simulation(ForwardSolver(robot, script, dt=dt))

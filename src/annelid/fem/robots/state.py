@@ -1,0 +1,51 @@
+"""What changes with time while a robot is simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import warp as wp
+
+from annelid.core.state import nested, rows
+from annelid.fem.linalg.memory import FactorMemory
+from annelid.fem.robots.memory import ControlMemory
+
+
+@dataclass(kw_only=True)
+class RobotState:
+    """A robot that goes from equilibrium to equilibrium; all that its future depends on.
+
+    Attributes:
+        positions: Positions of the nodes [m], vec3d of shape [n].
+        efforts: Efforts of the actuators [N or Pa], float64 of shape [k].
+        strokes: Strokes of the actuators [m or m³], float64 of shape [k].
+        limits: Lowest and highest value and largest rate of effort, then of stroke, float64 of shape [k, 6].
+        forces: Forces of obstacles on outer nodes [N], float64 of shape [o, k].
+        goals: Where the effectors are to be [m], float64 of shape [p, 3].
+        clock: Steps done, shape [1].
+        linear: What the solver of linear systems carries from one matrix to the next.
+    """
+
+    positions: wp.array = rows("node", wp.vec3d)
+    efforts: wp.array = rows("actuator", wp.float64)
+    strokes: wp.array = rows("actuator", wp.float64)
+    limits: wp.array = rows("actuator", wp.float64)
+    forces: wp.array = rows("obstacle", wp.float64)
+    goals: wp.array = rows("effector", wp.float64)
+    clock: wp.array = rows("simulation", wp.int64)
+    linear: FactorMemory = nested()
+
+
+@dataclass(kw_only=True)
+class InverseState(RobotState):
+    """A robot that follows targets.
+
+    Attributes:
+        active: Limits that stand in the way, by number as in `robots.active`, int32 of shape [l].
+        aimed: 1 once somebody has put a target somewhere: from then on the script moves none; shape [1].
+        control: What inverse control carries from one step to the next.
+    """
+
+    active: wp.array = rows("limit", wp.int32)
+    aimed: wp.array = rows("simulation", wp.int32)
+    control: ControlMemory = nested()

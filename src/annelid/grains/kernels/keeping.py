@@ -1,0 +1,57 @@
+"""Copies of grains and of their lists, made before grains change places and lists are made anew."""
+
+import warp as wp
+
+from annelid.grains.kernels.layout import Grains, Lists
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def keep_grain(i: int, materials: int, guests: int, grains: Grains, old_out: Grains):
+    """Copy a grain, before grains change places."""
+    old_out.positions[i] = grains.positions[i]
+    old_out.velocities[i] = grains.velocities[i]
+    old_out.spins[i] = grains.spins[i]
+    old_out.forecast[i] = grains.forecast[i]
+    old_out.turning[i] = grains.turning[i]
+    old_out.names[i] = grains.names[i]
+    if materials == 1:
+        old_out.surfaces[i] = grains.surfaces[i]
+    if guests == 1:
+        old_out.facets[i] = grains.facets[i]
+
+
+@wp.func_native(
+    """
+    for (int k = 0; k < count; ++k) kept.neighbours.data[row + k] = lists.neighbours.data[row + k];
+    for (int k = 0; k < 3 * count; ++k) kept.impulses.data[3 * row + k] = lists.impulses.data[3 * row + k];
+    if (rolling)
+        for (int k = 0; k < 3 * count; ++k) kept.rollings.data[3 * row + k] = lists.rollings.data[3 * row + k];
+"""
+)
+def keep_row(row: int, count: int, rolling: int, lists: Lists, kept: Lists) -> None:
+    """Copy a list of neighbours."""
+
+
+@wp.func
+def keep_list(i: int, rolling: int, lists: Lists, kept_out: Lists):
+    """Copy the lists of a grain."""
+    count = lists.counts[i]
+    kept_out.counts[i] = count
+    row = i * lists.places
+    keep_row(row, count[0], rolling, lists, kept_out)
+    for k in range(count[1]):
+        at = i * lists.body_places + k
+        kept_out.bodies[at] = lists.bodies[at]
+        kept_out.body_predicted[at] = lists.body_predicted[at]
+        if rolling == 1:
+            kept_out.body_rollings[at] = lists.body_rollings[at]
+
+
+@wp.func
+def hand_back(i: int, grains: Grains, grains_out: Grains):
+    """Copy what a sweep has changed of a grain."""
+    grains_out.positions[i] = grains.positions[i]
+    grains_out.forecast[i] = grains.forecast[i]
+    grains_out.turning[i] = grains.turning[i]

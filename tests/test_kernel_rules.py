@@ -1,0 +1,291 @@
+"""The rules for kernels of docs/design.md, held against the source of every kernel."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
+
+ATOMICS = {
+    "springs/kernels/contact_lists.py": "chains of a cell: whoever walks one keeps the nearest, whatever the order",
+    "fem/kernels/columns_pairs.py": "hits of a column are sorted before they are used; the fullest column is a maximum",
+    "grains/kernels/bodies.py": "largest speed: a maximum is the same in any order",
+    "grains/kernels/cells.py": "grains of a cell are counted, placed and then ordered by number; a maximum",
+    "grains/kernels/collect.py": "the longest list that did not fit: a maximum",
+    "grains/kernels/linked.py": "a published method, measured for comparison (CUDA): its chains are in no order",
+    "grains/kernels/program.py": "largest speed: a maximum is the same in any order",
+}
+"""Files that may call `wp.atomic_*`, and why their results do not depend on the order."""
+
+READ_BACK = {
+    "springs/kernels/program.py:pass_over_masses:v_out": "the last pass of Runge-Kutta finds the third velocity there",
+}
+"""Outputs that one variant of a kernel reads first, and why."""
+
+READ, WRITE, UNKNOWN = "read", "write", "unknown"
+
+
+@dataclass
+class Source:
+    """A file with kernels or functions of kernels, and what its names stand for."""
+
+    path: Path
+    tree: ast.Module
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    imports: dict[str, tuple[Path, str]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(PACKAGE).as_posix()
+
+
+def decorators(function: ast.FunctionDef) -> list[ast.expr]:
+    return [d for d in function.decorator_list if ast.unparse(d).startswith("wp.")]
+
+
+def is_decorated(function: ast.AST, *names: str) -> bool:
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    return any(ast.unparse(d.func if isinstance(d, ast.Call) else d) in names for d in function.decorator_list)
+
+
+def read_source(path: Path) -> Source:
+    source = Source(path, ast.parse(path.read_text(encoding="utf-8")))
+    for node in source.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            source.functions[node.name] = node
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("annelid."):
+            file = PACKAGE.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
+            source.imports |= {alias.asname or alias.name: (file, alias.name) for alias in node.names}
+    return source
+
+
+SOURCES = {path: read_source(path) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@dataclass
+class Scope:
+    """What a name stands for inside one function: those of its file, and of the function that makes it."""
+
+    source: Source
+    maker: ast.FunctionDef | None = None
+
+    def find(self, name: str) -> tuple[ast.FunctionDef, "Scope"] | None:
+        """The Warp function that a name stands for, if that can be told from the source."""
+        found = self._made(name) if self.maker else None
+        found = found or self._global(name)
+        return found if found and is_decorated(found[0], "wp.func", "wp.kernel") else None
+
+    def _global(self, name: str) -> tuple[ast.FunctionDef, "Scope"] | None:
+        if name in self.source.functions:
+            return self.source.functions[name], Scope(self.source)
+        path, original = self.source.imports.get(name, (None, ""))
+        return Scope(SOURCES[path])._global(original) if path in SOURCES else None
+
+    def _made(self, name: str) -> tuple[ast.FunctionDef, "Scope"] | None:
+        """A function that the maker defines, or gets by calling another maker."""
+        assert self.maker
+        for node in self.maker.body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return node, self
+            if isinstance(node, ast.Assign):
+                for target, value in pairs_of(node):
+                    if isinstance(target, ast.Name) and target.id == name:
+                        return self._returned(value)
+        return None
+
+    def _returned(self, value: ast.expr) -> tuple[ast.FunctionDef, "Scope"] | None:
+        """What a call of a maker returns."""
+        if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name)):
+            return None
+        maker = self._global(value.func.id)
+        if not maker or not isinstance(maker[0].body[-1], ast.Return):
+            return None
+        returned = maker[0].body[-1].value
+        return Scope(maker[1].source, maker[0])._made(returned.id) if isinstance(returned, ast.Name) else None
+
+
+def pairs_of(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets and values of an assignment, one by one."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=True)
+        else:
+            yield target, node.value
+
+
+def owner_of(node: ast.expr) -> str | None:
+    """The name that `a.b[i].c` belongs to."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+class Effects(ast.NodeVisitor):
+    """What a function does to its arguments, in the order of the source."""
+
+    def __init__(self, function: ast.FunctionDef, scope: Scope) -> None:
+        self.scope = scope
+        self.of: dict[str, list[str]] = {argument.arg: [] for argument in function.args.args}
+        for statement in function.body:
+            self.visit(statement)
+
+    def note(self, name: str | None, *effects: str) -> None:
+        if name in self.of:
+            self.of[name].extend(effects)
+
+    def store(self, target: ast.expr, *effects: str) -> None:
+        if isinstance(target, ast.Tuple):
+            for part in target.elts:
+                self.store(part, *effects)
+        elif isinstance(target, ast.Subscript | ast.Attribute):
+            node: ast.expr = target
+            while isinstance(node, ast.Subscript | ast.Attribute):
+                if isinstance(node, ast.Subscript):
+                    self.visit(node.slice)
+                node = node.value
+            self.note(owner_of(target), *effects)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.store(target, WRITE)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self.visit(node.value)
+        self.store(node.target, READ, WRITE)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if node.attr != "shape":
+            self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.note(node.id, READ)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = ast.unparse(node.func)
+        called = self.scope.find(name)
+        inner = list(effects_of(*called).values()) if called else []
+        for k, argument in enumerate(node.args):
+            if not isinstance(argument, ast.Name | ast.Attribute):
+                self.visit(argument)
+            elif name.startswith("wp.atomic") and k == 0:
+                self.note(owner_of(argument), READ, WRITE)
+            elif name == "wp.tile_store" and k == 0:
+                self.note(owner_of(argument), WRITE)
+            elif called:
+                self.note(owner_of(argument), *inner[k])
+            elif name.startswith("wp.") or name in ("int", "float", "range"):
+                self.visit(argument)
+            else:
+                self.note(owner_of(argument), UNKNOWN)
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+
+
+_known: dict[ast.FunctionDef, dict[str, list[str]]] = {}
+
+
+def effects_of(function: ast.FunctionDef, scope: Scope) -> dict[str, list[str]]:
+    if function not in _known:
+        # While it is being read: makers may call themselves.
+        _known[function] = {argument.arg: [UNKNOWN] for argument in function.args.args}
+        _known[function] = Effects(function, scope).of
+    return _known[function]
+
+
+def functions_with_makers(source: Source) -> Iterator[tuple[ast.FunctionDef, Scope]]:
+    """All functions of a file, each with the names that it can see."""
+    for node in source.tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node, Scope(source)
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.FunctionDef) and inner is not node:
+                    yield inner, Scope(source, node)
+
+
+KERNELS = [
+    pytest.param(function, scope, id=f"{source.name}:{function.name}")
+    for source in SOURCES.values()
+    for function, scope in functions_with_makers(source)
+    if is_decorated(function, "wp.kernel")
+]
+WITH_KERNELS = sorted({parameter.values[1].source.path for parameter in KERNELS})
+
+
+def rule_breaks(function: ast.FunctionDef, scope: Scope) -> list[str]:
+    """What a kernel's arguments do against the rules for their names and their order."""
+    out_seen, breaks = False, []
+    for name, effects in effects_of(function, scope).items():
+        is_out = name.endswith("_out")
+        if effects and set(effects) == {WRITE} and not is_out:
+            breaks.append(f"{name} is only written: its name ends in _out")
+        if is_out and not {WRITE, UNKNOWN} & set(effects):
+            breaks.append(f"{name} is never written")
+        known = f"{scope.source.name}:{function.name}:{name}" in READ_BACK
+        if is_out and effects and effects[0] == READ and not known:
+            breaks.append(f"{name} is read before it is written: state that is updated in place keeps its name")
+        if out_seen and not is_out:
+            breaks.append(f"{name} comes after an output: outputs are last")
+        out_seen = out_seen or is_out
+    return breaks
+
+
+@pytest.mark.parametrize(("function", "scope"), KERNELS)
+def test_outputs_are_named_and_come_last(function: ast.FunctionDef, scope: Scope) -> None:
+    assert not rule_breaks(function, scope)
+
+
+@pytest.mark.parametrize(
+    ("source", "breaks"),
+    [
+        ("def k(a: wp.array[int], b_out: wp.array[int]):\n  b_out[0] = a[0]", 0),
+        ("def k(a: wp.array[int], b: wp.array[int]):\n  b[0] = a[0]", 1),
+        ("def k(b_out: wp.array[int], a: wp.array[int]):\n  b_out[0] = a[0]", 1),
+        ("def k(b_out: wp.array[int]):\n  b_out[0] += 1", 1),
+        ("def k(b_out: wp.array[int]):\n  b_out[0] = 1\n  b_out[0] += 1", 0),
+        ("def k(b: wp.array[int]):\n  b[0] += 1", 0),
+        ("def k(b: wp.array[int]):\n  wp.atomic_add(b, 0, 1)", 0),
+        ("def k(a: wp.array[int], b_out: wp.array[int]):\n  print(b_out.shape[0], a[0])", 1),
+        ("@wp.func\ndef f(b: wp.array[int]):\n  b[0] = 1\ndef k(b: wp.array[int]):\n  f(b)", 1),
+    ],
+)
+def test_the_rule_sees(source: str, breaks: int) -> None:
+    tree = ast.parse(source)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    scope = Scope(Source(PACKAGE, tree, functions))
+    assert len(rule_breaks(functions["k"], scope)) == breaks
+
+
+@pytest.mark.parametrize("path", WITH_KERNELS, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_the_backward_pass_is_off(path: Path) -> None:
+    """A kernel in a module of its own takes no options from its file: it says so itself."""
+    option = "wp.set_module_options({'enable_backward': False"
+    whole_file = any(ast.unparse(node).startswith(option) for node in SOURCES[path].tree.body)
+    for function, _ in functions_with_makers(SOURCES[path]):
+        if is_decorated(function, "wp.kernel"):
+            text = " ".join(ast.unparse(d) for d in decorators(function))
+            in_file = whole_file and "unique" not in text
+            assert in_file or "enable_backward=False" in text, f"{function.name} compiles a backward pass"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_arrays_are_annotated_by_subscript(path: Path) -> None:
+    for function, _ in functions_with_makers(SOURCES[path]):
+        if is_decorated(function, "wp.kernel", "wp.func", "wp.func_native"):
+            for argument in function.args.args:
+                assert argument.annotation, f"{function.name}: {argument.arg} has no type"
+                assert "wp.array(" not in ast.unparse(argument.annotation), f"{function.name}: {argument.arg}"
+
+
+def test_atomics_are_used_only_where_the_order_does_not_matter() -> None:
+    users = {
+        source.name
+        for source in SOURCES.values()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("wp.atomic_")
+    }
+    assert users == set(ATOMICS)

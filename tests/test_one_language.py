@@ -1,0 +1,96 @@
+"""One language for five kinds of physics: the script of the documentation, with only the line that builds differing."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import coupling, fem, grains, robots, shapes, springs, voxels
+from annelid.core.errors import UnknownName
+from annelid.core.summary import Summary
+
+PHYSICS: dict[str, ModuleType] = {
+    "springs": springs, "grains": grains, "voxels": voxels, "fem": fem, "coupling": coupling,
+}  # fmt: skip
+PAGE = (Path(__file__).parents[1] / "docs" / "core.md").read_text(encoding="utf-8")
+
+
+def _lines_that_build() -> dict[str, str]:
+    """The table of the page: physics and the line that builds it."""
+    return dict(re.findall(r"^\| (\w+) \| `(\w+\.simulation\(.*\))` \|$", PAGE, re.MULTILINE))
+
+
+def _script() -> str:
+    """The script of the page, which all physics share."""
+    (script,) = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def build()" in block]
+    return str(script)
+
+
+def test_the_table_names_every_physics() -> None:
+    assert set(_lines_that_build()) == set(PHYSICS)
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+def test_the_same_twelve_lines(physics: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build, run, read positions and energies, save, load, run, picture."""
+    monkeypatch.chdir(tmp_path)
+    lines = _lines_that_build()
+    assert lines["springs"] in _script()
+    script = _script().replace(lines["springs"], lines[physics])
+    names: dict[str, Any] = {**PHYSICS, "robots": robots}
+    exec(compile(script, f"docs/core.md ({physics})", "exec"), names)
+    simulation, summary = names["simulation"], names["summary"]
+    assert simulation.solver.physics == physics
+    positions, velocities = simulation.positions(), simulation.velocities()
+    assert positions.ndim == 2
+    assert positions.shape == velocities.shape == (len(positions), 3)
+    assert np.isfinite(positions).all()
+    assert np.isfinite(velocities).all()
+    assert isinstance(summary, Summary)
+    assert summary.kinetic > 0.0
+    assert summary.mass > 0.0
+    assert (tmp_path / "body.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+def test_every_option_is_spelled_out(physics: str) -> None:
+    """Help and editors show all options; each of the world's is one of them, with the same default."""
+    module = PHYSICS[physics]
+    parameters = inspect.signature(module.simulation).parameters
+    assert not any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values())
+    for field in dataclasses.fields(module.World):
+        assert field.name in parameters, f"{physics}.World.{field.name}"
+        assert parameters[field.name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameters[field.name].annotation != inspect.Parameter.empty
+        if field.default is not dataclasses.MISSING:
+            assert parameters[field.name].default == field.default
+    assert {"dt", "gravity", "obstacles", "device", "threads"} <= set(parameters)
+    documented = inspect.getdoc(module.simulation) or ""
+    for name in parameters:
+        assert re.search(rf"^ +{name}: ", documented, re.MULTILINE), f"{physics}.simulation: {name}"
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+@pytest.mark.parametrize(("wrong", "right"), [("gravty", "gravity"), ("obstacle", "obstacles"), ("time_step", "dt")])
+def test_a_misspelt_option_gets_the_nearest_name(physics: str, wrong: str, right: str) -> None:
+    line = _lines_that_build()[physics]
+    with pytest.raises(UnknownName) as caught:
+        eval(f"{line[:-1]}, {wrong}=1)", {**PHYSICS, "shapes": shapes, "robots": robots})
+    assert wrong in str(caught.value)
+    assert right in str(caught.value)
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+@pytest.mark.parametrize("gravity", [9.81, (0.0, 0.0), (0.0, 0.0, float("nan")), "down"])
+def test_gravity_is_a_vector_everywhere(physics: str, gravity: Any) -> None:
+    line = _lines_that_build()[physics]
+    names = {**PHYSICS, "shapes": shapes, "robots": robots, "wanted": gravity}
+    with pytest.raises(ValueError, match="gravity"):
+        eval(f"{line[:-1]}, gravity=wanted)", names)
