@@ -64,7 +64,7 @@ def test_it_is_drawn(tmp_path: Path) -> None:
 
 
 def test_a_ball_comes_to_rest_in_a_bed(cpu: wp.Device) -> None:
-    drop = dropped_ball(speed=1.0, radius=0.03, side=8, layers=7, seconds=0.4, device=cpu, threads=1)
+    drop = dropped_ball(speed=1.0, radius=0.03, side=8, layers=7, seconds=0.4, dt=2.5e-4, device=cpu, threads=1)
     assert drop.missing.max() < 1e-3 * drop.scale
     assert drop.speeds[-1] < 0.02
     assert 0.0 < drop.heights[-1] < drop.surface

@@ -125,9 +125,10 @@ class Drop:
 
 def dropped_ball(
     *, speed: float = 2.0, radius: float = 0.04, density: float = 2500.0, side: int = 12, layers: int = 10,
-    seconds: float = 0.5, device: str | wp.Device, threads: int | None,
+    seconds: float = 0.5,
+    dt: float | None = None, device: str | wp.Device, threads: int | None,
 ) -> Drop:  # fmt: skip
-    """Drop a ball into a settled bed in a box, and add up every impulse."""
+    """Drop a ball into a settled bed in a box, and add up every impulse; the step is the usual one where dt is None."""
     edge = 2.1 * RADIUS * side
     spots = jittered_lattice((side, side, layers), 2.1 * RADIUS, jitter=0.09 * RADIUS, seed=5)
     top = float(spots[:, 2].max()) + RADIUS
@@ -141,7 +142,7 @@ def dropped_ball(
         name="ball",
     )
     bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
-    simulation = grains.simulation(bed, obstacles=[*walls, ball], device=device, threads=threads)
+    simulation = grains.simulation(bed, obstacles=[*walls, ball], dt=dt, device=device, threads=threads)
     rows, impulse = [], np.zeros(3)
     mass = float(bed.masses.sum()) + ball.total_mass
     start = simulation.summary().momentum
