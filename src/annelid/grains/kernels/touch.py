@@ -211,17 +211,19 @@ def rolling_resistance(
 
 @functools.cache
 def body_contact(features: Features) -> wp.Function:
-    """A function `(at, b, final, n, gap, side, ...) -> Contact`: what a grain and a body that are close do."""
+    """A function `(at, b, final, old, n, gap, side, ...) -> Contact`: what a grain and a body that are close do.
+
+    `old` is the impulse that was predicted for this contact [N s].
+    """
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
     horizon = contact_horizon(bouncing or features.free)
 
     @wp.func
     def contact_of(
-        at: int, b: int, final: int, n: wp.vec3, gap: float, side: Side, parameters: Parameters, lists: Lists,
-        bodies: Bodies,
+        at: int, b: int, final: int, old: wp.vec3, n: wp.vec3, gap: float, side: Side, parameters: Parameters,
+        lists: Lists, bodies: Bodies,
     ) -> Contact:  # fmt: skip
         dt = parameters.dt
-        old = lists.body_predicted[at]
         own = side.surface
         theirs = bodies.forms[b].surface
         free = bodies.forms[b].motion == wp.static(FREE)
@@ -306,11 +308,12 @@ def body_impulses(features: Features) -> wp.Function:
             found = gap_of(b, side.x, bodies)
             n = wp.vec3(found[0], found[1], found[2])
             gap = found[3] - side.radius
+            old = lists.body_predicted[at]  # read ahead of the branch: a small bed waits for memory, not for sums
             impulse = wp.vec3()
             predicted = wp.vec3()
             roll = wp.vec3()
             if gap < margin:
-                contact = contact_of(at, b, final, n, gap, side, parameters, lists, bodies)
+                contact = contact_of(at, b, final, old, n, gap, side, parameters, lists, bodies)
                 total = added(
                     total,
                     contact_sum(
