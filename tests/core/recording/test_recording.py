@@ -143,40 +143,49 @@ def test_misuse_is_refused(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------------------------ killed writers
 
-_WRITER = """
-import sys
+_WRITERS = """
+import os, sys
 sys.path[:0] = [{tests!r}]
 from test_recording import moment
 from annelid.core.recording import Recorder
-recorder, i = Recorder({path!r}), 0
-while True:
-    recorder.write(moment(i, size=4 + i % 3))
-    i += 1
-    if i % 4 == 0:
-        recorder.event(0.5 * i, "fourth", str(i))
-    print(i, flush=True)
+for path in {paths!r}:
+    writer = os.fork()
+    if writer:
+        os.waitpid(writer, 0)
+        print("killed", flush=True)
+        continue
+    print(os.getpid(), flush=True)
+    recorder, i = Recorder(path), 0
+    while True:
+        recorder.write(moment(i, size=4 + i % 3))
+        i += 1
+        if i % 4 == 0:
+            recorder.event(0.5 * i, "fourth", str(i))
+        print(i, flush=True)
 """
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_killed_writer_loses_no_finished_frame(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "recording.h5"
-    code = _WRITER.format(tests=str(Path(__file__).parent), path=str(path))
+def test_a_killed_writer_loses_no_finished_frame(tmp_path: Path) -> None:
+    """Six writers, each killed at another moment; they are forks of one process, which imports once for all."""
+    paths = [tmp_path / f"{seed}.h5" for seed in range(6)]
+    code = _WRITERS.format(tests=str(Path(__file__).parent), paths=[str(path) for path in paths])
     source = str(Path(annelid.core.recording.__file__).parents[3])
     environment = {**os.environ, "PYTHONPATH": source}
-    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
-    assert writer.stdout is not None
-    first = writer.stdout.readline()
-    time.sleep(random.Random(seed).uniform(0.0, 0.3))
-    writer.send_signal(signal.SIGKILL)
-    finished = int((first + writer.stdout.read()).split()[-1])
-    writer.wait()
-    with Recording(path) as recording:
-        assert finished <= len(recording) <= finished + 1
-        assert not recording.complete
-        for i in range(len(recording)):
-            assert_same(recording.frame(i), moment(i, size=4 + i % 3))
-        assert len(recording.events) >= finished // 4 - 1
+    writers = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+    assert writers.stdout is not None
+    for seed, path in enumerate(paths):
+        writer, lines = int(writers.stdout.readline()), [writers.stdout.readline()]
+        time.sleep(random.Random(seed).uniform(0.0, 0.3))
+        os.kill(writer, signal.SIGKILL)
+        lines += iter(writers.stdout.readline, b"killed\n")
+        finished = int(lines[-1])
+        with Recording(path) as recording:
+            assert finished <= len(recording) <= finished + 1
+            assert not recording.complete
+            for i in range(len(recording)):
+                assert_same(recording.frame(i), moment(i, size=4 + i % 3))
+            assert len(recording.events) >= finished // 4 - 1
+    assert writers.wait() == 0
 
 
 def test_superblock_checksum_is_that_of_hdf5(tmp_path: Path) -> None:
