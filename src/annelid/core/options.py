@@ -7,10 +7,16 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
+    """Refuse what is of another kind: "the body must be a springs.Body, not a Bed"."""
+    if not isinstance(given, kind):
+        raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
 
 
 def spelled_out(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

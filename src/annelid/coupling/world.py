@@ -14,7 +14,7 @@ from annelid.grains import World as GrainsWorld
 from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_positive
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
@@ -49,9 +49,8 @@ class World:
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         for name in ("dt", "spring_dt"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, require_positive(name, getattr(self, name)))
         touched_by_grains(self.obstacles)  # refuses what cannot be touched
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
             both = sorted({"dt", "gravity", "obstacles"} & set(options))

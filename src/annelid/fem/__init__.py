@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
@@ -139,6 +139,7 @@ def simulation(
         linear: How linear systems are solved, see `Model`.
         settings: How equilibria are found.
     """
+    require_kind("the body", solid, Solid, "a fem.Solid")
     chosen = choose_device(device)
     world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp, obstacles=obstacles)
     more = list(extras(chosen) if callable(extras) else extras)

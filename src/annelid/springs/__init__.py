@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import StepTooLong
 from annelid.core.handles import Handles
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.summary import Summary
 from annelid.shapes import Obstacle
@@ -122,6 +122,7 @@ def simulation(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    require_kind("the body", body, Body, "a springs.Body")
     world = World(
         dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,

@@ -23,7 +23,7 @@ _LEVEL = 1.0e-9  # how far a direction may be from the plane of x and z
 
 def touched_by_voxels(obstacles: Sequence[Obstacle]) -> tuple[Terrain | Box, ...]:
     """Obstacles as voxel robots touch them; those that they cannot touch yet are refused by name."""
-    if isinstance(obstacles, (str, Terrain, Box)):
+    if not isinstance(obstacles, Sequence) or isinstance(obstacles, str):
         raise InvalidValue(f"obstacles must be a list, such as [voxels.terrain('flat')], not {obstacles!r}.")
     found = tuple(
         one if isinstance(one, (Terrain, Box)) else _flat(number, one) for number, one in enumerate(obstacles)
