@@ -135,8 +135,8 @@ def simulation(
     if model.world.dt > stable:
         remedy = f"dt={_SAFE * stable:.2g}" if stable > 0.0 else "the body damping, or take another integrator"
         warnings.warn(
-            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s, which is limited most "
-            f"by {model.what_limits_the_step()}: it may diverge; give {remedy}.",
+            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s, which is limited "
+            f"most by {model.what_limits_the_step()}: it may diverge; give {remedy}.",
             StepTooLong,
             stacklevel=3,
         )

@@ -167,9 +167,7 @@ def _barrier(number: int, rigid: Rigid) -> Barrier:
     }  # fmt: skip
     found = kinds.get(type(rigid.geometry))
     if found is None:
-        raise InvalidValue(
-            f"soft robots cannot touch {what}, yet: use planes, spheres, boxes and capsules."
-        )
+        raise InvalidValue(f"soft robots cannot touch {what}, yet: use planes, spheres, boxes and capsules.")
     return found(rigid)
 
 

@@ -179,7 +179,9 @@ class Forward:
             robot.exert(efforts)
             for drive, effort, free in zip(robot.drives, robot.efforts, self._free(), strict=True):
                 if drive.actuator.one_sided and free and effort < 0.0:
-                    raise InvalidValue(f"a cable cannot push: {drive.actuator.name} was given {effort:g} N; give 0 or more.")
+                    raise InvalidValue(
+                        f"a cable cannot push: {drive.actuator.name} was given {effort:g} N; give 0 or more."
+                    )
             return robot.efforts
         finally:
             robot.exert(before)
