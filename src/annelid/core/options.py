@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from annelid.core.errors import InvalidValue, UnknownName
 
@@ -19,11 +19,12 @@ def require_kind(what: str, given: object, kind: type | tuple[type, ...], accept
         raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
 
 
-def spelled_out(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function whose signature spells its options out refuse all others by name.
 
     Args:
         what: What the options are of, in words: "a simulation of springs".
+        elsewhere: Other functions or classes that an option may have been meant for, by name.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -33,7 +34,9 @@ def spelled_out(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def checked(*given: P.args, **options: P.kwargs) -> T:
             for name in options:
                 if name not in known:
-                    raise UnknownName(f"option of {what}", name, known)
+                    others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
+                    hint = f"It is an option of {others[0]}." if others else None
+                    raise UnknownName(f"option of {what}", name, known, hint=hint)
             return function(*given, **options)
 
         return checked

@@ -21,6 +21,7 @@ _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
 _BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a surface of springs never quite rests
 _STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
+_OF_BOTH = {"dt", "gravity", "obstacles"}  # that are not given to the springs and the grains one by one
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 
@@ -53,10 +54,11 @@ class World:
                 object.__setattr__(self, name, require_positive(name, getattr(self, name)))
         touched_by_grains(self.obstacles)  # refuses what cannot be touched
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
-            both = sorted({"dt", "gravity", "obstacles"} & set(options))
+            both = sorted(_OF_BOTH & set(options))
             if both:
-                raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
-            known = [one.name for one in fields(kind)]
+                verb = "are" if both[0] == "obstacles" else "is"
+                raise InvalidValue(f"{both[0]} {verb} given to the world itself, not among its options of {name}.")
+            known = [one.name for one in fields(kind) if one.name not in _OF_BOTH]
             for option in options:
                 if option not in known:
                     raise UnknownName(f"option of the {name}", option, known)

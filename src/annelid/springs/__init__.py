@@ -84,6 +84,9 @@ __all__ = [
 ]
 
 
+_SAFE = 0.8  # of the stable step, which is estimated
+
+
 @spelled_out("a simulation of springs")
 def simulation(
     body: Body,
@@ -131,8 +134,10 @@ def simulation(
     model = Model(body, world, choose_device(device))
     stable = model.stable_step()
     if model.world.dt > stable:
+        remedy = f"dt={_SAFE * stable:.2g}" if stable > 0.0 else "the body damping, or take another integrator"
         warnings.warn(
-            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s: it may diverge.",
+            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s, which is limited "
+            f"most by {model.what_limits_the_step()}: it may diverge; give {remedy}.",
             StepTooLong,
             stacklevel=3,
         )

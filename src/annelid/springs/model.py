@@ -23,7 +23,7 @@ from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
-from annelid.springs.stability import stable_step
+from annelid.springs.stability import stable_step, what_limits_the_step
 from annelid.springs.world import World
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
@@ -92,6 +92,10 @@ class Model:
     def stable_step(self) -> float:
         """Longest stable time step [s], estimated."""
         return stable_step(self.body, self.world, self.rows, self.features.substeps)
+
+    def what_limits_the_step(self) -> str:
+        """What shortens the stable time step most, in words."""
+        return what_limits_the_step(self.body, self.world, self.rows, self.features.substeps)
 
     def fingerprint(self) -> str:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""

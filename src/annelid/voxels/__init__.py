@@ -81,7 +81,8 @@ def simulation(
         work: Whether the work of actuation is summed, which costs time.
         watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
         together: Whether the robots share one world, where they can touch.
-        positions: Lower left corner of each robot [m], shape [robots, 2]; by default they are placed on the ground.
+        positions: Lower left corner of each robot [m], shape [robots, 2]; by default they begin 1 m above the ground,
+            and side by side where they are together.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         lanes: CUDA threads a world; None chooses by the size of the robots.
