@@ -121,7 +121,8 @@ class Model:
         """Identity of the model."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(identity(self.features, self.world, self.dt, self.world_count).encode())
-        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.worlds):
+        digest.update(identity(self.bed.materials).encode())
+        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.bed.kinds, self.worlds):
             digest.update(np.ascontiguousarray(array).tobytes())
         for body in self.bodies:
             size = body.size if isinstance(body, Solid) else body.normal
