@@ -25,7 +25,10 @@ def test_the_place_of_a_body_is_its_centre_of_mass(motion: str) -> None:
 def test_grains_meet_a_mesh_where_they_meet_the_same_box(beside: float) -> None:
     """Also where their centres are outside the grid of its baked distances, which ends two cells from the mesh."""
     box, apart = Box((0.06, 0.06, 0.06)), 0.3
-    bodies = [Rigid(box, Surface(friction=0.0)), Rigid(box.surface(), Surface(friction=0.0), position=(0.0, apart, 0.0))]
+    bodies = [
+        Rigid(box, Surface(friction=0.0)),
+        Rigid(box.surface(), Surface(friction=0.0), position=(0.0, apart, 0.0)),
+    ]
     radii = np.array([0.001, 0.004, 0.01])
     start = np.column_stack([np.full(3, beside), [-0.019, -0.009, 0.013], 0.03 + 1.02 * radii])
     material = grains.Grain(density=2650.0, friction=0.0)

@@ -63,10 +63,10 @@ def test_the_walker_stands_on_sand_and_is_compared_with_hard_ground(device: str)
 
 
 def test_fingers_close(device: str) -> None:
-    scene = Gripper(grain_radius=0.02, closing=0.25)
+    scene = Gripper(grain_radius=0.02, closing=0.5)
     simulation = scene.build(device=device, threads=1)
     start = _spread(simulation)
-    simulation.run(0.58)
+    simulation.run(0.8)
     assert _spread(simulation) < 0.95 * start
     results = _results(scene, simulation)
     assert results["grains-inside"] == 0

@@ -84,9 +84,7 @@ class CoarseEnergy(Energy):
         return COARSE
 
 
-def test_energy_is_kept(
-    cpu: wp.Device, silence: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_energy_is_kept(cpu: wp.Device, silence: Progress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = energy._watch_energy  # the short life of forward Euler need not be seen at every 20 µs
     monkeypatch.setattr(energy, "_watch_energy", lambda s, seconds, every: watch(s, seconds, max(every, 2e-4)))
     study = CoarseEnergy(quick=True)
