@@ -4,6 +4,7 @@ Imports for type checkers and imports inside functions count like all others: a 
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -34,14 +35,20 @@ def is_unit(name: str) -> bool:
     return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
+@functools.cache
+def import_statements(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """All import statements of a text; reading them is most of the work, and both kinds of test need them."""
+    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported_units(source: str, module: list[str], *, is_package: bool = False) -> set[str]:
     """The entries that a source text imports from; `module` is its dotted name, split."""
     parent = module if is_package else module[:-1]
     names: list[list[str]] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in import_statements(source):
         if isinstance(node, ast.Import):
             names += [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = parent[: len(parent) - node.level + 1] if node.level else []
             base = base + (node.module.split(".") if node.module else [])
             # `from annelid import springs` reaches springs; `from annelid import Simulation` reaches the facade.
@@ -58,16 +65,18 @@ TABLE = read_table((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_imports_point_down(path: Path) -> None:
-    module = module_name(path)
-    unit = unit_of(module)
-    assert unit in TABLE, f"{unit} has no row in the import table of docs/design.md"
-    source = path.read_text(encoding="utf-8")
-    targets = imported_units(source, module, is_package=path.name == "__init__.py") - {unit}
-    assert targets <= TABLE.keys(), f"unknown: {sorted(targets - TABLE.keys())}"
-    upward = sorted(target for target in targets if TABLE[target] <= TABLE[unit])
-    assert not upward, f"{'.'.join(module)} imports {upward}, which do not stand below {unit}"
+def test_imports_point_down() -> None:
+    unlisted, upward = set(), []
+    for path in SOURCES:
+        module = module_name(path)
+        unit = unit_of(module)
+        source = path.read_text(encoding="utf-8")
+        targets = imported_units(source, module, is_package=path.name == "__init__.py") - {unit}
+        unlisted |= (targets | {unit}) - TABLE.keys()
+        wrong = sorted(target for target in targets if TABLE.get(target, 0) <= TABLE.get(unit, -1))
+        upward += [f"{'.'.join(module)} imports {target}, which does not stand below {unit}" for target in wrong]
+    assert not unlisted, "these have no row in the import table of docs/design.md"
+    assert not upward
 
 
 @pytest.mark.parametrize(
@@ -112,10 +121,10 @@ def imported_modules(source: str, module: str, *, is_package: bool = False) -> s
     """The modules of the library that a source text imports; `from package import module` imports the module."""
     parent = module.split(".") if is_package else module.split(".")[:-1]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in import_statements(source):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = parent[: len(parent) - node.level + 1] if node.level else []
             whole = ".".join(base + (node.module.split(".") if node.module else []))
             members = {f"{whole}.{alias.name}" for alias in node.names}
@@ -132,14 +141,17 @@ def circle(arrows: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-ARROWS = {
-    name: imported_modules(path.read_text(encoding="utf-8"), name, is_package=path.name == "__init__.py")
-    for name, path in MODULES.items()
-}
+@functools.cache
+def arrows() -> dict[str, set[str]]:
+    """What each module imports; read by the first test that asks, not by each process that collects tests."""
+    return {
+        name: imported_modules(path.read_text(encoding="utf-8"), name, is_package=path.name == "__init__.py")
+        for name, path in MODULES.items()
+    }
 
 
 def test_no_circles() -> None:
-    found = circle(ARROWS)
+    found = circle(arrows())
     assert not found, " imports ".join(found) + ": move what they share into a module of its own"
 
 
@@ -149,18 +161,18 @@ def room(module: str) -> str:
 
 def crossings() -> Iterator[tuple[str, str, str, str]]:
     """Each import from one folder into another: the two modules and their folders."""
-    for module, targets in ARROWS.items():
+    for module, targets in arrows().items():
         for target in targets:
             if MODULES[module].name != "__init__.py" and room(module) != room(target):
                 yield module, target, room(module), room(target)
 
 
 def test_rooms_beside_each_other_import_in_one_direction() -> None:
-    arrows: dict[str, set[str]] = {}
+    rooms: dict[str, set[str]] = {}
     for _, _, here, there in crossings():
         if not (here.startswith(f"{there}.") or there.startswith(f"{here}.")):
-            arrows.setdefault(here, set()).add(there)
-    found = [(here, there) for here in arrows for there in arrows[here] if here in arrows.get(there, set())]
+            rooms.setdefault(here, set()).add(there)
+    found = [(here, there) for here in rooms for there in rooms[here] if here in rooms.get(there, set())]
     assert not found
 
 

@@ -25,16 +25,14 @@ def test_the_place_of_a_body_is_its_centre_of_mass(motion: str) -> None:
 def test_grains_meet_a_mesh_where_they_meet_the_same_box(beside: float) -> None:
     """Also where their centres are outside the grid of its baked distances, which ends two cells from the mesh."""
     box, apart = Box((0.06, 0.06, 0.06)), 0.3
-    bodies = [
-        Rigid(box, Surface(friction=0.0)),
-        Rigid(box.surface(), Surface(friction=0.0), position=(0.0, apart, 0.0)),
-    ]
+    smooth, away = Surface(friction=0.0), (0.0, apart, 0.0)
+    bodies = [Rigid(box, smooth), Rigid(box.surface(), smooth, position=away)]
     radii = np.array([0.001, 0.004, 0.01])
     start = np.column_stack([np.full(3, beside), [-0.019, -0.009, 0.013], 0.03 + 1.02 * radii])
     material = grains.Grain(density=2650.0, friction=0.0)
-    bed = grains.Bed(np.concatenate([start, start + [0.0, apart, 0.0]]), np.tile(radii, 2), material)
+    bed = grains.Bed(np.concatenate([start, start + np.array(away)]), np.tile(radii, 2), material)
     simulation = grains.simulation(bed, obstacles=bodies, device="cpu", threads=1, dt=1e-4)
     simulation.run(0.01)
     on_box, on_mesh = np.split(simulation.solver.readout.positions(simulation.state), 2)
-    assert (np.abs(on_mesh - [0.0, apart, 0.0] - on_box).max(axis=1) < 0.01 * radii).all()
+    assert (np.abs(on_mesh - np.array(away) - on_box).max(axis=1) < 0.01 * radii).all()
     assert (on_box[:, 2] < start[:, 2]).all()
