@@ -15,9 +15,15 @@ Sim = Simulation[springs.Solver]
 
 @pytest.fixture
 def simulate(device: str) -> Callable[..., Sim]:
-    """`springs.simulation` in double precision and without gravity unless told otherwise, on the device under test."""
+    """`springs.simulation` in double precision and without gravity unless told otherwise, on the device under test.
+
+    Kernels are compiled with dashpots whether a body has some or not, so that more tests share one; the tests of
+    reference networks and of other integrators compile them without.
+    """
 
     def make(body: springs.Body, **world: Any) -> Sim:
+        if world.get("integrator", "symplectic") == "symplectic":
+            world.setdefault("prepare", ("damping",))
         return springs.simulation(body, device=device, **{"precision": "float64", "gravity": (0.0, 0.0, 0.0), **world})
 
     return make

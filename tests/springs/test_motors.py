@@ -140,7 +140,9 @@ def test_threads_and_batches_change_no_bit(vehicle: springs.Body) -> None:
     hashes = set()
     for threads, pieces in ((1, 1), (2, 1), (2, 7)):
         motors = [springs.Motor("axle", speed=springs.swing(5.0, 10.0), limit=1.0)]
-        simulation = springs.simulation(robots, dt=DT, motors=motors, threads=threads, device="cpu")
+        simulation = springs.simulation(
+            robots, dt=DT, motors=motors, threads=threads, precision="float64", device="cpu"
+        )
         for _ in range(pieces):
             simulation.step(210 // pieces)
         hashes.add(simulation.state_hash())

@@ -12,6 +12,22 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.voxels import Box, Robot, Sensor, Terrain, Voxel, sensors
 
 
+FAR = Terrain([[-900.0, -900.0], [900.0, -900.0]]), Box(size=(1.0, 1.0), position=(800.0, 800.0), held="fixed")
+
+
+@pytest.fixture
+def simulate(simulate: Callable[..., Any]) -> Callable[..., Any]:
+    """As elsewhere, but there is always ground and an object, far away if need be, so that one kernel serves all."""
+
+    def make(robots: Any, *, obstacles: Any = (), **world: Any) -> Any:
+        far = [thing for thing in FAR if not any(isinstance(obstacle, type(thing)) for obstacle in obstacles)]
+        if "positions" not in world and FAR[0] in far:
+            world["positions"] = np.zeros((1 if isinstance(robots, Robot) else len(robots), 2))
+        return simulate(robots, obstacles=[*obstacles, *far], **world)
+
+    return make
+
+
 def first_inputs(
     simulation: Any, velocities: np.ndarray | None = None, turn: float = 0.0, steps: int = 1
 ) -> np.ndarray:
