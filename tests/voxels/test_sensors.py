@@ -11,7 +11,6 @@ from annelid import control, voxels
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.voxels import Box, Robot, Sensor, Terrain, Voxel, sensors
 
-
 FAR = Terrain([[-900.0, -900.0], [900.0, -900.0]]), Box(size=(1.0, 1.0), position=(800.0, 800.0), held="fixed")
 
 

@@ -92,9 +92,7 @@ class Solver:
             self.grains.unbind()
             return
         if self.springs.changes():
-            raise InvalidValue(
-                "worlds with bodies that were edited or broke begin again together: reset all of them."
-            )
+            raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
         if len(state.springs.partners):
             raise InvalidValue(
                 "worlds in which masses touch each other (collisions) begin again together: reset all of them."
