@@ -226,7 +226,7 @@ REFUSED = [
     (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
     (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
-    (["run", "bounce", "--restitution", "2"], "restitution must be between 0 and 1, not 2.0"),
+    (["run", "bounce", "--restitution", "2"], "restitution of a surface must be between 0 and 1, not 2.0"),
     (["run", "worm", "--friction", "nan"], "friction of a surface"),
 ]
 
