@@ -219,14 +219,14 @@ REFUSED = [
     (["run", "bounce", "--device", "cuda:99"], "device 'cuda:99' is not there"),
     (["doctor", "--device", "tpu"], "unknown device 'tpu'"),
     (["bench", "springs", "--device", "tpu"], "unknown device 'tpu'"),
-    (["run", *SMALL, "--threads", "0"], "threads must be at least 1, not 0"),
-    (["run", *SMALL, "--threads", "-3"], "threads must be at least 1, not -3"),
-    (["doctor", "--device", "cpu", "--threads", "0"], "threads must be at least 1"),
+    (["run", *SMALL, "--threads", "0"], "threads must be a whole number of at least 1, not 0"),
+    (["run", *SMALL, "--threads", "-3"], "threads must be a whole number of at least 1, not -3"),
+    (["doctor", "--device", "cpu", "--threads", "0"], "threads must be a whole number of at least 1"),
     (["run", "bounce", "--seconds", "-1"], "--seconds must be a positive time, not -1"),
     (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
     (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
-    (["run", "bounce", "--restitution", "2"], "restitution must be between 0 and 1, not 2.0"),
+    (["run", "bounce", "--restitution", "2"], "restitution of a surface must be between 0 and 1, not 2.0"),
     (["run", "worm", "--friction", "nan"], "friction of a surface"),
 ]
 

@@ -111,7 +111,7 @@ def test_one_list_under_every_physics(physics: str) -> None:
 
 
 def test_a_soft_robot_says_that_it_slides() -> None:
-    with pytest.raises(InvalidValue, match=r"without friction yet, and obstacle 0 \(Plane\) has 0.6: leave it out, or"):
+    with pytest.raises(InvalidValue, match=r"without friction yet, and obstacle 0, a Plane, has 0.6: leave it out, or"):
         robot_among([ground(friction=0.6)])
 
 
@@ -121,14 +121,14 @@ def test_a_soft_robot_says_that_it_slides() -> None:
         ("springs", Rigid(Sphere(0.1), motion="driven"), "springs cannot touch a moving obstacle yet"),
         ("springs", Rigid(Sphere(9.0), inside=True), "springs cannot be kept inside a shape yet"),
         ("springs", ground(cohesion=1.0), "springs cannot stick to a surface yet"),
-        ("grains", HeightField(np.zeros((3, 3)), 0.1), "grains cannot touch a HeightField yet.*block"),
+        ("grains", HeightField(np.zeros((3, 3)), 0.1), "grains cannot touch obstacle 0, a HeightField, yet: .*block"),
         ("grains", ground(stiffness=100.0), "grains cannot take the stiffness of a surface yet"),
         ("grains", ground(0.5, sliding_friction=0.3), "grains cannot slide with a friction of their own yet"),
-        ("grains", Rigid(Plane(), motion="driven"), "grains cannot touch a Plane that moves yet"),
-        ("coupling", ImplicitSurface(floor), "grains cannot touch an ImplicitSurface yet"),
-        ("fem", Cylinder(0.1, 0.2), "soft robots cannot touch a Cylinder yet"),
+        ("grains", Rigid(Plane(), motion="driven"), "grains cannot touch obstacle 0, a Plane, yet while it moves"),
+        ("coupling", ImplicitSurface(floor), "grains cannot touch obstacle 0, an ImplicitSurface, yet"),
+        ("fem", Cylinder(0.1, 0.2), "soft robots cannot touch obstacle 0, a Cylinder, yet"),
         ("fem", Rigid(Sphere(0.1), motion="free"), "soft robots cannot touch a moving obstacle yet"),
-        ("voxels", Sphere(0.1), "voxel robots cannot touch a Sphere yet"),
+        ("voxels", Sphere(0.1), "voxel robots cannot touch obstacle 0, a Sphere, yet"),
         ("voxels", Plane(normal=(0.0, 1.0, 1.0)), "set its y to 0"),
     ],
 )
@@ -214,7 +214,7 @@ def test_random_members_of_the_family_run_or_are_refused_by_name(physics: str) -
     family = members(90, np.random.default_rng(7))
     for rigid in family:
         if (refusal := refused(physics, rigid)) is not None:
-            assert "obstacle 0 (" in refusal
+            assert "obstacle 0, a" in refusal
             continue
         flat = physics == "voxels" and isinstance(rigid.geometry, (Plane, HeightField))
         grounds += flat

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from annelid import coupling, fem, grains, robots, shapes, springs, voxels
-from annelid.core.errors import UnknownName
+from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.summary import Summary
 
 PHYSICS: dict[str, ModuleType] = {
@@ -87,10 +87,39 @@ def test_a_misspelt_option_gets_the_nearest_name(physics: str, wrong: str, right
     assert right in str(caught.value)
 
 
+WRONG = {
+    "gravity": [9.81, (0.0, 0.0), (0.0, 0.0, float("nan")), "down"],
+    "dt": [0.0, -1e-3, float("nan"), float("inf"), "short"],
+    "threads": [0, -1, 1.5, "two"],
+    "obstacles": [3, "ground", shapes.Plane(), [3], ["ground"]],
+}
+
+
 @pytest.mark.parametrize("physics", PHYSICS)
-@pytest.mark.parametrize("gravity", [9.81, (0.0, 0.0), (0.0, 0.0, float("nan")), "down"])
-def test_gravity_is_a_vector_everywhere(physics: str, gravity: Any) -> None:
-    line = _lines_that_build()[physics]
-    names = {**PHYSICS, "shapes": shapes, "robots": robots, "wanted": gravity}
-    with pytest.raises(ValueError, match="gravity"):
-        eval(f"{line[:-1]}, gravity=wanted)", names)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+def test_a_wrong_option_is_refused_in_one_sentence(physics: str, name: str, value: Any) -> None:
+    line = re.sub(r", dt=[^,)]+", "", _lines_that_build()[physics])
+    names = {**PHYSICS, "shapes": shapes, "robots": robots, "wanted": value}
+    with pytest.raises(InvalidValue, match=name.rstrip("s")) as caught:
+        eval(f"{line[:-1]}, {name}=wanted)", names)
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+@pytest.mark.parametrize("wrong", ["worm", 3, None, "another physics"])
+def test_another_body_is_refused_in_one_sentence(physics: str, wrong: Any) -> None:
+    other = grains.Bed([[0.0, 0.0, 1.0]], 0.01) if physics != "grains" else springs.block((2, 2, 2))
+    body: Any = other if wrong == "another physics" else wrong
+    with pytest.raises(InvalidValue, match="must be"):
+        PHYSICS[physics].simulation(*([body, other] if physics == "coupling" else [body]))
+
+
+@pytest.mark.parametrize("physics", PHYSICS)
+def test_a_checkpoint_of_another_world_is_refused(physics: str, tmp_path: Path) -> None:
+    line, names = _lines_that_build()[physics], {**PHYSICS, "shapes": shapes, "robots": robots}
+    eval(line, names).save(tmp_path / "here.h5")
+    moon = eval(f"{line[:-1]}, gravity=(0.0, 0.0, -1.6))", names)
+    before = moon.state_hash()
+    with pytest.raises(FileFormatError, match="another model"):
+        moon.load(tmp_path / "here.h5")
+    assert moon.state_hash() == before

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from annelid import Simulation
+from annelid.core.checkpoint import load_checkpoint
 from annelid.core.errors import AnnelidError, FileFormatError
 
 Make = Callable[..., Any]
@@ -192,3 +193,8 @@ def test_a_folder_that_cannot_be_written(growth: Make, tmp_path: Path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(OSError, match="."):
         Simulation(growth()).save(tmp_path / "x.h5")
+
+
+def test_a_checkpoint_of_another_physics_names_both(saved: Path) -> None:
+    with pytest.raises(FileFormatError, match="is a checkpoint of growth, and this is a simulation of decay"):
+        load_checkpoint(saved, "decay-3", 1.0, lambda arrays, changes: None)

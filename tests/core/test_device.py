@@ -57,5 +57,5 @@ def test_threads_default_to_the_cores_that_may_be_used() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, -100])
 def test_threads_are_at_least_one(threads: int) -> None:
-    with pytest.raises(InvalidValue, match=f"threads must be at least 1, not {threads}"):
+    with pytest.raises(InvalidValue, match=f"threads must be a whole number of at least 1, not {threads}"):
         thread_count(threads)

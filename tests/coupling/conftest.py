@@ -31,10 +31,15 @@ def dropped(body: springs.Body, sand: robots.Sandbox, **options: Any) -> Simulat
     return coupling.simulation(body, sand.bed(), obstacles=options.pop("obstacles", sand.walls()), **options)
 
 
+def above_a_bed(device: str) -> Simulation[coupling.Solver]:
+    """A block just above a small bed, built anew."""
+    return dropped(block().moved((0.0, 0.0, 0.08)), box(side=0.13, depth=0.05), device=device)
+
+
 @pytest.fixture
 def resting(device: str) -> Simulation[coupling.Solver]:
     """A block just above a small bed, which has not settled yet."""
-    return dropped(block().moved((0.0, 0.0, 0.08)), box(side=0.13, depth=0.05), device=device)
+    return above_a_bed(device)
 
 
 def height(simulation: Simulation[coupling.Solver]) -> float:

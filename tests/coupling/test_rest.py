@@ -15,7 +15,7 @@ from .conftest import block, box, dropped, height
 
 
 def test_the_grains_bear_the_weight_and_lie_still(resting: Simulation[coupling.Solver]) -> None:
-    resting.run(0.7)
+    resting.run(0.5)
     readout = resting.solver.readout
     forces = []
     for _ in range(10):
@@ -32,7 +32,7 @@ def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
     sand = box(side=0.13, depth=0.05)
     lid = Rigid(Box((0.1, 0.1, 0.02)), Surface(friction=0.5), position=(0.0, 0.0, 0.07), motion="free", mass=0.5)
     simulation = dropped(block().moved((0.0, 0.0, 0.1)), sand, obstacles=[*sand.walls(), lid], device=device)
-    simulation.run(0.5)
+    simulation.run(0.35)
     bed = simulation.state.grains
     body = simulation.solver.model.springs.body
     guests, masses = simulation.solver.model.guests, simulation.solver.readout.mass_positions(simulation.state)
@@ -51,7 +51,7 @@ def test_a_heavy_body_comes_deeper_than_a_light_one() -> None:
         body = block(stiffness=600.0 * mass, mass=mass).moved((0.0, 0.0, 0.11))
         body.damping[:] = mass
         body.velocities[:, 2] = -1.5
-        simulation = dropped(body, replace(box(depth=0.09), grain=smooth))
-        simulation.run(0.3)
+        simulation = dropped(body, replace(box(side=0.13, depth=0.09), grain=smooth))
+        simulation.run(0.15)
         heights.append(height(simulation))
     assert heights[0] > heights[1] + 0.005

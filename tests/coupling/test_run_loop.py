@@ -13,7 +13,7 @@ from annelid.core.recording import Recording
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Mesh, Spheres
 
-from .conftest import block, box, dropped, height
+from .conftest import above_a_bed, block, box, dropped, height
 
 
 def test_steps_and_time(resting: Simulation[coupling.Solver]) -> None:
@@ -146,7 +146,7 @@ def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solv
         edit.change_masses([0, 1, 2], forces=(0.5, 0.0, 0.0))
     resting.run(0.02)
     resting.save(tmp_path / "edited.h5")
-    other = dropped(block().moved((0.0, 0.0, 0.11)), box(), device=str(resting.solver.device))
+    other = above_a_bed(str(resting.solver.device))
     other.load(tmp_path / "edited.h5")
     for simulation in (resting, other):
         simulation.run(0.02)

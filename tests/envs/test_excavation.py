@@ -86,7 +86,7 @@ def test_episode_ends_where_a_joint_gives_in() -> None:
 
 
 def test_joint_limits_hold() -> None:
-    worlds = site()
+    worlds = site(grains=60)
     for _ in range(60):
         worlds.step(np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]]))
     angles = worlds.observations["angles"].numpy()[0]
@@ -97,7 +97,7 @@ def test_joint_limits_hold() -> None:
 
 
 def test_bodies_stay_on_the_arm() -> None:
-    worlds = site()
+    worlds = site(grains=60)
     for _ in range(10):
         worlds.step(np.array([[0.5, 0.3, -0.4, 0.2, 0.6, -0.3, 0.8]]))
     state, bodies = worlds.soil.state, worlds.soil.bodies
@@ -109,7 +109,7 @@ def test_bodies_stay_on_the_arm() -> None:
 
 
 def test_mass_in_the_bin_is_rewarded() -> None:
-    worlds = site()
+    worlds = site(grains=60)
     state = worlds.soil.state
     positions = state.positions.numpy()
     positions[:5, :3] = [[0.40 + 0.04 * k, 0.45, 0.05] for k in range(5)]
@@ -119,7 +119,7 @@ def test_mass_in_the_bin_is_rewarded() -> None:
 
 
 def test_unreachable_way_point_is_refused() -> None:
-    worlds = site()
+    worlds = site(grains=60)
     with pytest.raises(InvalidValue, match="does not reach"):
         list(follow(worlds, [Stop(2.0, 0.0, 0.1, 0.0, 1.0)]))
 

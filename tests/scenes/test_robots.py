@@ -19,8 +19,8 @@ def values(scene, simulation):
 def test_every_worm_of_a_crowd_crawls_like_one_alone():
     crowd, alone = Worms(count=3), Worm()
     together, single = crowd.build(device="cpu"), alone.build(device="cpu")
-    together.run(0.3)
-    single.run(0.3)
+    together.run(0.15)
+    single.run(0.15)
     assert values(crowd, together)["mean-distance"] == pytest.approx(values(alone, single)["distance"], abs=1e-4)
     assert together.solver.model.spring_count == 3 * single.solver.model.spring_count
 
@@ -44,7 +44,7 @@ def test_the_swarm_is_as_large_as_titan_s_and_loosely_coupled():
 def test_the_walker_has_five_groups_and_walks():
     scene = Walker()
     simulation = scene.build(device="cpu")
-    simulation.run(0.8)
+    simulation.run(0.5)
     assert values(scene, simulation)["actuator-groups"] == 5
     assert values(scene, simulation)["distance"] > 0.003
 

@@ -22,7 +22,7 @@ def _results(scene: Any, simulation: Any) -> dict[str, float]:
 
 def test_the_worm_crawls_forward_and_keeps_grains_out(device: str) -> None:
     simulation = WORM.build(device=device, threads=1)
-    simulation.run(1.5)
+    simulation.run(0.8)
     results = _results(WORM, simulation)
     assert results["distance"] > 0.005
     assert results["grains-inside"] == 0
@@ -34,7 +34,7 @@ def test_the_worm_does_not_explode_whatever_the_grains() -> None:
     for seed in (2, 3):
         scene = Sandworm(length=0.4, depth=0.05, grain_radius=0.014, run_up=0.1, seed=seed)
         simulation = scene.build(device="cpu", threads=1)
-        simulation.run(0.3)
+        simulation.run(0.2)
         results = _results(scene, simulation)
         assert results["grains-inside"] == 0
         assert results["fastest-grain"] < 2.0

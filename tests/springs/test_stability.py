@@ -151,3 +151,17 @@ def test_a_diverged_simulation_can_be_saved_reset_and_run_on(simulate: Make, tmp
     simulation.step(5)
     simulation.load(tmp_path / "last-good.h5")
     assert simulation.state_hash() == last
+
+
+@pytest.mark.parametrize(
+    ("world", "cause"),
+    [
+        ({}, r"the stiffness of the springs: it may diverge; give dt=\d"),
+        ({"velocity_damping": 1e6}, "velocity_damping: "),
+        ({"obstacles": [ground(), ground(stiffness=1e9)]}, "the contact with obstacle 1: "),
+        ({"integrator": "euler"}, "it may diverge; give the body damping, or take another integrator"),
+    ],
+)
+def test_the_warning_names_what_limits_the_step(simulate: Make, world: dict[str, Any], cause: str) -> None:
+    with pytest.warns(StepTooLong, match=f"limited most by .*{cause}"):
+        simulate(springs.block((3, 3, 3)), dt=0.05, **world)

@@ -13,6 +13,7 @@ from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.progress import Progress
 from annelid.shapes import Box, Sphere, TriangleMesh
 from annelid.studies import cylinder
+from annelid.studies.support.measured_cylinder import skin
 from annelid.studies.support.surfaces import surface_error
 
 from .conftest import by_name
@@ -106,7 +107,7 @@ def test_other_units_are_noticed(factor: float, words: str, hanging: Path, tmp_p
 
 
 def test_another_place_is_noticed(hanging: Path, tmp_path: Path) -> None:
-    for number, mesh in enumerate((TriangleMesh.read(hanging).moved((0.0, 0.0, 0.3)), cylinder._skin(0.01))):
+    for number, mesh in enumerate((TriangleMesh.read(hanging).moved((0.0, 0.0, 0.3)), skin(0.01))):
         path = tmp_path / f"elsewhere-{number}.obj"
         mesh.write(path)
         with pytest.raises(InvalidValue, match="hang down towards -y"):

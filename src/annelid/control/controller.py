@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.words import with_article
 
 TimeFunction = Callable[[np.ndarray], np.ndarray]
 """A function of times [s], shape [n], that returns values in [-1, 1]: shape [n] for one channel."""
@@ -76,7 +77,7 @@ class Controller:
 
     def to_dict(self) -> dict[str, Any]:
         """The controller in words and numbers, for files."""
-        raise InvalidValue(f"a {type(self).__name__} holds a function and cannot be written to a file.")
+        raise InvalidValue(f"{with_article(type(self).__name__)} holds a function and cannot be written to a file.")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Controller:

@@ -34,7 +34,7 @@ def save_checkpoint(
     Args:
         path: File.
         state: The state.
-        fingerprint: Identity of the model as it was built.
+        fingerprint: Identity of the model as it was built; it begins with its physics and a hyphen.
         dt: Time step [s].
         step: Steps done.
         changes: What has changed in the model since it was built, as arrays.
@@ -126,6 +126,9 @@ def _require_settings(path: Path, file: h5py.File, settings: Mapping[str, str]) 
 
 def _checked_step(path: Path, file: h5py.File, fingerprint: str, dt: float) -> int:
     attributes = file.attrs
+    physics, wanted = (str(identity).partition("-")[0] for identity in (attributes["model"], fingerprint))
+    if physics != wanted:
+        raise FileFormatError(f"{path} is a checkpoint of {physics}, and this is a simulation of {wanted}.")
     if attributes["model"] != fingerprint:
         raise FileFormatError(
             f"{path} belongs to another model (other elements, materials or settings): "

@@ -70,6 +70,6 @@ def thread_count(threads: int | None) -> int:
     """The number of CPU threads to use: all cores by default."""
     if threads is None:
         return available_threads()
-    if threads < 1:
-        raise InvalidValue(f"threads must be at least 1, not {threads}.")
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidValue(f"threads must be a whole number of at least 1, not {threads!r}.")
     return threads

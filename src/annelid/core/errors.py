@@ -23,23 +23,39 @@ class InvalidMesh(AnnelidError, ValueError):
 
 
 class UnknownName(AnnelidError, KeyError):
-    """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one."""
+    """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    Args:
+        kind: What it should have been the name of.
+        name: The name.
+        known: Names that exist.
+        hint: Where else the name is known, or what to do, in a sentence; None suggests the nearest name.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
         known = sorted(known)
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"there is no {kind} named {name!r}.{hint} Known: {', '.join(known)}.")
+        if hint is None and near:
+            hint = f"Did you mean {near[0]!r}?"
+        names = f"Known: {', '.join(known)}." if known else "" if hint else "There are none yet."
+        super().__init__(" ".join(filter(None, (f"there is no {kind} named {name!r}.", hint, names))))
 
     def __str__(self) -> str:  # KeyError would print the repr of the sentence
         return str(self.args[0])
 
 
 class Unsupported(AnnelidError, TypeError):
-    """A physics lacks an ability that another has; the sentence names those that have it."""
+    """A physics lacks an ability that another has; the sentence names those that have it.
 
-    def __init__(self, physics: str, ability: str, having: Iterable[str]) -> None:
-        super().__init__(f"a simulation of {physics} cannot {ability}; one of {' or '.join(having)} can.")
+    Args:
+        physics: What was simulated.
+        ability: What it cannot do.
+        having: What can.
+        remedy: What to do instead, in a sentence.
+    """
+
+    def __init__(self, physics: str, ability: str, having: Iterable[str], remedy: str) -> None:
+        super().__init__(f"a simulation of {physics} cannot {ability}; one of {' or '.join(having)} can. {remedy}")
 
 
 class MissingPackage(AnnelidError, ImportError):

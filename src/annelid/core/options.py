@@ -5,19 +5,26 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def spelled_out(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
+    """Refuse what is of another kind: "the body must be a springs.Body, not a Bed"."""
+    if not isinstance(given, kind):
+        raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
+
+
+def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function whose signature spells its options out refuse all others by name.
 
     Args:
         what: What the options are of, in words: "a simulation of springs".
+        elsewhere: Other functions or classes that an option may have been meant for, by name.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -27,7 +34,9 @@ def spelled_out(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def checked(*given: P.args, **options: P.kwargs) -> T:
             for name in options:
                 if name not in known:
-                    raise UnknownName(f"option of {what}", name, known)
+                    others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
+                    hint = f"It is an option of {others[0]}." if others else None
+                    raise UnknownName(f"option of {what}", name, known, hint=hint)
             return function(*given, **options)
 
         return checked

@@ -299,7 +299,8 @@ class Simulation(Generic[S]):
     def _mask(self, worlds: Sequence[int]) -> wp.array[Any]:
         chosen, count = np.asarray(worlds), self.solver.worlds
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= count)).any():
-            raise InvalidValue(f"worlds must be numbers from 0 to {count - 1}, not {worlds!r}.")
+            there = "one world, number 0" if count == 1 else f"the worlds 0 to {count - 1}"
+            raise InvalidValue(f"this simulation has {there}, not {worlds!r}.")
         mask = np.zeros(count, bool)
         mask[chosen] = True
         return wp.array(mask, dtype=wp.bool, device=self.solver.device)

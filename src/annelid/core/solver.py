@@ -101,7 +101,7 @@ class Solver(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
+        """Identity of the model, for checkpoints; it begins with the name of the physics and a hyphen."""
         ...
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
@@ -178,11 +178,17 @@ def editable(solver: Solver) -> Editable:
     """The solver as one whose bodies can be edited."""
     if isinstance(solver, Editable):
         return solver
-    raise Unsupported(solver.physics, "be edited while it runs", ("springs", "coupling"))
+    raise Unsupported(
+        solver.physics, "be edited while it runs", ("springs", "coupling"),
+        "Build it anew with the change; bodies among grains are moved by solver.drive and pulled by solver.load.",
+    )  # fmt: skip
 
 
 def conditional(solver: Solver) -> Conditional:
     """The solver as one that watches conditions."""
     if isinstance(solver, Conditional):
         return solver
-    raise Unsupported(solver.physics, "wait for a condition (when=...)", ("springs", "coupling"))
+    raise Unsupported(
+        solver.physics, "wait for a condition (when=...)", ("springs", "coupling"),
+        "Stop at a time with breakpoint(at=...), or look at it again and again with observe(...).",
+    )  # fmt: skip

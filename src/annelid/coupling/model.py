@@ -10,6 +10,7 @@ import warp as wp
 from annelid import grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.words import with_article
 from annelid.coupling.guests import Guests
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on
@@ -106,7 +107,8 @@ class Model:
         for name, value, kind in (("body", body, springs.Body), ("bed", bed, grains.Bed)):
             if not isinstance(value, kind):
                 home = kind.__module__.split(".")[1]
-                raise InvalidValue(f"the {name} must be a {home}.{kind.__name__}, not a {type(value).__name__}.")
+                given = with_article(type(value).__name__)
+                raise InvalidValue(f"the {name} must be a {home}.{kind.__name__}, not {given}.")
         if not (skin is None or isinstance(skin, Surface)):
             raise InvalidValue(f"skin must be a shapes.Surface, such as Surface(friction=0.5), not {skin!r}.")
         if not np.isfinite(body.positions).all():

@@ -91,6 +91,8 @@ class Solver:
             copy_state(self.initial_state(), state)
             self.grains.unbind()
             return
+        if self.springs.changes():
+            raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
         if len(state.springs.partners):
             raise InvalidValue(
                 "worlds in which masses touch each other (collisions) begin again together: reset all of them."

@@ -11,7 +11,7 @@ import numpy as np
 from annelid import grains, springs
 from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
 from annelid.coupling.surface import closed_surface
-from annelid.grains.rigid import Touched, Wall
+from annelid.grains.rigid import Touched
 from annelid.grains.start import distance
 
 CHOICES = ("refuse", "push", "remove", "allow")
@@ -60,9 +60,8 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
         here = points[worlds == other.world]
         if len(here) == 0 or (depth := -float(distance(other, here).min())) <= float(bed.radii.min()):
             continue
-        name = other.name or ("plane" if isinstance(other, Wall) else other.rigid.kind)
         raise InvalidValue(
-            f"the body starts inside obstacle {number} ({name}), by up to {depth:.3g} m: move one of them away."
+            f"the body starts inside {other.rigid.called(number)}, by up to {depth:.3g} m: move one of them away."
         )
 
 

@@ -14,13 +14,14 @@ from annelid.grains import World as GrainsWorld
 from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_positive
 from annelid.springs import World as SpringsWorld
 
 _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
 _BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a surface of springs never quite rests
 _STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
+_OF_BOTH = {"dt", "gravity", "obstacles"}  # that are not given to the springs and the grains one by one
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 
@@ -49,15 +50,15 @@ class World:
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         for name in ("dt", "spring_dt"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"{name} must be a time above 0 s, not {value!r}.")
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, require_positive(name, getattr(self, name)))
         touched_by_grains(self.obstacles)  # refuses what cannot be touched
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
-            both = sorted({"dt", "gravity", "obstacles"} & set(options))
+            both = sorted(_OF_BOTH & set(options))
             if both:
-                raise InvalidValue(f"{both[0]} is given to the world itself, not among its options of {name}.")
-            known = [one.name for one in fields(kind)]
+                verb = "are" if both[0] == "obstacles" else "is"
+                raise InvalidValue(f"{both[0]} {verb} given to the world itself, not among its options of {name}.")
+            known = [one.name for one in fields(kind) if one.name not in _OF_BOTH]
             for option in options:
                 if option not in known:
                     raise UnknownName(f"option of the {name}", option, known)

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
@@ -29,7 +29,7 @@ from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
 from annelid.fem.solid import Solid, Volume
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
@@ -139,8 +139,11 @@ def simulation(
         linear: How linear systems are solved, see `Model`.
         settings: How equilibria are found.
     """
+    require_kind("the body", solid, Solid, "a fem.Solid")
+    if obstacles:
+        raise no_obstacles()
     chosen = choose_device(device)
-    world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp, obstacles=obstacles)
+    world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
     more = list(extras(chosen) if callable(extras) else extras)
     if not dynamic:
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)

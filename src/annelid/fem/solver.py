@@ -19,6 +19,14 @@ from annelid.fem.readout import Readout
 from annelid.fem.state import State
 
 
+def no_obstacles() -> Unsupported:
+    """The error for a solid that is given obstacles but no actuators."""
+    return Unsupported(
+        "a solid without actuators", "touch obstacles", ("springs", "grains", "a fem.Robot"),
+        "Make a fem.Robot of the solid and its actuators, and give the obstacles to it.",
+    )  # fmt: skip
+
+
 class Solver:
     """Advances a solid from equilibrium to equilibrium; loads may change between steps, through `model`.
 
@@ -36,7 +44,7 @@ class Solver:
 
     def __init__(self, model: Model, *, settings: Settings | None = None) -> None:
         if model.world.obstacles:
-            raise Unsupported("a solid without actuators", "touch obstacles", ("springs", "grains", "a fem.Robot"))
+            raise no_obstacles()
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = Newton(model, settings)

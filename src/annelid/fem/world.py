@@ -10,6 +10,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector, require_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +32,8 @@ class World:
     obstacles: Sequence[Obstacle] = ()
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {self.dt}.")
-        if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
-            raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
+        object.__setattr__(self, "dt", require_positive("dt", self.dt))
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         if not (np.isfinite(self.velocity_damping) and self.velocity_damping >= 0.0):
             raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):

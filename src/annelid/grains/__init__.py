@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import warp as wp
 
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
@@ -93,6 +93,7 @@ def simulation(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    require_kind("the bed", bed, Bed, "a grains.Bed")
     world = World(
         dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
         relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,

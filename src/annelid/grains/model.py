@@ -14,6 +14,7 @@ import warp as wp
 
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.identity import identity
 from annelid.grains.bed import Bed
 from annelid.grains.dashpot import dashpots
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
@@ -119,8 +120,9 @@ class Model:
     def fingerprint(self) -> str:
         """Identity of the model."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(repr((self.features, self.world, self.dt, self.world_count)).encode())
-        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.worlds):
+        digest.update(identity(self.features, self.world, self.dt, self.world_count).encode())
+        digest.update(identity(self.bed.materials).encode())
+        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.bed.kinds, self.worlds):
             digest.update(np.ascontiguousarray(array).tobytes())
         for body in self.bodies:
             size = body.size if isinstance(body, Solid) else body.normal

@@ -53,15 +53,17 @@ class PathTable:
         """
         if not self._columns:
             return ROWS
-        now = clock * dt if origin is None else origin
-        known = self._key is not None and origin is None and self._key[1] == dt
-        if not (known and self._key is not None and 0 <= clock - self._key[0] <= ROWS // 2):
-            self._tabulate(clock, now, dt)
-        assert self._key is not None
-        return ROWS - (clock - self._key[0])
+        if origin is not None:
+            self._tabulate(clock, origin + dt * np.arange(ROWS + 2), dt)
+            return ROWS
+        first = clock - clock % (ROWS // 2)  # tables begin at the same steps whenever they are made: the same bits
+        if self._key != (first, dt):
+            self._tabulate(first, dt * (first + np.arange(ROWS + 2)), dt)
+            self._key = (first, dt)
+        return ROWS - (clock - first)
 
-    def _tabulate(self, clock: int, now: float, dt: float) -> None:
-        times = now + dt * np.arange(ROWS + 2)
+    def _tabulate(self, clock: int, times: np.ndarray, dt: float) -> None:
+        """Make the table from a step on."""
         places = np.empty((ROWS + 1, self._columns, 3), np.float32)
         turns = np.empty((ROWS + 1, self._columns, 4), np.float32)
         velocities = np.empty((ROWS + 1, self._columns, 2, 3), np.float32)
@@ -76,4 +78,4 @@ class PathTable:
         bodies.path_turns.assign(turns.reshape(-1, 4))
         bodies.path_velocities.assign(velocities.reshape(-1, 3))
         bodies.path_start.assign(np.array([clock], np.int64))
-        self._key = (clock, dt)
+        self._key = None

@@ -42,6 +42,7 @@ class Wall:
 
     Attributes:
         source: The obstacle as the user gave it.
+        rigid: The same as a rigid thing.
         point: A point of the plane [m].
         normal: Unit normal.
         numbers: Friction, restitution, rolling resistance and cohesion.
@@ -53,7 +54,7 @@ class Wall:
     def __init__(self, source: Obstacle, rigid: Rigid) -> None:
         plane = rigid.where
         assert isinstance(plane, Plane)
-        self.source, self.point, self.normal = source, plane.point, plane.normal
+        self.source, self.rigid, self.point, self.normal = source, rigid, plane.point, plane.normal
         self.numbers, self.world, self.hidden = response_of(rigid.surface), rigid.world, rigid.hidden
         self.name = rigid.name or "plane"
 
@@ -215,24 +216,22 @@ def touched_by_grains(obstacles: Sequence[Obstacle]) -> list[Touched]:
 
 
 def _require_touchable(number: int, rigid: Rigid) -> None:
-    what = f"obstacle {number} ({rigid.name or rigid.kind})"
+    what = rigid.called(number)
     if isinstance(rigid.geometry, HeightField):
-        raise InvalidValue(
-            f"grains cannot touch a HeightField yet, as {what} is: make a closed mesh of it with its block(depth)."
-        )
+        raise InvalidValue(f"grains cannot touch {what}, yet: make a closed mesh of it with its block(depth).")
     if isinstance(rigid.geometry, ImplicitSurface):
-        raise InvalidValue(f"grains cannot touch an ImplicitSurface yet, as {what} is: use a closed mesh.")
+        raise InvalidValue(f"grains cannot touch {what}, yet: use a closed mesh.")
     if isinstance(rigid.geometry, Plane) and rigid.moves != "fixed":
-        raise InvalidValue(f"grains cannot touch a Plane that moves yet, as {what} does: move a flat Box.")
+        raise InvalidValue(f"grains cannot touch {what}, yet while it moves: move a flat Box.")
     surface = rigid.surface
     if surface.sliding_friction is not None and surface.sliding_friction != surface.friction:
         raise InvalidValue(
-            f"grains cannot slide with a friction of their own yet, and {what} has a sliding_friction of "
+            f"grains cannot slide with a friction of their own yet, and {what}, has a sliding_friction of "
             f"{surface.sliding_friction:g}: leave it out."
         )
     if surface.stiffness is not None:
         raise InvalidValue(
-            f"grains cannot take the stiffness of a surface yet, and {what} has one of {surface.stiffness:g} N/m: "
+            f"grains cannot take the stiffness of a surface yet, and {what}, has one of {surface.stiffness:g} N/m: "
             "leave it out, and choose softness and correction of grains.World."
         )
 

@@ -11,7 +11,7 @@ from numbers import Real
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_positive
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
@@ -78,10 +78,9 @@ class World:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
             raise UnknownName("way with grains that are too fast", self.too_fast, TOO_FAST)
-        if self.dt is not None and not (math.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"dt must be above 0 s, not {self.dt}.")
-        if self.contact_step is not None and not (math.isfinite(self.contact_step) and self.contact_step > 0.0):
-            raise InvalidValue(f"contact_step must be above 0 s, or None, not {self.contact_step}.")
+        for name in ("dt", "contact_step"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, require_positive(name, getattr(self, name)))
         if min(self.period) < 0.0:
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Color
+from annelid.core.words import with_article
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.mass import MassProperties, mass_properties
@@ -104,16 +105,16 @@ class Rigid:
 
     def _require_geometry(self) -> None:
         if not isinstance(self.geometry, Geometry):
-            kind = type(self.geometry).__name__
-            raise InvalidValue(f"a rigid thing needs a shape, a closed mesh, a plane or a height field, not a {kind}.")
+            kind = with_article(type(self.geometry).__name__)
+            raise InvalidValue(f"a rigid thing needs a shape, a closed mesh, a plane or a height field, not {kind}.")
         if isinstance(self.geometry, TriangleMesh):
             self.geometry.require_closed()
         if not isinstance(self.geometry, Shape):
-            kind = type(self.geometry).__name__
+            kind = with_article(type(self.geometry).__name__)
             if self.motion == "free":
-                raise InvalidValue(f"a {kind} has no end and no mass: only a closed shape can be free.")
+                raise InvalidValue(f"{kind} has no end and no mass: only a closed shape can be free.")
             if self.inside:
-                raise InvalidValue(f"a {kind} has no inside: turn its normal, or use a closed shape.")
+                raise InvalidValue(f"{kind} has no inside: turn its normal, or use a closed shape.")
 
     @property
     def path(self) -> Path | None:
@@ -130,12 +131,16 @@ class Rigid:
         """Name of the kind of geometry, for messages."""
         return "closed mesh" if isinstance(self.geometry, TriangleMesh) else type(self.geometry).__name__
 
+    def called(self, number: int) -> str:
+        """What messages call it, by its number in a list of obstacles: "obstacle 2, a Sphere"."""
+        return f"obstacle {number}, {with_article(self.kind)}" + (f" named {self.name!r}" if self.name else "")
+
     @property
     def shape(self) -> Shape:
         """The geometry, where it is a closed shape; others are refused."""
         if isinstance(self.geometry, Shape):
             return self.geometry
-        raise InvalidValue(f"a {self.kind} is no closed shape: it has no centre and no mass.")
+        raise InvalidValue(f"{with_article(self.kind)} is no closed shape: it has no centre and no mass.")
 
     @property
     def turn(self) -> Rotation:
@@ -230,12 +235,12 @@ Obstacle = Rigid | Geometry
 def as_rigids(obstacles: Any) -> list[Rigid]:
     """The obstacles of a list as rigid things; what is no list, or holds something else, is refused."""
     if not isinstance(obstacles, Sequence) or isinstance(obstacles, str):
-        kind = type(obstacles).__name__
-        raise InvalidValue(f"obstacles must be a list of rigid things, not a {kind}: write [obstacle] for one.")
+        kind = with_article(type(obstacles).__name__)
+        raise InvalidValue(f"obstacles must be a list of rigid things, not {kind}: write [obstacle] for one.")
     for number, one in enumerate(obstacles):
         if not isinstance(one, Obstacle):
             raise InvalidValue(
-                f"obstacle {number} is a {type(one).__name__}: give a Rigid of annelid.shapes, or a bare geometry such "
-                "as Plane(), Sphere(0.1) or a closed mesh."
+                f"obstacle {number} is {with_article(type(one).__name__)}: give a Rigid of annelid.shapes, or a bare "
+                "geometry such as Plane(), Sphere(0.1) or a closed mesh."
             )
     return [one if isinstance(one, Rigid) else Rigid(one) for one in obstacles]

@@ -60,7 +60,7 @@ def as_axis(value: str | ArrayLike) -> Vector:
 def require_positive(name: str, value: float) -> float:
     """The value as a float if it is finite and above 0."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number > 0.0):

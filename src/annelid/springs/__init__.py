@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import StepTooLong
 from annelid.core.handles import Handles
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.summary import Summary
 from annelid.shapes import Obstacle
@@ -84,6 +84,9 @@ __all__ = [
 ]
 
 
+_SAFE = 0.8  # of the stable step, which is estimated
+
+
 @spelled_out("a simulation of springs")
 def simulation(
     body: Body,
@@ -122,6 +125,7 @@ def simulation(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    require_kind("the body", body, Body, "a springs.Body")
     world = World(
         dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
@@ -130,8 +134,10 @@ def simulation(
     model = Model(body, world, choose_device(device))
     stable = model.stable_step()
     if model.world.dt > stable:
+        remedy = f"dt={_SAFE * stable:.2g}" if stable > 0.0 else "the body damping, or take another integrator"
         warnings.warn(
-            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s: it may diverge.",
+            f"the time step {model.world.dt:.3g} s is above the stable one of about {stable:.3g} s, which is limited "
+            f"most by {model.what_limits_the_step()}: it may diverge; give {remedy}.",
             StepTooLong,
             stacklevel=3,
         )

@@ -77,6 +77,11 @@ class Interactions:
         if self._contacts is not None:
             self._contacts.widen()
 
+    def invalidate(self) -> None:
+        """Make lists of contacts anew before the next forces, because the state was replaced."""
+        if self._contacts is not None:
+            self._contacts.invalidate()
+
     def forget(self, masses: np.ndarray) -> None:
         """Exclude masses that were removed from contacts."""
         if self._contacts is not None and len(masses):

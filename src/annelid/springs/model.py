@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.identity import identity
 from annelid.springs.body import Body
 from annelid.springs.contacts import Contacts
 from annelid.springs.features import distinct_signals, fast_springs, features_of
@@ -22,7 +23,7 @@ from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
-from annelid.springs.stability import stable_step
+from annelid.springs.stability import stable_step, what_limits_the_step
 from annelid.springs.world import World
 
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
@@ -92,12 +93,18 @@ class Model:
         """Longest stable time step [s], estimated."""
         return stable_step(self.body, self.world, self.rows, self.features.substeps)
 
+    def what_limits_the_step(self) -> str:
+        """What shortens the stable time step most, in words."""
+        return what_limits_the_step(self.body, self.world, self.rows, self.features.substeps)
+
     def fingerprint(self) -> str:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""
         digest = hashlib.blake2b(digest_size=16)
-        body = self.body
+        body, world = self.body, self.world
         counts = f"{body.mass_count} {body.spring_count}"
-        digest.update(f"{self.world.integrator} {self.world.precision} {counts}".encode())
+        digest.update(f"{world.integrator} {world.precision} {counts}".encode())
+        surroundings = world.gravity, world.velocity_damping, world.drag, world.obstacles, world.collisions
+        digest.update(identity(*surroundings, world.forces, world.constraints).encode())
         arrays = [body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed]
         if self.features.breaking:
             arrays.append(body.yield_strains)

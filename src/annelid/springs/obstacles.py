@@ -79,29 +79,29 @@ def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
 
 def _require_touchable(rigid: Rigid, number: int) -> None:
     """Refuse by name what masses cannot touch yet."""
-    what = f"obstacle {number} ({rigid.name or rigid.kind})"
+    what = rigid.called(number)
     if rigid.moves != "fixed":
         how = "along a path" if rigid.path is not None else rigid.moves
         raise InvalidValue(
-            f"springs cannot touch a moving obstacle yet, and {what} moves ({how}): use motion='fixed', an "
+            f"springs cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed', an "
             "ImplicitSurface whose function depends on time, or annelid.coupling with a bed of grains."
         )
     if rigid.inside:
-        raise InvalidValue(f"springs cannot be kept inside a shape yet, as {what} wants: build its walls of planes.")
+        raise InvalidValue(f"springs cannot be kept inside a shape yet, as {what}, wants: build its walls of planes.")
     if rigid.world != 0:
         raise InvalidValue(
-            f"springs have one list of obstacles for all worlds, and {what} names world {rigid.world}: use world=0."
+            f"springs have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use world=0."
         )
     if rigid.surface.cohesion > 0.0:
         raise InvalidValue(
-            f"springs cannot stick to a surface yet, and {what} has a cohesion of {rigid.surface.cohesion:g} N: "
+            f"springs cannot stick to a surface yet, and {what}, has a cohesion of {rigid.surface.cohesion:g} N: "
             "leave cohesion out."
         )
     if isinstance(rigid.geometry, HeightField) and not rigid.upright:
-        raise InvalidValue(f"springs cannot touch a turned HeightField yet, as {what} is: turn its block(depth).")
+        raise InvalidValue(f"springs cannot touch {what}, yet while it is turned: turn its block(depth).")
     if isinstance(rigid.geometry, ImplicitSurface) and not (rigid.upright and rigid.position == (0.0, 0.0, 0.0)):
         raise InvalidValue(
-            f"springs cannot move an ImplicitSurface yet, as {what} asks for: let its function shift the position."
+            f"springs cannot touch {what}, yet where it is moved or turned: let its function shift the position."
         )
 
 

@@ -128,9 +128,13 @@ class Solver:
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring the one world back to its beginning, before all edits; see `core.solver.Solver`."""
-        if mask is None or mask.numpy()[0]:
-            self._restore_model({})
-            copy_state(self.initial_state(), state)
+        if mask is not None and not mask.numpy()[0]:
+            return
+        self._restore_model({})
+        beginning = self.initial_state()
+        if mask is not None:  # time goes on
+            wp.copy(beginning.clock, state.clock)
+        copy_state(beginning, state)
 
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
@@ -147,7 +151,8 @@ class Solver:
         return step if step >= 0 else None
 
     def clear_divergence(self) -> None:
-        """Forget a divergence and conditions that held, after the state was restored."""
+        """Forget a divergence, conditions that held and lists of contacts, after the state was restored."""
+        self._interactions.invalidate()
         self._work.trouble.fill_(-1)
         self._work.hits.fill_(-1)
 

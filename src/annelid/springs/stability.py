@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from annelid.springs.body import Body
@@ -10,6 +12,10 @@ from annelid.springs.rows import Rows
 from annelid.springs.world import World
 
 _SAMPLES = 64  # masses of each row that are looked at: rows tell springs apart, not the directions in which they lie
+
+
+Part = tuple[np.ndarray, np.ndarray]
+"""What something adds to each mass: to its squared frequency [1/s²], and to its rate of decay [1/s], shape [n] each."""
 
 
 def stable_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
@@ -25,26 +31,48 @@ def stable_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
         substeps: Smaller steps that some springs take in a step.
     """
     free = ~body.fixed
-    if not free.any():
-        return float("inf")
+    return _longest(world, free, list(_parts(body, world, rows, substeps).values())) if free.any() else float("inf")
+
+
+def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) -> str:
+    """What shortens the stable step most, in words: that without which it would be longest. See `stable_step`."""
+    parts, free = _parts(body, world, rows, substeps), ~body.fixed
+    without = {name: _longest(world, free, [part for one, part in parts.items() if one != name]) for name in parts}
+    return max(without, key=lambda name: without[name])
+
+
+def _parts(body: Body, world: World, rows: Rows, substeps: int) -> dict[str, Part]:
+    """What limits the step, by its name in words."""
     # Springs that take n smaller steps limit the step n times less, their frequency counts as that much lower.
     fast = fast_springs(body)
     ease = 1.0 if fast is None else np.where(fast, 1.0 / substeps, 1.0)
     stiff = _row_eigenvalues(body, rows, body.stiffness * ease**2)[rows.row_of] * 2 / body.masses
     dash = _row_eigenvalues(body, rows, body.damping * ease)[rows.row_of] * 2 / body.masses
-    dash = dash + world.velocity_damping
-    for contact in world.contacts:
-        stiff = stiff + contact.stiffness / body.masses
-        dash = dash + 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
-    for rule in world.collisions:  # two contacts of a mass with its like, which moves the other way
-        stiff = stiff + 4.0 * (rule.stiffness or 0.0) / body.masses
-    squared, decay = float(stiff[free].max()), float(dash[free].max())
+    none = np.zeros(body.mass_count)
+    parts = {
+        "the stiffness of the springs": (stiff, none),
+        "the damping of the springs": (none, dash),
+        "velocity_damping": (none, none + world.velocity_damping),
+    }
+    for number, contact in enumerate(world.contacts):
+        rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
+        parts[f"the contact with obstacle {number}"] = contact.stiffness / body.masses, rate
+    for number, rule in enumerate(world.collisions):  # two contacts of a mass with its like, which moves the other way
+        parts[f"the contact of collision {number}"] = 4.0 * (rule.stiffness or 0.0) / body.masses, none
+    return parts
+
+
+def _longest(world: World, free: np.ndarray, parts: Sequence[Part]) -> float:
+    """Longest stable step [s] where all of these act together."""
+    nothing = np.zeros(len(free))
+    squared = float(sum((stiff for stiff, _ in parts), nothing)[free].max())
+    decay = float(sum((dash for _, dash in parts), nothing)[free].max())
     if squared == 0.0:
         return 2.0 / decay if decay > 0.0 else float("inf")
     if world.integrator == "euler":  # |1 + λ dt|² = 1 - decay dt + (ω dt)²: no step is stable without damping
         return decay / squared
     limit = 8.0 if world.integrator == "rk4" else 4.0  # (ω dt)² at the edge of stability
-    return (-decay + np.sqrt(decay**2 + limit * squared)) / squared
+    return float((-decay + np.sqrt(decay**2 + limit * squared)) / squared)
 
 
 def _row_eigenvalues(body: Body, rows: Rows, spring_values: np.ndarray) -> np.ndarray:

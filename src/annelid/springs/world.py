@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector, require_positive
 from annelid.springs.actuation import require_function
 from annelid.springs.collisions import Collide
 from annelid.springs.kernels.passes import PASSES
@@ -54,8 +55,7 @@ class World:
     constraints: Sequence[wp.Function] = ()
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {self.dt}.")
+        object.__setattr__(self, "dt", require_positive("dt", self.dt))
         if self.integrator not in PASSES:
             raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
         if self.precision not in PRECISIONS:
@@ -63,8 +63,7 @@ class World:
         for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value}.")
-        if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
-            raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         for name in ("collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
-from annelid.core.options import spelled_out
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.voxels import sensors
 from annelid.voxels.material import Voxel
@@ -81,13 +81,16 @@ def simulation(
         work: Whether the work of actuation is summed, which costs time.
         watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
         together: Whether the robots share one world, where they can touch.
-        positions: Lower left corner of each robot [m], shape [robots, 2]; by default they are placed on the ground.
+        positions: Lower left corner of each robot [m], shape [robots, 2]; by default they begin 1 m above the ground,
+            and side by side where they are together.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         lanes: CUDA threads a world; None chooses by the size of the robots.
         shared: Whether working data may lie in shared memory (CUDA).
     """
-    group = [robots] if isinstance(robots, Robot) else list(robots)
+    group = list(robots) if isinstance(robots, Iterable) else [robots]
+    for robot in group:
+        require_kind("each robot", robot, Robot, "a voxels.Robot")
     worlds = [group] if together else [[robot] for robot in group]
     where = None if positions is None else np.asarray(positions, float)
     world = World(

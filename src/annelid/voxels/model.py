@@ -13,6 +13,7 @@ from annelid.control.bank import Bank
 from annelid.control.controller import Program
 from annelid.control.kernels.kinds import HOST
 from annelid.core.errors import InvalidValue
+from annelid.core.identity import identity
 from annelid.voxels.kernels.layout import Layout, layout
 from annelid.voxels.kernels.program import Features
 from annelid.voxels.kernels.sensing import KINDS, sensor_layout
@@ -116,6 +117,7 @@ class Model:
         """A hash of all that states of this model depend on."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{self.world.precision} {self.world.dt} {self.interval} {len(self.worlds)}".encode())
+        digest.update(identity(self.world.gravity, self.world.obstacles).encode())
         digest.update(self.shape_of.tobytes())
         for shape in self.shapes:
             for array in (shape.materials, shape.corners, shape.mass_arm, shape.body_constants, shape.entries):

@@ -23,7 +23,7 @@ _LEVEL = 1.0e-9  # how far a direction may be from the plane of x and z
 
 def touched_by_voxels(obstacles: Sequence[Obstacle]) -> tuple[Terrain | Box, ...]:
     """Obstacles as voxel robots touch them; those that they cannot touch yet are refused by name."""
-    if isinstance(obstacles, (str, Terrain, Box)):
+    if not isinstance(obstacles, Sequence) or isinstance(obstacles, str):
         raise InvalidValue(f"obstacles must be a list, such as [voxels.terrain('flat')], not {obstacles!r}.")
     found = tuple(
         one if isinstance(one, (Terrain, Box)) else _flat(number, one) for number, one in enumerate(obstacles)
@@ -35,7 +35,7 @@ def touched_by_voxels(obstacles: Sequence[Obstacle]) -> tuple[Terrain | Box, ...
 
 def _flat(number: int, obstacle: RigidThing) -> Terrain | Box:
     (rigid,) = as_rigids([obstacle])
-    what = f"obstacle {number} ({rigid.name or rigid.kind})"
+    what = rigid.called(number)
     _require_touchable(rigid, what)
     if isinstance(rigid.geometry, Plane):
         return _slope(rigid, what)
@@ -44,23 +44,23 @@ def _flat(number: int, obstacle: RigidThing) -> Terrain | Box:
     if isinstance(rigid.geometry, Cuboid):
         return _rectangle(rigid, rigid.geometry, what)
     raise InvalidValue(
-        f"voxel robots cannot touch a {rigid.kind} yet, as {what} is: use a Plane, a HeightField that does not change "
-        "along y, a Box, or a Terrain of annelid.voxels."
+        f"voxel robots cannot touch {what}, yet: use a Plane, a HeightField that does not change along y, a Box, or a "
+        "Terrain of annelid.voxels."
     )
 
 
 def _require_touchable(rigid: Rigid, what: str) -> None:
     if rigid.moves == "driven":
         raise InvalidValue(
-            f"voxel robots cannot touch a driven obstacle yet, as {what} is: use motion='fixed' or 'free'."
+            f"voxel robots cannot touch a driven obstacle yet, and {what}, is driven: use motion='fixed' or 'free'."
         )
     if rigid.inside:
         raise InvalidValue(
-            f"voxel robots cannot be kept inside a shape yet, as {what} wants: use a Terrain with walls."
+            f"voxel robots cannot be kept inside a shape yet, as {what}, wants: use a Terrain with walls."
         )
     if rigid.world != 0:
         raise InvalidValue(
-            f"voxel robots have one list of obstacles for all worlds, and {what} names world {rigid.world}: use 0."
+            f"voxel robots have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use 0."
         )
     surface = rigid.surface
     for name, value in (
@@ -68,7 +68,7 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
         ("stiffness", surface.stiffness),
     ):  # fmt: skip
         if value:
-            raise InvalidValue(f"contacts of voxel robots have no {name} yet, and {what} has {value:g}: leave it out.")
+            raise InvalidValue(f"contacts of voxel robots have no {name} yet, and {what}, has {value:g}: leave it out.")
 
 
 def _response(rigid: Rigid) -> dict[str, float]:
@@ -97,7 +97,7 @@ def _profile(rigid: Rigid, field: HeightField, what: str) -> Terrain:
     """The heights along x; beyond the rim the ground continues level."""
     if not rigid.upright or np.ptp(field.heights, axis=1).any():
         raise InvalidValue(
-            f"voxel robots live in the plane of x and z: {what} must not be turned, nor its heights change along y."
+            f"voxel robots live in the plane of x and z: {what}, must not be turned, nor its heights change along y."
         )
     heights = field.heights[:, 0].astype(float) + rigid.position[2]
     step = float(field.steps[0])
@@ -108,9 +108,9 @@ def _profile(rigid: Rigid, field: HeightField, what: str) -> Terrain:
 def _rectangle(rigid: Rigid, box: Cuboid, what: str) -> Box:
     turn = rigid.turn.as_matrix()
     if abs(turn[1, 1] - 1.0) > _LEVEL:
-        raise InvalidValue(f"voxel robots live in the plane of x and z: turn {what} about y only.")
+        raise InvalidValue(f"voxel robots live in the plane of x and z: turn {what}, about y only.")
     if any(rigid.velocity):
-        raise InvalidValue(f"a Box among voxel robots cannot start with a velocity yet, as {what} does: leave it out.")
+        raise InvalidValue(f"boxes among voxel robots cannot start with a velocity yet, as {what}, does: leave it out.")
     x, _, z = rigid.turn.apply(np.array(box.center)) + np.array(rigid.position)
     return Box(
         size=(box.size[0], box.size[2]),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.shapes.values import as_vector, require_positive
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
@@ -43,14 +43,12 @@ class World:
     watch: bool = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.dt) and self.dt > 0.0):
-            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {self.dt}.")
+        object.__setattr__(self, "dt", require_positive("dt", self.dt))
         if self.control_interval < 0:
             raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
         if self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
-        if np.shape(self.gravity) != (3,) or not np.isfinite(self.gravity).all():
-            raise InvalidValue(f"gravity must be three finite numbers, not {self.gravity}.")
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         if self.gravity[0] or self.gravity[1]:
             raise InvalidValue(
                 f"gravity of voxel robots acts along z only, not along {self.gravity}: tilt the terrain instead."

@@ -94,3 +94,10 @@ def test_efforts_that_are_no_numbers_are_refused() -> None:
     robot = trunk()
     with pytest.raises(InvalidValue, match="finite numbers"):
         fem.Forward(robot).settle({"up": float("nan")})
+
+
+def test_cables_do_not_push() -> None:
+    robot = trunk()
+    with pytest.raises(InvalidValue, match=r"a cable cannot push: up was given -1 N; give 0 or more"):
+        fem.Forward(robot).settle({"up": -1.0})
+    assert not robot.efforts.any()

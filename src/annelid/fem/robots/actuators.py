@@ -90,7 +90,9 @@ class Cable(Actuator):
         if effort.low < 0.0:
             raise InvalidValue(f"tension of {self.name}: a cable cannot push, so {effort.low:g} N is no limit; give 0.")
         if len(self.through) < 2:
-            raise InvalidValue(f"{self.name} passes {len(self.through)} points; a cable needs at least two.")
+            count = len(self.through)
+            points = "1 point" if count == 1 else f"{count} points"
+            raise InvalidValue(f"cable {self.name!r} passes through {points}; it needs at least two.")
 
     def limits(self) -> tuple[Limits, Limits]:
         """Limits of tension and pull."""

@@ -160,16 +160,14 @@ def barriers_of(obstacles: Sequence[Obstacle]) -> tuple[Barrier, ...]:
 
 
 def _barrier(number: int, rigid: Rigid) -> Barrier:
-    what = f"obstacle {number} ({rigid.name or rigid.kind})"
+    what = rigid.called(number)
     _require_touchable(rigid, what)
     kinds: dict[type, type[Barrier]] = {
         Plane: PlaneBarrier, Sphere: SphereBarrier, Box: BoxBarrier, Capsule: CapsuleBarrier,
     }  # fmt: skip
     found = kinds.get(type(rigid.geometry))
     if found is None:
-        raise InvalidValue(
-            f"soft robots cannot touch a {rigid.kind} yet, as {what} is: use planes, spheres, boxes and capsules."
-        )
+        raise InvalidValue(f"soft robots cannot touch {what}, yet: use planes, spheres, boxes and capsules.")
     return found(rigid)
 
 
@@ -177,12 +175,12 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
     if rigid.moves != "fixed":
         how = "along a path" if rigid.path is not None else rigid.moves
         raise InvalidValue(
-            f"soft robots cannot touch a moving obstacle yet, and {what} moves ({how}): use motion='fixed'."
+            f"soft robots cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed'."
         )
     if rigid.inside:
-        raise InvalidValue(f"soft robots cannot be kept inside a shape yet, as {what} wants: use planes as walls.")
+        raise InvalidValue(f"soft robots cannot be kept inside a shape yet, as {what}, wants: use planes as walls.")
     if rigid.world != 0:
-        raise InvalidValue(f"soft robots live in one world, and {what} names world {rigid.world}: use world=0.")
+        raise InvalidValue(f"soft robots live in one world, and {what}, names world {rigid.world}: use world=0.")
     surface = rigid.surface
     for name, value in (
         ("friction", surface.friction), ("sliding_friction", surface.sliding_friction),
@@ -191,7 +189,7 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
     ):  # fmt: skip
         if value:
             raise InvalidValue(
-                f"soft robots touch obstacles without {name} yet, and {what} has {value:g}: leave it out, or give 0."
+                f"soft robots touch obstacles without {name} yet, and {what}, has {value:g}: leave it out, or give 0."
             )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import ArrayLike
 
+from annelid.core.errors import InvalidValue
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.choice import Situation, response
@@ -176,6 +177,11 @@ class Forward:
         try:
             robot.efforts = goal
             robot.exert(efforts)
+            for drive, effort, free in zip(robot.drives, robot.efforts, self._free(), strict=True):
+                if drive.actuator.one_sided and free and effort < 0.0:
+                    raise InvalidValue(
+                        f"a cable cannot push: {drive.actuator.name} was given {effort:g} N; give 0 or more."
+                    )
             return robot.efforts
         finally:
             robot.exert(before)

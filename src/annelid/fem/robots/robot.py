@@ -66,7 +66,7 @@ class Robot:
         self.names = tuple(actuator.name for actuator in actuators)
         if len(set(self.names)) < len(self.names):
             raise InvalidValue(f"two actuators have one name among {', '.join(self.names)}; give each its own.")
-        world = World(gravity=gravity, obstacles=tuple(obstacles))
+        world = World(gravity=gravity, obstacles=obstacles)
         pull = np.asarray(world.gravity, float)
         self.drives = tuple(drive_of(actuator, solid, chosen, pull) for actuator in actuators)
         self.contacts = Contacts(obstacles, solid, chosen) if obstacles else None

@@ -118,7 +118,7 @@ class ForwardSolver(RobotSolver):
         state.goals.assign(self.robot.places())
 
 
-@spelled_out("a simulation of inverse control")
+@spelled_out("a simulation of inverse control", **{"fem.Robot": Robot})
 def inverse_simulation(
     robot: Robot,
     *,
@@ -148,7 +148,7 @@ def inverse_simulation(
     return Simulation(InverseSolver(robot, settings, script=script))
 
 
-@spelled_out("a simulation of given efforts")
+@spelled_out("a simulation of given efforts", **{"fem.Robot": Robot})
 def forward_simulation(robot: Robot, script: Script, *, dt: float = 0.05) -> Simulation[ForwardSolver]:
     """A simulation in which the efforts of a robot are given: it goes from equilibrium to equilibrium.
 

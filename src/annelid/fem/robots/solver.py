@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.identity import identity
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state
 from annelid.fem.kernels.motion import tick
@@ -119,7 +120,8 @@ class RobotSolver:
     def fingerprint(self) -> str:
         """Identity of the robot, for checkpoints."""
         digest = hashlib.blake2b(digest_size=8)
-        digest.update(repr((self.robot.names, [e.name for e in self.robot.effectors.effectors])).encode())
+        effectors = [e.name for e in self.robot.effectors.effectors]
+        digest.update(identity(self.robot.names, effectors, self.robot.model.world.obstacles).encode())
         return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}"
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:

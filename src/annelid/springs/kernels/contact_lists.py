@@ -66,17 +66,13 @@ def watch(types: Layout) -> wp.Function:
 
 @functools.cache
 def tidy(types: Layout) -> wp.Function:
-    """Look at a slot before a batch of steps: has the state been replaced, and does it keep what is out of reach?"""
+    """Look at a slot before a batch of steps: has the state been replaced?"""
     vec4, Contacts = types.vec4, types.Contacts
     look = watch(types)
 
     @wp.func
     def tidy_slot(slot: int, stamp: int, contacts: wp.array[Contacts], positions: wp.array[vec4]):
         look(slot, stamp, positions[contacts[0].masses[slot]], contacts)
-        if contacts[0].counts[slot] == 0:
-            for number in range(contacts[0].places):
-                place = slot * contacts[0].place_strides[0] + number * contacts[0].place_strides[1]
-                contacts[0].partners[place] = -1
 
     return tidy_slot
 

@@ -228,8 +228,9 @@ def laboratory(
     device: str | wp.Device = "auto",
     threads: int | None = None,
     dt: float = STEP,
+    every: int = 1,
 ) -> list[Track]:
-    """Run all experiments side by side, watching every step."""
+    """Run all experiments side by side, watching every step, or one of several."""
     parts = [experiment.part(world) for world, experiment in enumerate(experiments)]
     counts = [len(part.positions) for part in parts]
     bed = grains.Bed(
@@ -241,9 +242,9 @@ def laboratory(
     obstacles = [one for part in parts for one in part.obstacles]
     worlds = np.repeat(np.arange(len(parts)), counts)
     simulation = grains.simulation(bed, obstacles=obstacles, worlds=worlds, device=device, threads=threads, dt=dt)
-    rows = _watch(simulation, seconds)
+    rows = _watch(simulation, seconds, every)
     owner = np.array([body.world for body in simulation.solver.model.bodies], int)
-    times = dt * np.arange(len(rows["x"]))
+    times = every * dt * np.arange(len(rows["x"]))
     return [
         Track(
             times, *(rows[name][:, worlds == world] for name in ("x", "v", "w")),
@@ -253,8 +254,8 @@ def laboratory(
     ]  # fmt: skip
 
 
-def _watch(simulation: Simulation[grains.Solver], seconds: float) -> dict[str, np.ndarray]:
-    """Everything at every step, from the beginning."""
+def _watch(simulation: Simulation[grains.Solver], seconds: float, every: int) -> dict[str, np.ndarray]:
+    """Everything at every step, or at one of several, from the beginning."""
     readout, rows = simulation.solver.readout, {name: [] for name in ("x", "v", "w", "body_x", "body_v")}
 
     def look(sim: Simulation[grains.Solver]) -> None:
@@ -266,7 +267,7 @@ def _watch(simulation: Simulation[grains.Solver], seconds: float) -> dict[str, n
         rows["body_v"].append(state.body_velocities.numpy().astype(float))
 
     look(simulation)
-    simulation.observe(look, every=simulation.dt)
+    simulation.observe(look, every=every * simulation.dt)
     simulation.run(seconds)
     return {name: np.array(values) for name, values in rows.items()}
 

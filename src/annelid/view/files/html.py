@@ -35,7 +35,7 @@ def write_html(
 
 def page(title: str, data: dict[str, Any]) -> str:
     """The text of the page."""
-    source = files("annelid.view") / "page"
+    source = files("annelid.view.files") / "page"
     # A name in the recording must not be able to end the script element.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = {

@@ -1,0 +1,48 @@
+"""Messages: names that do not exist, abilities that are missing, and the words that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from annelid import Simulation, fem, springs
+from annelid.core.errors import InvalidValue, UnknownName, Unsupported
+from annelid.core.snapshot import Look, Snapshot
+from annelid.core.words import with_article
+from annelid.view.camera.stage import Stage
+
+
+def test_unknown_names() -> None:
+    assert str(UnknownName("scene", "wrom", ["worm", "drum"])) == (
+        "there is no scene named 'wrom'. Did you mean 'worm'? Known: drum, worm."
+    )
+    assert str(UnknownName("group", "feet", [])) == "there is no group named 'feet'. There are none yet."
+
+
+def test_an_option_of_something_else() -> None:
+    with pytest.raises(UnknownName, match=r"named 'gravity'\. It is an option of fem\.Robot\. Known: corrections, dt"):
+        fem.inverse_simulation(None, gravity=(0.0, 0.0, 0.0))  # type: ignore[arg-type, call-arg]
+
+
+def test_a_field_that_a_snapshot_was_taken_without() -> None:
+    simulation = springs.simulation(springs.block((2, 2, 2)), device="cpu", threads=1)
+    with pytest.raises(UnknownName, match=r"take it with simulation\.snapshot\(Look\(field='speed'"):
+        Stage(simulation.snapshot(), field="speed", device="cpu")
+    assert isinstance(simulation.snapshot(Look(field="speed")), Snapshot)
+
+
+def test_missing_abilities_come_with_a_remedy(growth: Callable[..., Any]) -> None:
+    simulation = Simulation(growth())
+    with pytest.raises(Unsupported, match=r"springs or coupling can\. Stop at a time with breakpoint\(at=\.\.\.\)"):
+        simulation.breakpoint(when=1)
+    with pytest.raises(Unsupported, match=r"Build it anew"), simulation.edit():
+        pass
+    with pytest.raises(InvalidValue, match=r"this simulation has the worlds 0 to 2, not \[7\]"):
+        simulation.reset([7])
+
+
+def test_articles() -> None:
+    for noun, spoken in (("int", "an int"), ("ImplicitSurface", "an ImplicitSurface"), ("str", "a str")):
+        assert with_article(noun) == spoken
