@@ -108,7 +108,7 @@ class Problem(ABC):
 class ProblemOptions(Protocol):
     """A frozen dataclass that says all about a problem, in values that TOML and JSON can hold.
 
-    Its fields may be numbers, truth values, strings, `Literal`s, tuples of these, and dataclasses of these.
+    Its fields may be numbers, truth values, strings, `Literal` types, tuples of these, and dataclasses of these.
 
     Attributes:
         name: The registered name.
