@@ -29,14 +29,14 @@ class UnknownName(AnnelidError, KeyError):
         kind: What it should have been the name of.
         name: The name.
         known: Names that exist.
-        hint: Where else the name is known, or what to do, in a sentence; None suggests the nearest name.
+        hint: Where else the name is known, or what to do, in a sentence.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        if hint is None and near:
-            hint = f"Did you mean {near[0]!r}?"
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8 if hint else 0.5)
+        if near:
+            hint = f"Did you mean {near[0]!r}?" + (f" {hint}" if hint else "")
         names = f"Known: {', '.join(known)}." if known else "" if hint else "There are none yet."
         super().__init__(" ".join(filter(None, (f"there is no {kind} named {name!r}.", hint, names))))
 

@@ -33,6 +33,7 @@ from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.rigid import as_rigids
 
 __all__ = [
     "Cable",
@@ -140,7 +141,7 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    if obstacles:
+    if as_rigids(obstacles):
         raise no_obstacles()
     chosen = choose_device(device)
     world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
