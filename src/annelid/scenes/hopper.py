@@ -63,7 +63,8 @@ class Hopper:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The silo just opened; how much has left it is written down as it runs."""
-        simulation = grains.simulation(self.bed(), obstacles=self.obstacles(), skin=0.5, device=device, threads=threads)
+        obstacles = self.obstacles()  # before the bed, which takes its time: a silo that cannot be is refused at once
+        simulation = grains.simulation(self.bed(), obstacles=obstacles, skin=0.5, device=device, threads=threads)
         rows: list[tuple[float, float]] = []
         simulation.attachments["outflow"] = rows
 
