@@ -74,7 +74,8 @@ class Column:
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The column in its tube."""
-        return grains.simulation(self.bed(), obstacles=self.obstacles(), skin=0.5, device=device, threads=threads)
+        obstacles = self.obstacles()  # before the bed, which takes its time: a tube that cannot be is refused at once
+        return grains.simulation(self.bed(), obstacles=obstacles, skin=0.5, device=device, threads=threads)
 
     def deposit(self, simulation: Simulation[grains.Solver]) -> Heap:
         """The heap as it is now."""
