@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from annelid.core.device import device
 from annelid.scenes.registry import scene_names, scenes
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
+from annelid.view.showing import serve
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,5 @@ def _builder(machine: Machine) -> Any:
 
 
 def _serve(viewer: Any, open_browser: bool) -> int:
-    print(f"Open {viewer.url} in a browser; Ctrl+C ends it.", flush=True)
-    if open_browser:
-        webbrowser.open(viewer.url)
-    try:
-        viewer.wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        viewer.close()
+    serve(viewer, open_browser=open_browser, wait=True)
     return 0

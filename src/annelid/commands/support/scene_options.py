@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.core.scene import Scene
-from annelid.core.snapshot import Look
 from annelid.scenes.registry import scene_class, scene_names, scenes
 
 
@@ -25,8 +23,3 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     options = parse(options_class, rest, f"annelid {command} {name}")
     scene = kind(**asdict(part(options, kind)))
     return scene, part(options, own), options.machine
-
-
-def look_of(show: Sequence[str], field: str | None) -> Look:
-    """The look behind `--show` and `--field`; arrays stay on the device, where the camera reads them."""
-    return Look("surface" in show, "masses" in show, "springs" in show, field, host=False)
