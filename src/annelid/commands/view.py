@@ -10,6 +10,7 @@ from annelid.commands.support.options import Machine, parse
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.scenes.registry import scene_names, scenes
+from annelid.scenes.support.own import is_own
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
 from annelid.view.showing import serve
@@ -37,13 +38,14 @@ def command(arguments: list[str]) -> int:
     if parsed is None:
         return 0
     scene, options, machine = parsed
-    viewer = LiveViewer(scenes(), scene, build=_builder(machine), host=options.host, port=options.port)
+    known = {**scenes(), scene.name: type(scene)}
+    viewer = LiveViewer(known, scene, build=_builder(machine), host=options.host, port=options.port)
     return _serve(viewer, options.open)
 
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and (Path(given).suffix != "" or "/" in given)
+    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or "/" in given)
 
 
 def _builder(machine: Machine) -> Any:
