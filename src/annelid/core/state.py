@@ -111,6 +111,14 @@ def clone_state(state: S) -> S:
     return type(state)(**copies)
 
 
+def overwrite(array: wp.array[Any], values: Any) -> None:
+    """Write host values of the same shape into an array; on the CPU without the array that `assign` makes of them."""
+    if array.device is not None and array.device.is_cpu:
+        array.numpy()[...] = values
+    else:
+        array.assign(values)
+
+
 def copy_state(source: State, target: State) -> None:
     """Overwrite a state of the same shapes, in place; arrays that may grow are replaced where lengths differ."""
     arrays = state_arrays(source)
