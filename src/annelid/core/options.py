@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from annelid.core.errors import InvalidValue, UnknownName
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+Auto = Literal["auto"]
+"""What an option is set to where the library shall choose."""
 
 
 def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
