@@ -252,10 +252,8 @@ class Simulation(Generic[S]):
     @contextmanager
     def edit(self) -> Iterator[Any]:
         """Change masses and springs: `with simulation.edit() as e: ...`; applied between two steps, all or nothing."""
-        editor = editable(self.solver).editor(self.state, self._good)
-        with editor.collecting():
+        with editable(self.solver).editor(self.state, self._good).collecting(self.gate) as editor:
             yield editor
-        editor.apply(self.gate)
 
     def state_hash(self) -> str:
         """A hash of every bit of the state."""
