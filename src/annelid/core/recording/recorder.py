@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import zlib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -26,6 +25,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
+from annelid.core.locks import RankedLock
 from annelid.core.recording.layout import WORD, Slot, describe, parse
 from annelid.core.recording.reading import (
     ARRAY,
@@ -64,7 +64,7 @@ class Recorder:
     ) -> None:
         self.path = Path(path)
         self._header = _header(scene, parameters or {})
-        self._lock = threading.Lock()
+        self._lock = RankedLock("recorder")
         self._file: h5py.File | None = None
         self._closed = False
         self._tables: dict[str, h5py.Dataset] = {}
