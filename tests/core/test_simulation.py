@@ -203,10 +203,10 @@ def test_snapshots_come_from_the_solver(growth: Make, grown: Make) -> None:
 
 def test_an_observer_may_load_and_save(growth: Make, grown: Make, tmp_path: Any) -> None:
     simulation = Simulation(growth())
-    simulation.observe(lambda s: s.save(tmp_path / f"{s.step_count}.h5"), every=0.4)
+    simulation.observe(lambda s: s.save(tmp_path / f"{s.step_count}.npz"), every=0.4)
     simulation.run(1.0)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["4.h5", "8.h5"]
-    simulation.load(tmp_path / "4.h5")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["4.npz", "8.npz"]
+    simulation.load(tmp_path / "4.npz")
     assert (simulation.step_count, first(simulation)) == (4, grown(4))
 
 

@@ -132,9 +132,9 @@ def test_an_old_factor_is_saved_too(dynamic: bool, tmp_path: Path) -> None:
 
     first, second = make(), make()
     first.step(3)
-    first.save(tmp_path / "state.h5")
+    first.save(tmp_path / "state.npz")
     first.step(4)
-    second.load(tmp_path / "state.h5")
+    second.load(tmp_path / "state.npz")
     second.step(4)
     assert second.state_hash() == first.state_hash()
     uninterrupted = make()

@@ -70,8 +70,8 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
     except SimulationDiverged:
-        simulation.save(folder / "last-good.h5")
-        print(f"annelid: the last good state is in {folder / 'last-good.h5'}", file=sys.stderr)
+        simulation.save(folder / "last-good.npz")
+        print(f"annelid: the last good state is in {folder / 'last-good.npz'}", file=sys.stderr)
         raise
     finally:
         if recorder is not None:
@@ -102,7 +102,7 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
-    simulation.save(folder / "final.h5")
+    simulation.save(folder / "final.npz")
     with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
