@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from annelid import springs
 from annelid.cli import main
 from annelid.core.archives import read_archive
 from annelid.core.checkpoint import KIND
+from annelid.core.ownership import LOCK, owned
 from annelid.scenes.bounce import Bounce
 
 SMALL = ["bounce", "--masses", "4", "--seconds", "0.02", "--device", "cpu"]
@@ -275,6 +278,21 @@ def test_an_output_folder_that_is_a_file(cli: Callable[..., Result], tmp_path: P
     assert "Traceback" not in result.err
     assert (tmp_path / "taken").read_text() == "mine"
     assert everything(tmp_path) == ["taken"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["run", "bounce"], ["study", "lattices", "--quick"], ["evolve", "spring-worm"], ["train", "springwalker"]],
+    ids=lambda command: command[0],
+)
+def test_a_folder_that_another_process_writes_to(
+    command: list[str], cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    with owned(tmp_path / "taken"):
+        result = Context().run(cli, *command, "--device", "cpu", "--out", "taken")  # a context that owns nothing
+        assert result.code == 2
+        assert re.fullmatch(r"annelid: taken is being written by process \d+ on \S+: wait .*\n", result.err)
+        assert [path.name for path in (tmp_path / "taken").iterdir()] == [LOCK]
 
 
 def test_the_program_itself(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.core.files import replaced, require_folder
+from annelid.core.files import replaced
 from annelid.core.measurement import Report
+from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.scene import Scene, WithOutputs
@@ -59,7 +60,11 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
     if not 0.0 < seconds < float("inf"):
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
     folder = options.out or Path("out") / scene.name
-    require_folder(folder)
+    with owned(folder):
+        return _run_inside(folder, scene, seconds, options, machine)
+
+
+def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machine: Machine) -> Report:
     chosen = choose_device(machine.device)
     begin = time.perf_counter()
     simulation = scene.build(device=chosen, threads=machine.threads)
