@@ -16,6 +16,7 @@ from annelid.core import archives
 from annelid.core.archives import read_archive, write_archive
 from annelid.core.checkpoint import KIND, load_checkpoint
 from annelid.core.errors import AnnelidError, FileFormatError
+from annelid.core.recording import Recorder
 
 Make = Callable[..., Any]
 
@@ -87,10 +88,12 @@ def test_absent_and_foreign_files_are_refused(growth: Make, tmp_path: Path) -> N
     refused(simulation, tmp_path / "other.npz", "is not a checkpoint, or it is damaged")
 
 
-def test_hdf5_files_are_told_what_they_are_and_never_parsed(growth: Make, tmp_path: Path) -> None:
-    """Recordings, and checkpoints of version 0.1: damaged ones made the HDF5 library hang or crash."""
+def test_files_of_other_kinds_are_told_what_they_are(growth: Make, tmp_path: Path) -> None:
+    """Checkpoints of version 0.1 among them: damaged ones made the HDF5 library hang or crash."""
     (tmp_path / "old.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + os.urandom(1000))
-    refused(Simulation(growth()), tmp_path / "old.h5", r"an HDF5 file: a recording, or a checkpoint of version 0\.1")
+    refused(Simulation(growth()), tmp_path / "old.h5", r"it is an HDF5 file, as those of version 0\.1 were")
+    Recorder(tmp_path / "r.rec").close()
+    refused(Simulation(growth()), tmp_path / "r.rec", "it is a recording, which `annelid view` shows")
 
 
 Change = Callable[[dict[str, Any], dict[str, np.ndarray]], object]

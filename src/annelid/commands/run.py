@@ -33,7 +33,7 @@ class Run:
     out: Path | None = None
     """Folder for results; out/NAME by default."""
     record: bool = False
-    """Write a recording of the run to recording.h5 in that folder."""
+    """Write a recording of the run to recording.rec in that folder."""
     record_every: float = 0.02
     """Simulated time between two frames of the recording [s]."""
     field: str | None = None
@@ -93,7 +93,7 @@ def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: 
     """Record the surface, coloured by the field asked for or by the first one that there is."""
     field = options.field or next(iter(simulation.fields), None)
     return simulation.record(
-        folder / "recording.h5",
+        folder / "recording.rec",
         every=max(options.record_every, simulation.dt),
         look=Look(field=field),
         scene=scene.name,

@@ -11,11 +11,15 @@ import numpy as np
 
 from annelid.core.archives import Arrays, Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError
+from annelid.core.recording.records import MAGIC
 from annelid.core.state import State, state_arrays
 
 KIND = Kind("annelid-checkpoint", 2, "a checkpoint")
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
+_FOREIGN = {
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of version 0.1 were; save it again",
+    MAGIC: "a recording, which `annelid view` shows",
+}
 
 
 def save_checkpoint(
@@ -64,7 +68,7 @@ def load_checkpoint(
         finite: Whether to refuse a state that is not finite.
     """
     path = Path(path)
-    _refuse_hdf5(path)
+    _refuse_foreign(path)
     header, arrays = read_archive(path, KIND)
     _require_settings(path, header.get("settings"), settings or {})
     step = _checked_step(path, header, fingerprint, dt)
@@ -82,16 +86,15 @@ def _group(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _refuse_hdf5(path: Path) -> None:
-    """Say of what a file is, that it is no checkpoint; the bytes of a damaged one are no food for the HDF5 library."""
+def _refuse_foreign(path: Path) -> None:
+    """Say of files that a user may take for a checkpoint what they are."""
     if not path.is_file():
         raise FileFormatError(f"there is no checkpoint {path}.")
     with path.open("rb") as file:
-        if file.read(len(_HDF5)) == _HDF5:
-            raise FileFormatError(
-                f"{path} is not a checkpoint that this Annelid reads, but an HDF5 file: a recording, or a checkpoint "
-                "of version 0.1, which has to be made again."
-            )
+        begin = file.read(64)
+    for magic, what in _FOREIGN.items():
+        if begin.startswith(magic):
+            raise FileFormatError(f"{path} is not a checkpoint that this Annelid reads: it is {what}.")
 
 
 def _require_settings(path: Path, saved: Any, settings: Mapping[str, str]) -> None:
