@@ -144,12 +144,12 @@ def test_a_diverged_simulation_can_be_saved_reset_and_run_on(simulate: Make, tmp
     start = simulation.state_hash()
     with pytest.raises(SimulationDiverged):
         simulation.step(1000)
-    simulation.save(tmp_path / "last-good.h5")
+    simulation.save(tmp_path / "last-good.npz")
     last = simulation.state_hash()
     simulation.reset()
     assert (simulation.step_count, simulation.state_hash()) == (0, start)
     simulation.step(5)
-    simulation.load(tmp_path / "last-good.h5")
+    simulation.load(tmp_path / "last-good.npz")
     assert simulation.state_hash() == last
 
 

@@ -70,6 +70,10 @@ class DeviceUnavailable(AnnelidError, RuntimeError):
     """The device asked for does not exist on this machine."""
 
 
+class FolderInUse(AnnelidError, RuntimeError):
+    """Another process writes its results to the folder."""
+
+
 class FileFormatError(AnnelidError, ValueError):
     """A checkpoint, recording or other file is damaged, foreign or of another version."""
 

@@ -72,6 +72,7 @@ class Simulation(Shown, Described, Generic[S]):
         self._check_every = 1
         self._began_at = wall.perf_counter()  # when the first step after the last check began
         self._watches: list[_Watch] = []
+        self._recordings: list[tuple[Recorder, Observer]] = []
         self._breakpoints: list[Breakpoint] = []
         self._runs = Runs()
 
@@ -242,14 +243,16 @@ class Simulation(Shown, Described, Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
-        steps = round(every / self.dt) if math.isfinite(every) else 0
-        if steps < 1:
-            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
+        steps = self._interval(every)
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
     def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
-        """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it."""
+        """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it.
+
+        Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
+        """
+        self._interval(every)  # refused before an older recording is replaced
         recorder = Recorder(path, **header)
         chosen = look or Look()
 
@@ -264,8 +267,16 @@ class Simulation(Shown, Described, Generic[S]):
 
         with self.gate:  # no frame comes before the first
             self.observe(write, every=every)
+            self._recordings.append((recorder, write))
             write(self)
         return recorder
+
+    def _interval(self, every: float) -> int:
+        """Some time [s] in steps."""
+        steps = round(every / self.dt) if math.isfinite(every) else 0
+        if steps < 1:
+            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
+        return steps
 
     def synchronize(self) -> None:
         """Wait until the device has done all steps."""
@@ -319,6 +330,7 @@ class Simulation(Shown, Described, Generic[S]):
             self._require_idle()
             self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
+            self._begin_segments()
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over a state and what had become of the model, all or nothing."""
@@ -341,6 +353,8 @@ class Simulation(Shown, Described, Generic[S]):
             if worlds is None:
                 self._steps = 0
             self._after_jump()
+            if worlds is None:
+                self._begin_segments()
 
     def _mask(self, worlds: Sequence[int]) -> wp.array[Any]:
         chosen, count = np.asarray(worlds), self.solver.worlds
@@ -396,6 +410,13 @@ class Simulation(Shown, Described, Generic[S]):
         self._remember()
         for watch in self._watches:
             watch.due = self._steps + watch.every
+
+    def _begin_segments(self) -> None:
+        """Record where the simulation has jumped to, as the beginning of a new segment."""
+        self._recordings = [(recorder, write) for recorder, write in self._recordings if not recorder.closed]
+        for recorder, write in self._recordings:
+            recorder.new_segment()
+            write(self)
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
         """Advance to a step, or to what ends the run before it, holding the gate."""
