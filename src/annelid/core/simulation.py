@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,7 @@ import warp as wp
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event, EventLog
+from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
@@ -103,11 +105,11 @@ class Simulation(Generic[S]):
 
     def step(self, count: int = 1) -> Event | None:
         """Take a number of steps; a breakpoint on the way ends them early and is returned as an event."""
-        if count < 0 or count != int(count):
-            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count}.")
+        if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
+            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
         self._require_idle()
         with self.gate:
-            return self._advance(self._steps + count, None)
+            return self._advance(self._steps + int(count), None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
         """Simulate for some time, rounded to whole steps; a breakpoint on the way ends it early and is returned.
@@ -116,8 +118,8 @@ class Simulation(Generic[S]):
             seconds: Simulated time to add [s].
             progress: A progress display, True for one of its own, or None for none.
         """
-        if not 0.0 <= seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
+        if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         self._require_idle()
         goal = self._steps + round(seconds / self.dt)
         with self.gate:
@@ -202,7 +204,9 @@ class Simulation(Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
-        steps = round(every / self.dt) if math.isfinite(every) else 0
+        if not callable(callback):
+            raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
+        steps = round(every / self.dt) if isinstance(every, Real) and math.isfinite(every) else 0
         if steps < 1:
             raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
         with self.gate:
@@ -210,7 +214,7 @@ class Simulation(Generic[S]):
 
     def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
         """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it."""
-        recorder = Recorder(path, **header)
+        recorder = Recorder(as_path(path), **header)
         chosen = look or Look()
 
         def write(simulation: Simulation[Any]) -> None:
@@ -266,13 +270,13 @@ class Simulation(Generic[S]):
         """Write a checkpoint, whole or not at all."""
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
+            save_checkpoint(as_path(path), self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
-            self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
+            self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:

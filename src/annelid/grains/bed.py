@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.grains.material import Grain
 
 
 @dataclass(eq=False)
-class Bed:
+class Bed(Named):
     """Spherical grains.
 
     Attributes:
