@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from annelid.core.showing import Theatre, provide
+
 if TYPE_CHECKING:
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
@@ -23,3 +25,13 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"annelid.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
+
+
+def _theatre() -> Theatre:
+    """What draws simulations; imported when there is something to see."""
+    from annelid.view import showing
+
+    return Theatre(showing.picture, showing.video, showing.view)
+
+
+provide(_theatre)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,10 @@ from annelid.commands.support.options import Machine, parse
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.scenes.registry import scene_names, scenes
+from annelid.scenes.support.own import is_own
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
+from annelid.view.showing import serve
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,14 @@ def command(arguments: list[str]) -> int:
     if parsed is None:
         return 0
     scene, options, machine = parsed
-    viewer = LiveViewer(scenes(), scene, build=_builder(machine), host=options.host, port=options.port)
+    known = {**scenes(), scene.name: type(scene)}
+    viewer = LiveViewer(known, scene, build=_builder(machine), host=options.host, port=options.port)
     return _serve(viewer, options.open)
 
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and (Path(given).suffix != "" or "/" in given)
+    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or "/" in given)
 
 
 def _builder(machine: Machine) -> Any:
@@ -52,13 +54,5 @@ def _builder(machine: Machine) -> Any:
 
 
 def _serve(viewer: Any, open_browser: bool) -> int:
-    print(f"Open {viewer.url} in a browser; Ctrl+C ends it.", flush=True)
-    if open_browser:
-        webbrowser.open(viewer.url)
-    try:
-        viewer.wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        viewer.close()
+    serve(viewer, open_browser=open_browser, wait=True)
     return 0

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
+
 wp.set_module_options({"enable_backward": False})
 
 

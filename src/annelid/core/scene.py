@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.measurement import Measurement
 from annelid.core.options import Named
 from annelid.core.parameters import require_parameters

@@ -18,12 +18,14 @@ import numpy as np
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
+from annelid.core.described import Described
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event, EventLog
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
+from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.solver import Changing, Eventful, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
@@ -45,7 +47,7 @@ class _Watch:
     due: int
 
 
-class Simulation(Generic[S]):
+class Simulation(Shown, Described, Generic[S]):
     """A solver, its state, and the loop that advances them.
 
     Args:
@@ -100,6 +102,19 @@ class Simulation(Generic[S]):
     def fields(self) -> tuple[str, ...]:
         """Names of the scalars that snapshots can be coloured by."""
         return self.solver.fields
+
+    def facts(self) -> Mapping[str, str]:
+        """Which physics, where it stands and where it is computed."""
+        package = type(self.solver).__module__.split(".")[1]
+        worlds = {"worlds": str(self.solver.worlds)} if self.solver.worlds > 1 else {}
+        return {
+            "of": package,
+            "at": f"{self.time:.6g} s",
+            "step": str(self._steps),
+            "dt": f"{self.dt:.3g} s",
+            **worlds,
+            "on": str(self.solver.device),
+        }
 
     # --- advancing it from here ---
 

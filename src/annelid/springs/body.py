@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.options import Named
@@ -24,8 +25,8 @@ Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
 FREE, ON_LINE, ON_PLANE = 0, 1, 2
 
 
-@dataclass(eq=False)
-class Body(Named):
+@dataclass(eq=False, repr=False)
+class Body(Described, Named):
     """Masses joined by springs.
 
     Attributes:
@@ -114,6 +115,13 @@ class Body(Named):
     def spring_count(self) -> int:
         """Number of springs."""
         return len(self.springs)
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large and how heavy."""
+        made = {"masses": str(self.mass_count), "springs": str(self.spring_count)}
+        size = {"size": extent(*self.bounds()), "mass": f"{self.masses.sum():.4g} kg"} if self.mass_count else {}
+        named = {"groups": ", ".join(self.groups)} if self.groups else {}
+        return {**made, **size, **named}
 
     @property
     def center_of_mass(self) -> np.ndarray:
