@@ -11,6 +11,7 @@ from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
+from annelid.view.picture import require_size
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def command(arguments: list[str]) -> int:
     scene, options, machine = parsed
     if not 0.0 <= options.at < float("inf"):
         raise InvalidValue(f"--at must be a time of 0 or more, not {options.at}.")
+    require_size(options.pixels)
     chosen = device(machine.device)
     simulation = scene.build(device=chosen, threads=machine.threads)
     with Progress(scene.name, options.at, quiet=machine.json) as progress:

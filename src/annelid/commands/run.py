@@ -59,6 +59,8 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
     seconds = type(scene).duration if options.seconds is None else options.seconds
     if not 0.0 < seconds < float("inf"):
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
+    if not 0.0 < options.record_every < float("inf"):
+        raise InvalidValue(f"--record-every must be a positive time, not {options.record_every}.")
     folder = options.out or Path("out") / scene.name
     with owned(folder):
         return _run_inside(folder, scene, seconds, options, machine)

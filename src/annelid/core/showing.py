@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol
 
 from annelid.core.errors import AnnelidError
-from annelid.core.progress import Progress
+
+if TYPE_CHECKING:  # `import annelid` comes by here, and is quick
+    import numpy as np
+
+    from annelid.core.progress import Progress
 
 Part = str
 """What can be drawn: "surface", "springs", "masses"."""

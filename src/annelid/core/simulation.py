@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +22,7 @@ from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.described import Described
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
+from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
 from annelid.core.progress import Progress
@@ -123,10 +125,10 @@ class Simulation(Shown, Described, Generic[S]):
 
         Threads that call this, `run` or `start` at the same time take turns: each adds its own steps.
         """
-        if count < 0 or count != int(count):
-            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count}.")
+        if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
+            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
         with self._advancing():
-            return self._advance(self._steps + count, None)
+            return self._advance(self._steps + int(count), None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
         """Simulate for some time, rounded to whole steps; a breakpoint or a pause on the way ends it early.
@@ -138,8 +140,8 @@ class Simulation(Shown, Described, Generic[S]):
         Returns:
             The event that ended it early, or None.
         """
-        if not 0.0 <= seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
+        if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         with self._advancing():
             goal = self._steps + round(seconds / self.dt)
             if progress is True:
@@ -243,6 +245,8 @@ class Simulation(Shown, Described, Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
+        if not callable(callback):
+            raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
         steps = self._interval(every)
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
@@ -253,7 +257,7 @@ class Simulation(Shown, Described, Generic[S]):
         Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
         """
         self._interval(every)  # refused before an older recording is replaced
-        recorder = Recorder(path, **header)
+        recorder = Recorder(as_path(path), **header)
         chosen = look or Look()
 
         def write(simulation: Simulation[Any]) -> None:
@@ -273,7 +277,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _interval(self, every: float) -> int:
         """Some time [s] in steps."""
-        steps = round(every / self.dt) if math.isfinite(every) else 0
+        steps = round(every / self.dt) if isinstance(every, Real) and math.isfinite(every) else 0
         if steps < 1:
             raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
         return steps
@@ -321,14 +325,14 @@ class Simulation(Shown, Described, Generic[S]):
         """Write a checkpoint, whole or not at all."""
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
+            save_checkpoint(as_path(path), self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
             self._require_idle()
-            self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
+            self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
             self._begin_segments()
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import FileFormatError
 from annelid.core.kernels.worlds import restore_kernel
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import Auto
+from annelid.core.options import Auto, Named
 from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
@@ -27,7 +27,7 @@ _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """Gravity, obstacles, steps, and other options of each kind of physics.
 
     Attributes:

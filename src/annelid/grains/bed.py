@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.grains.material import Grain
 
 
 @dataclass(eq=False, repr=False)
-class Bed(Described):
+class Bed(Described, Named):
     """Spherical grains.
 
     Attributes:

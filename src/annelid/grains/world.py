@@ -9,7 +9,7 @@ from functools import cached_property
 from numbers import Real
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import Auto
+from annelid.core.options import Auto, Named
 from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_positive, require_step
@@ -23,7 +23,7 @@ TOO_FAST = ("warn", "stop", "substep")
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """Gravity, time step and method.
 
     Attributes:

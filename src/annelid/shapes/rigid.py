@@ -18,6 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.core.words import with_article
 from annelid.shapes.height_field import HeightField
@@ -39,7 +40,7 @@ MOTIONS = ("fixed", "driven", "free")
 
 
 @dataclass(frozen=True)
-class Rigid:
+class Rigid(Named):
     """A rigid thing.
 
     Attributes:

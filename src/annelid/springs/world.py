@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Auto
+from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_step
 from annelid.springs.actuation import require_function
@@ -24,7 +24,7 @@ PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """What surrounds a body and how it is integrated.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
+from annelid.core.parameters import require_parameters
 from annelid.core.scene import Scene
 from annelid.scenes.registry import scene_class, scene_names, scenes
 from annelid.scenes.support.own import is_own, own_scene
@@ -24,4 +25,5 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")
     scene = kind(**asdict(part(options, kind)))
+    require_parameters(scene)  # scenes of one's own need not be `Checked`
     return scene, part(options, own), options.machine
