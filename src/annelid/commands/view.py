@@ -20,9 +20,11 @@ class View:
     """Where the page is served."""
 
     host: str = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 lets other machines in."""
+    """Address to listen on; 0.0.0.0 lets other machines in, with the token in the address that is printed."""
     port: int = 8080
     """Port to listen on; the next free one if it is taken."""
+    allow_host: tuple[str, ...] = ()
+    """Other names under which the page is published, NAME or NAME:PORT; requests to or from others are refused."""
     open: bool = True
     """Open a browser, where there is one."""
 
@@ -32,13 +34,17 @@ def command(arguments: list[str]) -> int:
     given = arguments[0] if arguments else ""
     if _is_file(given):
         replay: View = parse(View, arguments[1:], f"annelid view {given}")
-        return _serve(ReplayViewer(given, host=replay.host, port=replay.port), replay.open)
+        return _serve(ReplayViewer(given, **_place(replay)), replay.open)
     parsed = scene_command(arguments, "view", View)
     if parsed is None:
         return 0
     scene, options, machine = parsed
-    viewer = LiveViewer(scenes(), scene, build=_builder(machine), host=options.host, port=options.port)
+    viewer = LiveViewer(scenes(), scene, build=_builder(machine), **_place(options))
     return _serve(viewer, options.open)
+
+
+def _place(options: View) -> dict[str, Any]:
+    return {"host": options.host, "port": options.port, "allow_hosts": options.allow_host}
 
 
 def _is_file(given: str) -> bool:
@@ -52,7 +58,8 @@ def _builder(machine: Machine) -> Any:
 
 
 def _serve(viewer: Any, open_browser: bool) -> int:
-    print(f"Open {viewer.url} in a browser; Ctrl+C ends it.", flush=True)
+    elsewhere = " (on another machine: with the name of this one for localhost)" if "//localhost" in viewer.url else ""
+    print(f"Open {viewer.url} in a browser{elsewhere}; Ctrl+C ends it.", flush=True)
     if open_browser:
         webbrowser.open(viewer.url)
     try:

@@ -48,6 +48,7 @@ class LiveViewer:
         build: Makes the simulation of a scene; by default `scene.build()`.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class LiveViewer:
         build: Build | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         self._scenes, self._scene = dict(scenes), scene
         self._build: Build = build or (lambda s: s.build())
@@ -69,7 +71,7 @@ class LiveViewer:
         self._cost = 0.0
         self._controls: dict[str, Any] = {}
         self._last_of_all = ExitStack()  # what is closed when nobody uses it any more
-        self.page = Page(f"Annelid: {self._name}", host=host, port=port)
+        self.page = Page(f"Annelid: {self._name}", host=host, port=port, allow_hosts=allow_hosts)
         self.runner = Runner()
         self._thread = threading.Thread(
             target=self.page.work, args=(self._refresh,), name="annelid-viewer", daemon=True

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import html
 import io
 import queue
-import socket
 import threading
 import time as wall
 from collections.abc import Callable, Sequence
@@ -16,48 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, InvalidValue
-from annelid.core.packages import optional
+from annelid.core.errors import AnnelidError
 from annelid.core.snapshot import Look, Snapshot
+from annelid.view.browser.door import ANY_ADDRESS, Door
 from annelid.view.browser.drawing import Drawing
+from annelid.view.browser.server import start_server
 from annelid.view.browser.time_plots import Plots
 from annelid.view.colors import Scale
 
 NO_FIELD = "none"
-_PORTS = 100
-
-
-def free_port(host: str, port: int) -> int:
-    """The first free port from `port` on, on an address of this machine."""
-    if not 0 <= port <= 65535:
-        raise InvalidValue(f"port {port} must be between 0 and 65535.")
-    for candidate in range(port, min(port + _PORTS, 65536)):
-        try:
-            kind, _, _, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
-            with socket.socket(kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-                return int(probe.getsockname()[1])
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise InvalidValue(f"cannot listen on host {host!r}: {error}; use 127.0.0.1 or 0.0.0.0.") from error
-    raise InvalidValue(f"no port from {port} to {port + _PORTS - 1} is free on {host!r}; name another one.")
-
-
-def start_server(host: str, port: int, title: str) -> Any:
-    """A viser server with the library's looks."""
-    viser = optional("viser", purpose="the viewer", extra="view")
-    with redirect_stdout(io.StringIO()):  # it greets on standard output, which belongs to the command
-        server = viser.ViserServer(host=host, port=free_port(host, port), label=title, verbose=False)
-    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))
-    server.scene.set_up_direction("+z")
-    server.scene.world_axes.visible = False
-    # Own lights: the default ones bleach colours that mean something, and their shadows are slow without a GPU.
-    server.scene.configure_default_lights(enabled=False)
-    server.scene.configure_environment_map(hdri=None)
-    server.scene.add_light_ambient("/light/sky", intensity=1.9)
-    server.scene.add_light_directional("/light/sun", intensity=1.5, position=(0.3, -0.2, 1.0))
-    return server
 
 
 class Page:
@@ -69,10 +34,12 @@ class Page:
         title: Title of the page.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published (see `Door`).
     """
 
-    def __init__(self, title: str, *, host: str, port: int) -> None:
-        self.server = start_server(host, port, title)
+    def __init__(self, title: str, *, host: str, port: int, allow_hosts: Sequence[str] = ()) -> None:
+        self._door = Door(host, allow_hosts)
+        self.server = start_server(host, port, title, self._door)
         self.drawing = Drawing(self.server)
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.stopping = threading.Event()
@@ -81,10 +48,11 @@ class Page:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Address of the page, with the token if it needs one."""
         host = self.server.get_host()
-        shown = "localhost" if host in ("0.0.0.0", "::") else host
-        return f"http://{shown}:{self.server.get_port()}"
+        shown = "localhost" if host in ANY_ADDRESS else f"[{host}]" if ":" in host else host
+        token = f"/{self._door.token}/" if self._door.token else ""
+        return f"http://{shown}:{self.server.get_port()}{token}"
 
     @property
     def watched(self) -> bool:

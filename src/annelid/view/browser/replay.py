@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time as wall
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +27,17 @@ class ReplayViewer:
         path: The recording.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
         self.recording = Recording(path)
         if not len(self.recording):
             self.recording.close()
@@ -38,7 +47,12 @@ class ReplayViewer:
         self.time, self.playing = self._begin, False
         self._shown: Any = None
         self._ticked = wall.perf_counter()
-        self.page = Page(f"Annelid: {self.recording.header.scene or self.recording.path.name}", host=host, port=port)
+        self.page = Page(
+            f"Annelid: {self.recording.header.scene or self.recording.path.name}",
+            host=host,
+            port=port,
+            allow_hosts=allow_hosts,
+        )
         self._make_panel()
         first = [self.recording.frame(0)]
         self.page.drawing.arrange(first)
