@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from annelid.commands.support.options import Machine, parse
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
+from annelid.core.errors import ViewerFailed
 from annelid.scenes.registry import scene_names, scenes
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
@@ -66,6 +68,9 @@ def _serve(viewer: Any, open_browser: bool) -> int:
         viewer.wait()
     except KeyboardInterrupt:
         pass
+    except ViewerFailed as error:
+        print(f"annelid: {error}", file=sys.stderr)
+        return 1
     finally:
         viewer.close()
     return 0

@@ -7,28 +7,32 @@ import io
 import queue
 import threading
 import time as wall
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError
+from annelid.core.errors import AnnelidError, ViewerFailed
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.browser.door import ANY_ADDRESS, Door
 from annelid.view.browser.drawing import Drawing
+from annelid.view.browser.inbox import Inbox
 from annelid.view.browser.server import start_server
 from annelid.view.browser.time_plots import Plots
 from annelid.view.colors import Scale
 
 NO_FIELD = "none"
+_SECONDS_BETWEEN_ERRORS = 5.0
+_SECONDS_BETWEEN_REFUSALS = 1.0
 
 
 class Page:
     """A page in the browser, with what every page has.
 
-    Everything that comes from the browser is put in a queue (`later`) and done by the one thread that runs `work`.
+    Everything that comes from the browser is put in a queue (`later`) and done by the one thread that `start` makes.
 
     Args:
         title: Title of the page.
@@ -39,10 +43,15 @@ class Page:
 
     def __init__(self, title: str, *, host: str, port: int, allow_hosts: Sequence[str] = ()) -> None:
         self._door = Door(host, allow_hosts)
-        self.server = start_server(host, port, title, self._door)
+        self._inbox = Inbox(self._refuse)
+        self.server = start_server(host, port, title, self._door, self._inbox)
         self.drawing = Drawing(self.server)
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._told = ("", 0.0)
+        self._refused_at = 0.0
         self._legend_of: Scale | None = None
         self.server.on_client_connect(lambda client: self.later(lambda: None))
 
@@ -63,6 +72,18 @@ class Page:
         """Have something done by the page's thread."""
         self._tasks.put(task)
 
+    def start(self, refresh: Callable[[], float], name: str) -> None:
+        """Have a thread of some name `work`."""
+        self._thread = threading.Thread(target=self._work_until_it_fails, args=(refresh,), name=name, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the page is closed; raises `ViewerFailed` if it can no longer be served."""
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(timeout=0.5)
+        if self._failure is not None:
+            raise ViewerFailed(f"the viewer failed: {_described(self._failure)}") from self._failure
+
     def work(self, refresh: Callable[[], float]) -> None:
         """Do tasks as they come, and `refresh` again after as many seconds as it says, until `close`."""
         due = wall.perf_counter()
@@ -74,18 +95,49 @@ class Page:
             except queue.Empty:
                 pass
             if wall.perf_counter() >= due and not self.stopping.is_set():
+                self._look_after_server()
                 self.attempt(lambda: waits.append(refresh()))
                 due = wall.perf_counter() + (waits.pop() if waits else 0.2)
 
     def attempt(self, task: Callable[[], None]) -> None:
-        """Do something; an error that a user can cause is shown on the page."""
+        """Do something; an error, expected or not, is shown on the page, which lives on."""
         try:
             task()
-        except AnnelidError as error:
-            self.tell(str(error))
-        except (RuntimeError, CancelledError):
-            if not self.stopping.is_set():  # a task that comes too late finds its simulation gone
-                raise
+        except ViewerFailed:
+            raise
+        except (Exception, CancelledError) as error:
+            if self.stopping.is_set() and isinstance(error, RuntimeError | CancelledError):
+                return  # a task that comes too late finds its simulation gone
+            self._report(error)
+
+    def _work_until_it_fails(self, refresh: Callable[[], float]) -> None:
+        try:
+            self.work(refresh)
+        except BaseException as error:  # whoever waits for this thread raises it
+            self._failure = error
+
+    def _look_after_server(self) -> None:
+        thread = self.server._websock_server._server_thread
+        if not thread.is_alive() and not self.stopping.is_set():
+            raise ViewerFailed("its server stopped; start it again.")
+
+    def _report(self, error: BaseException) -> None:
+        """Show an error, but not the same one again and again; the terminal gets all of one that was not foreseen."""
+        sentence = _described(error)
+        last, told_at = self._told
+        if sentence == last and wall.perf_counter() - told_at < _SECONDS_BETWEEN_ERRORS:
+            return
+        self._told = (sentence, wall.perf_counter())
+        if not isinstance(error, AnnelidError):
+            with suppress(OSError):  # a terminal that is gone must not end the page
+                traceback.print_exception(error)
+        self.tell(sentence)
+
+    def _refuse(self, sentence: str) -> None:
+        """Show why a value was refused, but not at every digit of a number that someone types."""
+        if wall.perf_counter() - self._refused_at > _SECONDS_BETWEEN_REFUSALS:
+            self._refused_at = wall.perf_counter()
+            self.tell(sentence)
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in all browsers."""
@@ -95,6 +147,8 @@ class Page:
     def close(self) -> None:
         """Stop serving."""
         self.stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 
@@ -148,6 +202,14 @@ class Page:
     def add_plots(self, container: Any) -> Plots:
         """Plots of the named numbers in a tab or folder."""
         return Plots(self.server, container)
+
+
+def _described(error: BaseException) -> str:
+    """An error in a sentence."""
+    if isinstance(error, AnnelidError):
+        return str(error)
+    told = str(error).strip().partition("\n")[0][:300]
+    return f"this failed unexpectedly ({type(error).__name__}{': ' if told else ''}{told})."
 
 
 def legend_html(scale: Scale | None) -> str:

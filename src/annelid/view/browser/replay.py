@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time as wall
 from collections.abc import Sequence
 from dataclasses import replace
@@ -58,10 +57,7 @@ class ReplayViewer:
         self.page.drawing.arrange(first)
         self.page.aim(first)
         self._show()
-        self._thread = threading.Thread(
-            target=self.page.work, args=(self._refresh,), name="annelid-replay", daemon=True
-        )
-        self._thread.start()
+        self.page.start(self._refresh, "annelid-replay")
 
     @property
     def url(self) -> str:
@@ -69,14 +65,12 @@ class ReplayViewer:
         return self.page.url
 
     def wait(self) -> None:
-        """Serve until interrupted."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=0.5)
+        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
+        self.page.wait()
 
     def close(self) -> None:
         """Stop serving."""
         self.page.stopping.set()
-        self._thread.join(timeout=5.0)
         self.page.close()
         self.recording.close()
 

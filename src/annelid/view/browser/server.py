@@ -1,4 +1,4 @@
-"""The viser server behind a page, with the library's looks and with a door that viser itself lacks."""
+"""The viser server behind a page, with the library's looks and with a door and an inbox, which viser lacks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.view.browser.door import Door, Request
+from annelid.view.browser.inbox import Inbox
 
 _PORTS = 100
 _opening = threading.Lock()
@@ -38,15 +39,16 @@ def free_port(host: str, port: int) -> int:
     raise InvalidValue(f"no port from {port} to {port + _PORTS - 1} is free on {host!r}; name another one.")
 
 
-def start_server(host: str, port: int, title: str, door: Door) -> Any:
-    """A viser server with the library's looks; the door decides who may reach it."""
+def start_server(host: str, port: int, title: str, door: Door, inbox: Inbox) -> Any:
+    """A viser server with the library's looks; the door decides who may reach it, and the inbox what it is told."""
     viser = optional("viser", purpose="the viewer", extra="view")
     # viser greets on standard output, which belongs to the command.
-    with redirect_stdout(io.StringIO()), _guarded_by(door) as guarded:
+    with redirect_stdout(io.StringIO()), _guarded_by(door, inbox) as guarded:
         server = viser.ViserServer(host=host, port=free_port(host, port), label=title, verbose=False)
     if not guarded():
         server.stop()
         raise InvalidValue(f"viser {viser.__version__} opens its port in a way that cannot be guarded; use viser 1.1.")
+    inbox.server = server
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))
     server.scene.set_up_direction("+z")
     server.scene.world_axes.visible = False
@@ -59,19 +61,22 @@ def start_server(host: str, port: int, title: str, door: Door) -> Any:
 
 
 @contextmanager
-def _guarded_by(door: Door) -> Iterator[Callable[[], bool]]:
+def _guarded_by(door: Door, inbox: Inbox) -> Iterator[Callable[[], bool]]:
     """Servers that viser opens meanwhile are guarded; yields whether one was.
 
     viser answers all requests itself and asks nobody. What it opens its port with, it takes from the package
-    `websockets`; for as long as one of its servers starts, it finds there a function that adds our question.
+    `websockets`; for as long as one of its servers starts, it finds there a function that adds our questions.
     """
+    from annelid.view.browser.connection import checked_by  # comes with viser
+
     infra = optional("viser.infra._infra", purpose="the viewer", extra="view")
     websockets, opened = infra.websockets, []
 
     def serve(handler: Any, *arguments: Any, process_request: Any, **options: Any) -> Any:
         opened.append(True)
+        asking, connection = _asking(door, process_request), checked_by(inbox)
         return websockets.asyncio.server.serve(
-            handler, *arguments, process_request=_asking(door, process_request), **options
+            handler, *arguments, process_request=asking, create_connection=connection, **options
         )
 
     with _opening:
