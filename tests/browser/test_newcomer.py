@@ -38,7 +38,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_script_leads_to_a_page_that_plays(script: Path, open_page: Callable[[str], Any]) -> None:
     made = runpy.run_path(str(script))
-    for name in ("crawl.png", "crawl.mp4", "crawl.html", "crawl.h5"):
+    for name in ("crawl.png", "crawl.mp4", "crawl.html", "crawl.rec"):
         assert (script.parent / name).stat().st_size > 1000
     assert Image.open(script.parent / "crawl.png").size == (960, 640)
     viewer, simulation = made["page"], made["simulation"]
