@@ -33,9 +33,9 @@ def test_an_option_of_something_else() -> None:
 
 def test_a_field_that_a_snapshot_was_taken_without() -> None:
     simulation = springs.simulation(springs.block((2, 2, 2)), device="cpu", threads=1)
-    with pytest.raises(UnknownName, match=r"take it with simulation\.snapshot\(Look\(field='speed'"):
+    with pytest.raises(UnknownName, match=r"take one with simulation\.snapshot\(Look\(fields=\('speed',\)"):
         Stage(simulation.snapshot(), field="speed", device="cpu")
-    assert isinstance(simulation.snapshot(Look(field="speed")), Snapshot)
+    assert isinstance(simulation.snapshot(Look(fields=("speed",))), Snapshot)
 
 
 def test_missing_abilities_come_with_a_remedy(growth: Callable[..., Any]) -> None:

@@ -111,14 +111,14 @@ def test_snapshots_show_both_sides(resting: Simulation[coupling.Solver]) -> None
 @pytest.mark.parametrize(("field", "owner"), [("strain", "body"), ("height", "grains"), ("speed", "grains")])
 def test_fields_colour_the_side_that_has_them(resting: Simulation[coupling.Solver], field: str, owner: str) -> None:
     assert field in resting.fields
-    parts = {part.name: part for part in resting.snapshot(Look(field=field)).parts}
+    parts = {part.name: part for part in resting.snapshot(Look(fields=(field,))).parts}
     values = parts[owner].fields[field].values
     assert len(values) == len(parts[owner].centers if owner == "grains" else parts[owner].vertices)
 
 
 def test_an_unknown_field_is_refused(resting: Simulation[coupling.Solver]) -> None:
     with pytest.raises(UnknownName, match="field"):
-        resting.snapshot(Look(field="colour"))
+        resting.snapshot(Look(fields=("colour",)))
 
 
 def test_a_recording(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_what_is_not_yet_there_is_not_seen(device: str, tmp_path: Path) -> None:
     """Handles of an edit that is still collected are nobody else's: not in pictures, sums, positions or checkpoints."""
     simulation, other = (springs.simulation(springs.block((3, 3, 3)), device=device) for _ in range(2))
     stiffen(simulation)
-    look = Look(lines=True, field="strain")
+    look = Look(lines=True, fields=("strain",))
     with simulation.edit() as edit:
         masses = edit.add_masses([[0.0, 0.0, 1.0], [0.0, 0.1, 1.0]], 0.1)
         edit.add_springs(masses, [0, 1], stiffness=1.0)
@@ -212,7 +212,7 @@ def test_everything_at_once(device: str, tmp_path: Path) -> None:
     def record() -> None:
         with simulation.record(tmp_path / "run", every=1e-3, look=Look(lines=True)):
             while time.perf_counter() < end:
-                simulation.snapshot(Look(lines=True, field="strain"))
+                simulation.snapshot(Look(lines=True, fields=("strain",)))
                 simulation.positions()
 
     def stop() -> None:

@@ -251,14 +251,33 @@ class Simulation(Shown, Described, Generic[S]):
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
-    def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
+    def record(
+        self,
+        path: str | PathLike[str],
+        *,
+        every: float,
+        fields: Sequence[str] | None = None,
+        look: Look | None = None,
+        **header: Any,
+    ) -> Recorder:
         """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it.
 
         Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
+
+        Args:
+            path: File to write.
+            every: Simulated time between two frames [s].
+            fields: Scalars to record, the one that is shown first in front; None for all of `simulation.fields`.
+            look: What is recorded besides the surface, and which fields, instead of `fields`.
+            header: Further entries of the header of the file: `scene`, `parameters`.
         """
-        self._interval(every)  # refused before an older recording is replaced
+        # What cannot be recorded is refused before an older recording is replaced.
+        self._interval(every)
+        if look is not None and fields is not None:
+            raise InvalidValue("give record() either fields or a look, which has fields of its own.")
+        chosen = look or Look(fields=tuple(self.fields if fields is None else fields))
+        chosen.require_known(self.fields)
         recorder = Recorder(as_path(path), **header)
-        chosen = look or Look()
 
         def write(simulation: Simulation[Any]) -> None:
             if recorder.closed:

@@ -6,7 +6,7 @@ may be NumPy arrays or Warp arrays on any device: the camera reads them where th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.described import Described
+from annelid.core.errors import UnknownName
 
 Array = Any
 """A NumPy array or a Warp array."""
@@ -133,7 +134,7 @@ class Look:
         surface: Include closed surfaces as meshes.
         spheres: Include masses or grains as spheres.
         lines: Include springs as lines.
-        field: Name of the scalar to colour by, or None.
+        fields: Names of the scalars to colour by.
         host: Copy the arrays to NumPy; False leaves them on the device.
         numbers: Compute the named numbers; physics for which they are free may ignore this.
     """
@@ -141,9 +142,15 @@ class Look:
     surface: bool = True
     spheres: bool = False
     lines: bool = False
-    field: str | None = None
+    fields: tuple[str, ...] = ()
     host: bool = True
     numbers: bool = True
+
+    def require_known(self, offered: Sequence[str]) -> None:
+        """Refuse fields that a simulation does not offer."""
+        for name in self.fields:
+            if name not in offered:
+                raise UnknownName("field", name, offered)
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,7 +62,7 @@ class CantileverTopology(Checked):
 
         optimiser: Optimiser = simulation.attachments["optimiser"]
         shape, curve = folder / "shape.png", folder / "curve.png"
-        look = Look(surface=False, lines=True, field="strain")
+        look = Look(surface=False, lines=True, fields=("strain",))
         picture(simulation.snapshot(look), shape, field="strain", name=self.name, device=simulation.solver.device)
         rounds = [(1.0, 1.0), *((r.mass, r.stiffness) for r in optimiser.rounds)]
         mass, stiffness = np.array(rounds).T

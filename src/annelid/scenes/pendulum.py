@@ -120,5 +120,5 @@ class Pendulum(Reaching):
         for offset in _MOVES.values():
             simulation.solver.aim(simulation.state, {"tip": begin + np.array(offset)})
             simulation.step(6)
-            shots.append(simulation.snapshot(Look(field="displacement")))
+            shots.append(simulation.snapshot(Look(fields=("displacement",))))
         return shots

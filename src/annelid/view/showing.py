@@ -74,7 +74,9 @@ def look_of(show: Sequence[str], scalar: str | None) -> Look:
     for part in asked:
         if part not in PARTS:
             raise UnknownName("part to show", part, PARTS)
-    return Look(**{PARTS[part]: part in asked for part in PARTS}, field=scalar, host=False)
+    return Look(
+        **{PARTS[part]: part in asked for part in PARTS}, fields=() if scalar is None else (scalar,), host=False
+    )
 
 
 def picture(

@@ -166,7 +166,8 @@ class Page:
 
     def look(self, *, numbers: bool = True) -> Look:
         """What the controls ask to see, with or without the named numbers."""
-        return Look(self.surface.value, self.masses.value, self.springs.value, self.field, numbers=numbers)
+        fields = () if self.field is None else (self.field,)
+        return Look(self.surface.value, self.masses.value, self.springs.value, fields, numbers=numbers)
 
     @property
     def field(self) -> str | None:
