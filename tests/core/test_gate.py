@@ -188,6 +188,18 @@ def test_threads_that_wait_in_a_circle_are_told() -> None:
         bounded(lambda gate=gate: gate.__enter__().__exit__(None, None, None))
 
 
+def test_a_turn_that_comes_at_once_is_no_circle() -> None:
+    """Between asking for the gate and looking for circles it may have been given."""
+    gate = Gate()
+
+    def work() -> None:
+        for _ in range(5000):
+            with gate:
+                pass
+
+    together(work, work, work)
+
+
 def test_locks_out_of_order_are_found() -> None:
     gate, network, recorder = Gate(), RankedLock("network"), RankedLock("recorder")
     with gate, network, recorder, network, gate:  # again what is held

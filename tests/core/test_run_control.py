@@ -259,7 +259,7 @@ def test_a_sudden_end_of_a_recording_does_not_end_the_run(growth: Make, tmp_path
 
     def work(rank: int) -> None:
         for number in range(20):
-            with simulation.record(tmp_path / f"{rank}-{number}.h5", every=2e-3) as recorder:
+            with simulation.record(tmp_path / f"{rank}-{number}.rec", every=2e-3) as recorder:
                 while recorder.frame_count < 2:
                     assert simulation.running
                     time.sleep(1e-4)

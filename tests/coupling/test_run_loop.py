@@ -165,9 +165,9 @@ def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solv
         edit.remove_masses([12, 13], with_springs=True)
         edit.change_masses([0, 1, 2], forces=(0.5, 0.0, 0.0))
     resting.run(0.02)
-    resting.save(tmp_path / "edited.h5")
+    resting.save(tmp_path / "edited.npz")
     other = above_a_bed(str(resting.solver.device))
-    other.load(tmp_path / "edited.h5")
+    other.load(tmp_path / "edited.npz")
     for simulation in (resting, other):
         simulation.run(0.02)
     assert other.state_hash() == resting.state_hash()

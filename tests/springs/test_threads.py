@@ -115,10 +115,10 @@ def test_what_is_not_yet_there_is_not_seen(device: str, tmp_path: Path) -> None:
         assert simulation.summary().mass == pytest.approx(27 * 0.1)
         assert simulation.solver.model.spring_count == other.solver.model.spring_count
         assert len(simulation.snapshot(look).parts[-1].segments) == other.solver.model.spring_count
-        simulation.save(tmp_path / "meanwhile.h5")
+        simulation.save(tmp_path / "meanwhile.npz")
         saved = simulation.state_hash()
     assert len(simulation.positions()) == 29
-    other.load(tmp_path / "meanwhile.h5")
+    other.load(tmp_path / "meanwhile.npz")
     assert other.state_hash() == saved
     other.solver.model.network.verify()
     with other.edit() as edit:
@@ -129,12 +129,12 @@ def test_what_is_not_yet_there_is_not_seen(device: str, tmp_path: Path) -> None:
 def test_a_load_while_an_edit_is_collected(device: str, tmp_path: Path) -> None:
     simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
     stiffen(simulation)
-    simulation.save(tmp_path / "edited.h5")
+    simulation.save(tmp_path / "edited.npz")
 
     def edit_and_load() -> None:
         with simulation.edit() as edit:
             edit.add_springs(edit.add_masses([[0.0, 0.0, 1.0]], 0.1), [0], stiffness=1.0)
-            simulation.load(tmp_path / "edited.h5")
+            simulation.load(tmp_path / "edited.npz")
 
     with pytest.raises(StaleHandle, match="begin it again"):
         edit_and_load()
@@ -204,7 +204,7 @@ def test_everything_at_once(device: str, tmp_path: Path) -> None:
     def save() -> int:
         count = 0
         while time.perf_counter() < end:
-            simulation.save(tmp_path / f"{count}.h5")
+            simulation.save(tmp_path / f"{count}.npz")
             count += 1
             time.sleep(0.05)
         return count
@@ -232,7 +232,7 @@ def test_everything_at_once(device: str, tmp_path: Path) -> None:
         assert len(recording) > 0
     again = springs.simulation(body, device=device)
     for number in {0, kept[3] // 2, kept[3] - 1}:
-        again.load(tmp_path / f"{number}.h5")
+        again.load(tmp_path / f"{number}.npz")
         again.solver.model.network.verify()
         again.step(1)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.interrupts import held_back
 from annelid.core.pool import Pool
 

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Generic, TypeVar
 
@@ -18,13 +19,16 @@ import numpy as np
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
+from annelid.core.described import Described
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
+from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
+from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.solver import Changing, Eventful, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
@@ -46,7 +50,7 @@ class _Watch:
     due: int
 
 
-class Simulation(Generic[S]):
+class Simulation(Shown, Described, Generic[S]):
     """A solver, its state, and the loop that advances them.
 
     Args:
@@ -70,6 +74,7 @@ class Simulation(Generic[S]):
         self._check_every = 1
         self._began_at = wall.perf_counter()  # when the first step after the last check began
         self._watches: list[_Watch] = []
+        self._recordings: list[tuple[Recorder, Observer]] = []
         self._breakpoints: list[Breakpoint] = []
         self._runs = Runs()
 
@@ -100,6 +105,19 @@ class Simulation(Generic[S]):
         """Names of the scalars that snapshots can be coloured by."""
         return self.solver.fields
 
+    def facts(self) -> Mapping[str, str]:
+        """Which physics, where it stands and where it is computed."""
+        package = type(self.solver).__module__.split(".")[1]
+        worlds = {"worlds": str(self.solver.worlds)} if self.solver.worlds > 1 else {}
+        return {
+            "of": package,
+            "at": f"{self.time:.6g} s",
+            "step": str(self._steps),
+            "dt": f"{self.dt:.3g} s",
+            **worlds,
+            "on": str(self.solver.device),
+        }
+
     # --- advancing it from here ---
 
     def step(self, count: int = 1) -> Event | None:
@@ -107,10 +125,10 @@ class Simulation(Generic[S]):
 
         Threads that call this, `run` or `start` at the same time take turns: each adds its own steps.
         """
-        if count < 0 or count != int(count):
-            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count}.")
+        if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
+            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
         with self._advancing():
-            return self._advance(self._steps + count, None)
+            return self._advance(self._steps + int(count), None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
         """Simulate for some time, rounded to whole steps; a breakpoint or a pause on the way ends it early.
@@ -122,8 +140,8 @@ class Simulation(Generic[S]):
         Returns:
             The event that ended it early, or None.
         """
-        if not 0.0 <= seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
+        if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         with self._advancing():
             goal = self._steps + round(seconds / self.dt)
             if progress is True:
@@ -227,15 +245,19 @@ class Simulation(Generic[S]):
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
-        steps = round(every / self.dt) if math.isfinite(every) else 0
-        if steps < 1:
-            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
+        if not callable(callback):
+            raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
+        steps = self._interval(every)
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
     def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
-        """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it."""
-        recorder = Recorder(path, **header)
+        """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it.
+
+        Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
+        """
+        self._interval(every)  # refused before an older recording is replaced
+        recorder = Recorder(as_path(path), **header)
         chosen = look or Look()
 
         def write(simulation: Simulation[Any]) -> None:
@@ -249,8 +271,16 @@ class Simulation(Generic[S]):
 
         with self.gate:  # no frame comes before the first
             self.observe(write, every=every)
+            self._recordings.append((recorder, write))
             write(self)
         return recorder
+
+    def _interval(self, every: float) -> int:
+        """Some time [s] in steps."""
+        steps = round(every / self.dt) if isinstance(every, Real) and math.isfinite(every) else 0
+        if steps < 1:
+            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
+        return steps
 
     def synchronize(self) -> None:
         """Wait until the device has done all steps."""
@@ -295,15 +325,16 @@ class Simulation(Generic[S]):
         """Write a checkpoint, whole or not at all."""
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
+            save_checkpoint(as_path(path), self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
             self._require_idle()
-            self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
+            self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
+            self._begin_segments()
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over a state and what had become of the model, all or nothing."""
@@ -326,6 +357,8 @@ class Simulation(Generic[S]):
             if worlds is None:
                 self._steps = 0
             self._after_jump()
+            if worlds is None:
+                self._begin_segments()
 
     def _mask(self, worlds: Sequence[int]) -> wp.array[Any]:
         chosen, count = np.asarray(worlds), self.solver.worlds
@@ -381,6 +414,13 @@ class Simulation(Generic[S]):
         self._remember()
         for watch in self._watches:
             watch.due = self._steps + watch.every
+
+    def _begin_segments(self) -> None:
+        """Record where the simulation has jumped to, as the beginning of a new segment."""
+        self._recordings = [(recorder, write) for recorder, write in self._recordings if not recorder.closed]
+        for recorder, write in self._recordings:
+            recorder.new_segment()
+            write(self)
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
         """Advance to a step, or to what ends the run before it, holding the gate."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import Unsupported
 from annelid.core.events import Event
 from annelid.core.gate import Gate

@@ -73,7 +73,7 @@ class Solver:
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
-        self.dt = model.world.dt
+        self.dt = model.dt
         self.batch = self._batch()
         self._interactions = Interactions(model)
         self._work = self._scratch()
@@ -162,11 +162,14 @@ class Solver:
         largest = max(float(np.abs(velocities).max(initial=0.0)), 1e-300)
         speeds = np.linalg.norm(velocities / largest, axis=1) * largest  # squares of what is about to diverge overflow
         fastest = int(np.nanargmax(speeds))
-        stable = self.model.stable_step()
-        return (
+        stable, culprit = self.model.stable_step(), self.model.what_limits_the_step()
+        found = (
             f"mass {fastest} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
-            f"{stable:.3g} s and dt is {self.dt:.3g} s; a smaller step, softer springs or more damping help"
+            f"{stable:.3g} s, limited most by {culprit}, and dt is {self.dt:.3g} s"
         )
+        if self.dt > stable:
+            return f"{found}; a smaller step helps, and dt='auto' takes one"
+        return f"{found}, which is stable for small motions: look for large forces, deformations or speeds"
 
     def stable_step(self) -> float:
         """Longest stable time step [s], estimated."""
