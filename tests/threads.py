@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +55,21 @@ def until(true: Callable[[], Any]) -> None:
     while not true():
         assert time.perf_counter() < end, "it has not happened"
         time.sleep(1e-3)
+
+
+def forked(work: Callable[[], bool]) -> bool:
+    """Whether work returned true in a forked process; one that hangs there is ended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads are what this is about
+        child = os.fork()
+    if child == 0:  # nothing of pytest may run here
+        signal.alarm(30)
+        code = 1
+        try:
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def script(text: str, seconds: float = 120.0) -> str:

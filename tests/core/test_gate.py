@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +17,7 @@ from annelid.core.gate import Gate
 from annelid.core.interrupts import held_back
 from annelid.core.locks import LockOrder, RankedLock
 
-from ..threads import Thread, bounded, script, together, until
+from ..threads import Thread, bounded, forked, script, together, until
 
 
 @contextmanager
@@ -190,6 +188,18 @@ def test_threads_that_wait_in_a_circle_are_told() -> None:
         bounded(lambda gate=gate: gate.__enter__().__exit__(None, None, None))
 
 
+def test_a_turn_that_comes_at_once_is_no_circle() -> None:
+    """Between asking for the gate and looking for circles it may have been given."""
+    gate = Gate()
+
+    def work() -> None:
+        for _ in range(5000):
+            with gate:
+                pass
+
+    together(work, work, work)
+
+
 def test_locks_out_of_order_are_found() -> None:
     gate, network, recorder = Gate(), RankedLock("network"), RankedLock("recorder")
     with gate, network, recorder, network, gate:  # again what is held
@@ -217,19 +227,16 @@ def test_locks_are_checked_on_request_only() -> None:
 def test_a_forked_process_is_told_instead_of_hanging(make: Callable[[], Any]) -> None:
     lock, done = make(), threading.Event()
     holder = holding(lock, done)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:  # nothing of pytest may run here
-        signal.alarm(20)
+
+    def told() -> bool:
         try:
             with lock:
-                os._exit(1)
+                return False
         except AnnelidError as error:
-            os._exit(0 if "forked" in str(error) else 2)
-        finally:
-            os._exit(3)
-    _, status = os.waitpid(child, 0)
+            return "forked" in str(error)
+
+    assert forked(told)
     done.set()
     holder.result()
-    assert os.waitstatus_to_exitcode(status) == 0
+    with lock:
+        assert forked(lambda: lock.__enter__() or True)  # the thread that has it is in both

@@ -154,14 +154,16 @@ def test_an_error_of_a_run_is_raised_once(ask: str, growth: Make) -> None:
 
 
 def test_an_error_reaches_everyone_who_waits(growth: Make) -> None:
-    simulation, go = Simulation(growth()), threading.Event()
+    simulation, begun, go = Simulation(growth()), threading.Event(), threading.Event()
 
     def fail(s: Simulation[Any]) -> None:
+        begun.set()
         go.wait(PATIENCE)
         raise OSError("full disk")
 
     simulation.observe(fail, every=0.5)
     simulation.start()
+    assert begun.wait(PATIENCE)
     waiting = [Thread(simulation.wait), Thread(simulation.stop), Thread(lambda: simulation.wait(PATIENCE))]
     until(lambda: len(simulation._runs._changed._waiters) == 3)  # all of them wait
     go.set()

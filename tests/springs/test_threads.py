@@ -58,12 +58,12 @@ def test_a_reset_while_another_thread_edits(device: str) -> None:
 
     def edit() -> None:
         while time.perf_counter() < end:
-            with simulation.edit() as edit:
-                added = edit.add_springs([0], [26], stiffness=1.0, rest_lengths=1.0)
             try:
                 with simulation.edit() as edit:
+                    added = edit.add_springs([0], [26], stiffness=1.0, rest_lengths=1.0)
+                with simulation.edit() as edit:
                     edit.remove_springs(added)
-            except StaleHandle:
+            except StaleHandle:  # there was a reset in between
                 continue
 
     def reset() -> None:

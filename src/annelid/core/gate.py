@@ -92,15 +92,16 @@ class Gate:
                 else:
                     self._queue.append(turn)
             if self._holder is not turn:
-                with waiting_for(self._holding_thread):
+                with waiting_for(lambda: self._holder_before(turn)):
                     KEEPER.wait(turn.come.acquire)
         except BaseException:
             self._give_up(turn)
             raise
 
-    def _holding_thread(self) -> int | None:
+    def _holder_before(self, turn: _Turn) -> int | None:
+        """The thread that a turn waits for, None once it has come."""
         holder = self._holder
-        return None if holder is None else holder.thread
+        return None if holder is None or holder is turn else holder.thread
 
     def _give_up(self, turn: _Turn) -> None:
         """Leave the queue, or give the turn on if it came just then."""

@@ -7,6 +7,7 @@ run loop asks `raise_noted` between two batches of steps. Who presses Ctrl-C a s
 
 from __future__ import annotations
 
+import importlib
 import signal
 import threading
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# What `signal` is made of: its own functions turn handlers into enumerations and back, ten times as slowly.
+_PLAIN: Any = importlib.import_module("_signal")
+_get_handler, _set_handler, _SIGINT = _PLAIN.getsignal, _PLAIN.signal, int(signal.SIGINT)
 
 
 class _Keeper:
@@ -39,11 +44,11 @@ class _Keeper:
             return
         if self._depth == 0:
             self._noted = False
-            handler: Any = signal.getsignal(signal.SIGINT)
+            handler = _get_handler(_SIGINT)
             if handler is not self:  # else an exception of another signal has ended a block at its very end
                 self._handler = handler if callable(handler) else None
             if self._handler is not None:
-                signal.signal(signal.SIGINT, self)
+                _set_handler(_SIGINT, self)
         self._depth += 1
 
     def let_go(self) -> None:
@@ -52,16 +57,15 @@ class _Keeper:
             return
         self._depth -= 1
         if self._depth == 0 and self._handler is not None:
-            present: Any = signal.getsignal(signal.SIGINT)
-            if present is self:  # else someone has set a handler in the meantime
-                signal.signal(signal.SIGINT, self._handler)
+            if _get_handler(_SIGINT) is self:  # else someone has set a handler in the meantime
+                _set_handler(_SIGINT, self._handler)
             self.raise_noted()
 
     def raise_noted(self) -> None:
         """Raise an interrupt that was held back, here."""
         if self._noted and _is_main():
             self._noted = False
-            self._handler(signal.SIGINT, None)
+            self._handler(_SIGINT, None)
 
     def wait(self, blocking: Callable[[], T]) -> T:
         """Call something that waits; interrupts come at once."""

@@ -192,7 +192,8 @@ class Solver:
             self._energies.append(condition)
             return
         if not isinstance(condition, wp.Function):
-            raise InvalidValue(f"a condition must be a Warp function or an Energy, not {type(condition).__name__}.")
+            kind = type(condition).__name__
+            raise InvalidValue(f"a condition must be a Python function, a Warp function or an Energy, not {kind}.")
         conditions = (*self.model.features.conditions, condition)
         if len(conditions) > _MOST_CONDITIONS:
             raise InvalidValue(f"at most {_MOST_CONDITIONS} conditions can be watched at once.")
