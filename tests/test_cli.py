@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 
@@ -22,6 +21,8 @@ import annelid
 from annelid import springs
 from annelid.cli import main
 from annelid.core import memory
+from annelid.core.archives import read_archive
+from annelid.core.checkpoint import KIND
 from annelid.core.ownership import LOCK, owned
 from annelid.scenes.bounce import Bounce
 from annelid.scenes.registry import scene_names
@@ -120,7 +121,7 @@ def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> N
     assert "center-height" in result.out
     assert everything(tmp_path) == [
         "out",
-        *(f"out/bounce{n}" for n in ("", "/final.h5", "/numbers.csv", "/results.json")),
+        *(f"out/bounce{n}" for n in ("", "/final.npz", "/numbers.csv", "/results.json")),
     ]
     read = json.loads((tmp_path / "out/bounce/results.json").read_text())
     assert read["name"] == "bounce"
@@ -136,7 +137,7 @@ def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> N
 def test_the_last_state_can_be_loaded(cli: Callable[..., Result], tmp_path: Path) -> None:
     cli("run", *SMALL, "--out", "here")
     simulation = Bounce(masses=4).build(device="cpu")
-    simulation.load(tmp_path / "here/final.h5")
+    simulation.load(tmp_path / "here/final.npz")
     assert simulation.time == pytest.approx(0.02)
     again = Bounce(masses=4).build(device="cpu")
     again.run(0.02)
@@ -164,20 +165,19 @@ def test_a_run_that_diverges_keeps_the_last_good_state(cli: Callable[..., Result
     assert result.code == 2
     assert result.out == ""
     assert "warning: the time step 0.0001 s is above the stable one" in result.err
-    assert "the last good state is in out/bounce/last-good.h5" in result.err
+    assert "the last good state is in out/bounce/last-good.npz" in result.err
     assert "annelid: the simulation diverged at step" in result.err
     assert "Traceback" not in result.err
-    assert everything(tmp_path) == ["out", "out/bounce", "out/bounce/last-good.h5"]
+    assert everything(tmp_path) == ["out", "out/bounce", "out/bounce/last-good.npz"]
     simulation = Bounce(masses=4, damping=3000.0).build(device="cpu")
-    simulation.load(tmp_path / "out/bounce/last-good.h5")
+    simulation.load(tmp_path / "out/bounce/last-good.npz")
     assert np.isfinite(simulation.state.velocities.numpy()).all()
 
 
 def test_a_second_run_replaces_the_first(cli: Callable[..., Result], tmp_path: Path) -> None:
     cli("run", *SMALL)
     cli("run", *SMALL, "--seconds", "0.01")
-    with h5py.File(tmp_path / "out/bounce/final.h5") as file:
-        assert file.attrs["step"] == 100
+    assert read_archive(tmp_path / "out/bounce/final.npz", KIND)[0]["step"] == 100
     assert len(everything(tmp_path / "out/bounce")) == 3
 
 

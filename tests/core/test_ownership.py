@@ -79,7 +79,7 @@ def test_a_lock_that_was_taken_away_between_opening_and_locking_is_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The owner ends just then: whoever locked its old file would share the folder with whoever makes a new one."""
-    lock, endings = ownership._try_lock, []
+    lock, endings = ownership.try_lock, []
 
     def meanwhile(file: int) -> bool:
         if not endings:
@@ -87,7 +87,7 @@ def test_a_lock_that_was_taken_away_between_opening_and_locking_is_no_lock(
             (tmp_path / "out").rmdir()
         return lock(file)
 
-    monkeypatch.setattr(ownership, "_try_lock", meanwhile)
+    monkeypatch.setattr(ownership, "try_lock", meanwhile)
     with owned(tmp_path / "out"):
         assert (tmp_path / "out" / LOCK).read_text().startswith(f"process {os.getpid()} on")
     assert len(endings) == 1

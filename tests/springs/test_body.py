@@ -316,7 +316,7 @@ def test_the_defaults_are_those_of_cronos() -> None:
     assert (block.masses == 0.1).all()
     np.testing.assert_allclose(block.stiffness * block.rest_lengths, 1e4)
     np.testing.assert_allclose(block.rest_lengths, lengths(block))
-    assert springs.World().dt == 1e-4
+    assert springs.World().dt == "auto"
     assert springs.World().integrator == "symplectic"
     assert springs.World().precision == "float32"
 

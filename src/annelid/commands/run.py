@@ -33,7 +33,7 @@ class Run:
     out: Path | None = None
     """Folder for results; out/NAME by default."""
     record: bool = False
-    """Write a recording of the run to recording.h5 in that folder."""
+    """Write a recording of the run to recording.rec in that folder."""
     record_every: float = 0.02
     """Simulated time between two frames of the recording [s]."""
     field: str | None = None
@@ -77,8 +77,8 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
     except SimulationDiverged:
-        simulation.save(folder / "last-good.h5")
-        print(f"annelid: the last good state is in {folder / 'last-good.h5'}", file=sys.stderr)
+        simulation.save(folder / "last-good.npz")
+        print(f"annelid: the last good state is in {folder / 'last-good.npz'}", file=sys.stderr)
         raise
     finally:
         if recorder is not None:
@@ -95,7 +95,7 @@ def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: 
     """Record the surface, coloured by the field asked for or by the first one that there is."""
     field = options.field or next(iter(simulation.fields), None)
     return simulation.record(
-        folder / "recording.h5",
+        folder / "recording.rec",
         every=max(options.record_every, simulation.dt),
         look=Look(field=field),
         scene=scene.name,
@@ -109,7 +109,7 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
-    simulation.save(folder / "final.h5")
+    simulation.save(folder / "final.npz")
     with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

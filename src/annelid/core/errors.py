@@ -82,6 +82,10 @@ class FileFormatError(AnnelidError, ValueError):
     """A checkpoint, recording or other file is damaged, foreign or of another version."""
 
 
+class ViewerFailed(AnnelidError, RuntimeError):
+    """The page of a simulation or recording cannot be served any longer."""
+
+
 class StepTooLong(UserWarning):
     """The time step is above the stable one estimated for the model."""
 

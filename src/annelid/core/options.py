@@ -6,13 +6,17 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.words import with_article
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+Auto = Literal["auto"]
+"""What an option is set to where the library shall choose."""
 
 
 def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:

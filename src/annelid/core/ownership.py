@@ -6,21 +6,19 @@ process, however that ends: a file that was left behind by a killed process lock
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 from annelid.core.errors import FolderInUse, InvalidValue
+from annelid.core.file_locks import is_there, try_lock, unlock
 
 LOCK = ".annelid-lock"
 _TRIES = 100
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of a file system that has none
 
 _owned: ContextVar[frozenset[Path]] = ContextVar("owned", default=frozenset())
 """Folders that the code which is running now owns already: a command and the library below it own one together."""
@@ -72,12 +70,12 @@ def _locked(folder: Path, path: Path) -> int:
                 raise
             continue  # an owner that just ended took the empty folder away
         try:
-            if not _try_lock(file):
+            if not try_lock(file):
                 raise FolderInUse(
                     f"{folder} is being written by {_owner(path)}: wait until it has ended, or choose another folder "
                     "(--out)."
                 )
-            if _is_there(file, path):
+            if is_there(file, path):
                 os.ftruncate(file, 0)
                 os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
                 return file
@@ -88,14 +86,6 @@ def _locked(folder: Path, path: Path) -> int:
     raise FolderInUse(f"{folder} changes hands all the time: choose another folder (--out).")
 
 
-def _is_there(file: int, path: Path) -> bool:
-    """Whether an open file is still the one of that name."""
-    try:
-        return os.path.samestat(os.fstat(file), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def _owner(path: Path) -> str:
     try:
         return path.read_text(errors="replace").strip()[:200] or "another process"
@@ -103,45 +93,14 @@ def _owner(path: Path) -> str:
         return "another process"
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    _BEYOND = 1 << 30  # a locked byte cannot be read, so the lock lies behind the text
-
-    def _try_lock(file: int) -> bool:
-        """Lock an open file; False where somebody else has."""
-        os.lseek(file, _BEYOND, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        os.lseek(file, 0, os.SEEK_SET)
-        return True
-
-    def _release(file: int, path: Path) -> None:
-        """Give an owned file back; one that somebody has opened again cannot be removed, and need not be."""
+def _release(file: int, path: Path) -> None:
+    """Give an owned file back; one that is open elsewhere cannot be removed on Windows, and need not be."""
+    if sys.platform == "win32":
         os.close(file)
         with suppress(OSError):
             path.unlink()
-
-else:
-    import fcntl
-
-    def _try_lock(file: int) -> bool:
-        """Lock an open file; False where somebody else has."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
-            warnings.warn("this file system has no locks: start no second command in the same folder.", stacklevel=4)
-        return True
-
-    def _release(file: int, path: Path) -> None:
-        """Give an owned file back: removed first, so that nobody locks what is about to go."""
-        with suppress(OSError):
-            path.unlink()
-        fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may still hold it open
-        os.close(file)
+        return
+    with suppress(OSError):
+        path.unlink()  # first, so that nobody locks what is about to go
+    unlock(file)
+    os.close(file)

@@ -190,15 +190,17 @@ class Shown:
         open: bool = True,
         wait: bool | None = None,
         name: str = "simulation",
+        allow_hosts: Sequence[str] = (),
     ) -> Page:
         """Serve a live page on which it can be watched, played, paused, stepped and reset.
 
         Args:
-            host: Address to listen on.
+            host: Address to listen on; "0.0.0.0" lets other machines in that know the token of the address.
             port: Port to listen on; the next free one if it is taken.
             open: Open a browser, where there is one.
             wait: Serve until interrupted (Ctrl+C), then close the page and return; False returns at once with the page,
                 which is served until `close()`. None waits, except in a notebook, which shows the page in its cell.
             name: Title of the page.
+            allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
         """
-        return _theatre().view(self, host=host, port=port, open=open, wait=wait, name=name)
+        return _theatre().view(self, host=host, port=port, open=open, wait=wait, name=name, allow_hosts=allow_hosts)

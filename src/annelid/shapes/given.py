@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-import trimesh
+import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.values import require_positive
+
+
+@runtime_checkable
+class WithFaces(Protocol):
+    """A mesh of another library, trimesh for instance."""
+
+    @property
+    def vertices(self) -> Any:
+        """Positions, shape [n, 3]."""
+        ...
+
+    @property
+    def faces(self) -> Any:
+        """Vertex indices of the triangles, shape [m, 3]."""
+        ...
+
+
+MeshLike = str | os.PathLike[str] | WithFaces
+"""The path of an STL, OBJ or PLY file, or an object of trimesh."""
 
 _SUSPICIOUS = 10.0
 """A file that is wider than this [m] without saying its unit is probably in millimetres."""
@@ -27,9 +46,9 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
     if isinstance(given, str | os.PathLike):
         mesh = TriangleMesh.read(given, scale=1.0 if scale is None else scale, repair=repair)
         name = os.path.basename(os.fspath(given))
-    elif isinstance(given, trimesh.Trimesh):
+    elif isinstance(given, WithFaces):
         unit = 1.0 if scale is None else require_positive("scale", scale)
-        mesh = TriangleMesh(given.vertices * unit, given.faces)
+        mesh = TriangleMesh(np.asarray(given.vertices, float) * unit, np.asarray(given.faces))
         mesh, name = mesh.repaired() if repair else mesh, "the mesh"
     else:
         return _as_it_is(given, scale, repair)

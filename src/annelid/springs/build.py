@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import trimesh
 
 from annelid.core.errors import InvalidValue
 from annelid.materials import Material, material
 from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
-from annelid.shapes.given import given_solid
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.springs.body import Body
 from annelid.springs.stiffness import lattice_stiffness, round_area
@@ -63,7 +61,7 @@ def block(
 
 
 def lattice(
-    shape: Solid | str | os.PathLike[str] | trimesh.Trimesh,
+    shape: Solid | MeshLike,
     pitch: float,
     material: MaterialLike,
     *,

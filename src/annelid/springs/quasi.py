@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Sequence
 
 import numpy as np
-import trimesh
 from scipy.sparse.linalg import cg
 
 from annelid.core.errors import InvalidValue
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Shape
-from annelid.shapes.given import given_solid
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Region, inside
 from annelid.shapes.quasi import QuasiLattice
 from annelid.springs.body import Body
@@ -34,7 +32,7 @@ _PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network 
 
 
 def quasi_lattice(
-    shape: Shape | str | os.PathLike[str] | trimesh.Trimesh,
+    shape: Shape | MeshLike,
     spacing: float,
     material: MaterialLike,
     *,

@@ -170,11 +170,12 @@ def view(
     open: bool = True,
     wait: bool | None = None,
     name: str = "simulation",
+    allow_hosts: Sequence[str] = (),
 ) -> LiveViewer:
     """Serve a live page; see `Simulation.view`."""
     if simulation.running:
         raise AnnelidError("the simulation runs in its own thread: pause() it first, the page advances it by itself.")
-    viewer = LiveViewer({}, Given(simulation), name=name, host=host, port=port)
+    viewer = LiveViewer({}, Given(simulation), name=name, host=host, port=port, allow_hosts=allow_hosts)
     waits = not in_notebook() if wait is None else wait
     serve(viewer, open_browser=open and waits, wait=waits)
     return viewer
@@ -182,7 +183,8 @@ def view(
 
 def serve(viewer: Any, *, open_browser: bool, wait: bool) -> None:
     """Tell the address of a page, open it, and serve it until interrupted."""
-    print(f"Open {viewer.url} in a browser{'; Ctrl+C ends it' if wait else ''}.", flush=True)
+    elsewhere = " (on another machine: with the name of this one for localhost)" if "//localhost" in viewer.url else ""
+    print(f"Open {viewer.url} in a browser{elsewhere}{'; Ctrl+C ends it' if wait else ''}.", flush=True)
     if open_browser:
         webbrowser.open(viewer.url)
     if not wait:

@@ -11,8 +11,9 @@ from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.view.browser.drawers import shade_colors, shade_numbers
 from annelid.view.browser.drawing import grid_places
-from annelid.view.browser.page import free_port, legend_html
+from annelid.view.browser.page import legend_html
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
+from annelid.view.browser.server import free_port
 from annelid.view.browser.time_plots import History
 from annelid.view.colors import scale_for
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes.given import given_solid
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.tet.bcc import BccLattice
@@ -39,7 +37,7 @@ class Solid(Protocol):
 
 
 def tet_fill(
-    solid: Solid | SignedDistanceGrid | str | os.PathLike[str] | trimesh.Trimesh,
+    solid: Solid | SignedDistanceGrid | MeshLike,
     *,
     pitch: float | None = None,
     tolerance: float | None = 0.01,

@@ -1,14 +1,12 @@
-"""`annelid view FILE.h5`: a recording in the browser, with a time slider."""
+"""`annelid view FILE.rec`: a recording in the browser, with a time slider."""
 
 from __future__ import annotations
 
 import os
-import threading
 import time as wall
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.recording import Recording
@@ -26,28 +24,38 @@ class ReplayViewer:
         path: The recording.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
         self.recording = Recording(path)
         if not len(self.recording):
             self.recording.close()
             raise InvalidValue(f"the recording {self.recording.path} has no frames; there is nothing to see.")
-        times = self.recording.times
-        self._begin, self._end = float(times[0]), float(times[-1])
+        reel = self.recording.reel
+        self._begin, self._end = float(reel[0]), float(reel[-1])
         self.time, self.playing = self._begin, False
         self._shown: Any = None
         self._ticked = wall.perf_counter()
-        self.page = Page(f"Annelid: {self.recording.header.scene or self.recording.path.name}", host=host, port=port)
+        self.page = Page(
+            f"Annelid: {self.recording.header.scene or self.recording.path.name}",
+            host=host,
+            port=port,
+            allow_hosts=allow_hosts,
+        )
         self._make_panel()
         first = [self.recording.frame(0)]
         self.page.drawing.arrange(first)
         self.page.aim(first)
         self._show()
-        self._thread = threading.Thread(
-            target=self.page.work, args=(self._refresh,), name="annelid-replay", daemon=True
-        )
-        self._thread.start()
+        self.page.start(self._refresh, "annelid-replay")
 
     @property
     def url(self) -> str:
@@ -55,14 +63,12 @@ class ReplayViewer:
         return self.page.url
 
     def wait(self) -> None:
-        """Serve until interrupted."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=0.5)
+        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
+        self.page.wait()
 
     def close(self) -> None:
         """Stop serving."""
         self.page.stopping.set()
-        self._thread.join(timeout=5.0)
         self.page.close()
         self.recording.close()
 
@@ -73,7 +79,7 @@ class ReplayViewer:
         self.close()
 
     def seek(self, time: float) -> None:
-        """Go to a time [s]."""
+        """Go to a time of the reel [s]: that of the simulation, unless it has jumped."""
         self.time = min(max(time, self._begin), self._end)
         self._show()
 
@@ -95,7 +101,7 @@ class ReplayViewer:
                     rows = [f"{e.time:.3f} s: {e.name} {e.text}" for e in self.recording.events[:200]]
                     gui.add_markdown("\n\n".join(rows))
         page.add_plots(tabs.add_tab("Numbers")).fill(
-            self.recording.times, self.recording.numbers(), self.recording.units
+            self.recording.reel, self.recording.numbers(), self.recording.units
         )
         self._play.on_click(lambda _: page.later(self._toggle))
         self._slider.on_update(self._slid)
@@ -140,7 +146,7 @@ class ReplayViewer:
         return 1.0 / _RATE
 
     def _show(self) -> None:
-        index = max(0, int(np.searchsorted(self.recording.times, self.time + 1e-9, side="right")) - 1)
+        index = self.recording.index_on_reel(self.time)
         if index != self._shown:
             self._shown = index
             self.page.draw([self._chosen(self.recording.frame(index))])
