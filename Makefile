@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench docs clean
+.PHONY: help setup run test lint format bench fuzz docs clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(VENV)/.dev  ## Mend style and formatting
 
 bench: $(VENV)/.run  ## Measure the throughput of the spring solver
 	$(BIN)/annelid bench springs
+
+fuzz: $(VENV)/.dev  ## Hand 100 000 damaged files to everything that reads files
+	$(BIN)/python tests/fuzz/fuzz.py
 
 docs: $(VENV)/.dev  ## Build the documentation in docs/_build/html/
 	@rm -rf docs/api/_generated  # pages of modules that are gone

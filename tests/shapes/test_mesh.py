@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import pickle
@@ -285,3 +286,26 @@ def test_repair_says_when_it_cannot() -> None:
         inner_wall.repaired()
     with pytest.raises(InvalidMesh, match="encloses no volume"):
         TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).repaired()
+
+
+@pytest.mark.parametrize("far", [1e6, -1e9, 1e29])
+def test_a_mesh_of_which_nothing_remains_is_refused(far: float) -> None:
+    mesh = Box((1.0, 0.5, 0.2)).surface()
+    vertices = mesh.vertices.copy()
+    vertices[3] = far
+    with pytest.raises(InvalidMesh, match=r"nothing remains of the mesh when vertices closer than .* far away"):
+        TriangleMesh(vertices, mesh.triangles).repaired()
+
+
+def test_meshes_damaged_at_random_are_repaired_or_refused() -> None:
+    mesh = Box((1.0, 0.5, 0.2)).surface()
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        vertices, triangles = mesh.vertices.copy(), mesh.triangles.copy()
+        vertices[rng.integers(len(vertices))] = rng.choice([1e6, 1e-30, 0.0, 0.3])
+        triangles[rng.integers(len(triangles))] = rng.integers(0, len(vertices), 3)
+        triangles = triangles[rng.integers(len(triangles), size=rng.integers(1, 2 * len(triangles)))]
+        if seed % 3 == 0:
+            vertices *= rng.choice([1e-200, 1e-20, 1e9])
+        with contextlib.suppress(InvalidMesh):
+            assert TriangleMesh(vertices, triangles).repaired().is_closed

@@ -79,7 +79,7 @@ def read_history(path: str | Path) -> dict[str, np.ndarray]:
         values = np.array(rows, float)
         repetitions = int(values[:, names.index("repetition")].max()) + 1
         return {name: values[:, i].reshape(-1, repetitions) for i, name in enumerate(names)}
-    except (OSError, ValueError, IndexError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, IndexError, OverflowError, csv.Error) as error:
         raise FileFormatError(f"{path} is not the history of a search: {error}.") from None
 
 

@@ -61,13 +61,13 @@ def _read_bytes(path: Path, suffix: str, max_bytes: int) -> bytes:
     if not path.is_file():
         raise InvalidMesh(f"{path} is not a file; give the path of an STL, OBJ or PLY file.")
     try:
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise InvalidMesh(f"{path} has {size} bytes, more than {max_bytes}; simplify the mesh, or raise max_bytes.")
         with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
+            data = file.read(size)  # a buffer of its size, not of the largest allowed
     except OSError as error:
         raise InvalidMesh(f"{path} cannot be read: {error.strerror}.") from None
-    if len(data) > max_bytes:
-        size = path.stat().st_size
-        raise InvalidMesh(f"{path} has {size} bytes, more than {max_bytes}; simplify the mesh, or raise max_bytes.")
     if not data.strip():
         raise InvalidMesh(f"{path} is empty; give a {suffix[1:].upper()} file with triangles.")
     return data

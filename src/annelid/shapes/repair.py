@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from annelid.core.errors import InvalidMesh
 from annelid.shapes.topology import components, edges_of, neighbours, shells_of, signed_volumes, winding_numbers
 from annelid.shapes.values import Floats, Indices
 
@@ -54,13 +55,19 @@ def repaired(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
 def _weld(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
     vertices, triangles = merge(vertices, triangles)
     if len(triangles) == 0:
-        return vertices, triangles
+        raise InvalidMesh("nothing remains of the mesh without triangles that have two equal corners.")
     reach = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
     close = cKDTree(vertices).query_pairs(reach, output_type="ndarray")
     count, label = components(close, len(vertices))
     first = np.full(count, len(vertices))
     np.minimum.at(first, label, np.arange(len(vertices)))
-    return compact(vertices, first[label][triangles])
+    welded = compact(vertices, first[label][triangles])
+    if len(welded[1]) == 0:
+        raise InvalidMesh(
+            f"nothing remains of the mesh when vertices closer than {reach:.3g} m, {WELD:g} of its diagonal, are "
+            "joined: remove vertices that lie far away from all others."
+        )
+    return welded
 
 
 def _without_doubles(triangles: Indices) -> Indices:

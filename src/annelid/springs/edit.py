@@ -118,10 +118,15 @@ class Editor:
         weights = _spread("mass", masses, len(points), low=0.0, strict=True)
         if points.shape[1] != 3 or not np.isfinite(points).all():
             raise InvalidValue("positions of new masses must be finite numbers of shape [k, 3].")
+        try:
+            speeds = np.broadcast_to(np.asarray(velocities, float), points.shape)
+        except (TypeError, ValueError):
+            speeds = np.full(points.shape, np.nan)
+        if not np.isfinite(speeds).all():
+            raise InvalidValue("velocities of new masses must be finite numbers of shape [k, 3], or one for all.")
         with self._network.lock:
             handles = self._network.masses.reserve(len(points))
         self._new_masses.append(handles)
-        speeds = np.broadcast_to(np.asarray(velocities, float), points.shape)
         held = np.broadcast_to(np.asarray(fixed, bool), len(points))
         self._mass_changes.append(
             (handles, MassChange(handles.index, points, speeds, weights, held, np.zeros_like(points)))

@@ -241,7 +241,7 @@ class Robot(Described):
                 (lambda x, y: plan[int(number[x, y])]) if plan else (),
                 seed=int(values["seed"]),
             )
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
             if isinstance(error, FileFormatError | InvalidValue):
                 raise
             raise FileFormatError(f"this voxel robot cannot be read: {error}.") from error

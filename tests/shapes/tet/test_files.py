@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,28 @@ def test_damaged_files_are_refused_with_a_sentence(
     except InvalidMesh as error:
         sentence = str(error)
     assert sentence == "" or str(path) in sentence
+
+
+HUGE = 2**31 - 2
+CLAIMS = {
+    "a tag": b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n%d 0 0 1\n$EndNodes\n"
+    b"$Elements\n1\n1 4 2 1 1 1 2 3 %d\n$EndElements\n" % (HUGE, HUGE),
+    "nodes": b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 %d 1 4\n3 1 0 4\n$EndNodes\n" % HUGE,
+    "texts": b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$NodeData\n%d\n" % HUGE,
+    "numbers": b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$NodeData\n1\nx\n%d\n" % HUGE,
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_claims_that_the_file_is_too_small_for_are_refused_at_once(tmp_path: Path, claim: str) -> None:
+    """The first one took 8.9 GB, the last two looped for minutes."""
+    (tmp_path / "mesh.msh").write_bytes(CLAIMS[claim])
+    tracemalloc.start()
+    with pytest.raises(InvalidMesh, match="which a file of this size cannot hold"):
+        TetMesh.read(tmp_path / "mesh.msh")
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    tracemalloc.stop()
+    assert len(meshio.gmsh._gmsh22.np.ones(10**6)) == 10**6, "others may use meshio as it is"
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

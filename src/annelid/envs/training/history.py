@@ -59,7 +59,10 @@ class History:
     @staticmethod
     def read(path: Path) -> History:
         """Rows of earlier runs."""
-        lines = path.read_text().splitlines()
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileFormatError(f"{path} cannot be read as the history of a training: {error}.") from None
         if not lines or lines[0] != _HEADER:
             raise FileFormatError(f"{path} is no history of a training: its first line must be {_HEADER!r}.")
         try:

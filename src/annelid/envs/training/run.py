@@ -179,7 +179,7 @@ class Training:
         path = self.folder / _PLAN
         try:
             before = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise FileFormatError(f"{path} cannot be read: {error}.") from error
         now = json.loads(json.dumps(asdict(self.plan)))
         if not isinstance(before, dict):

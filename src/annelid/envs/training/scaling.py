@@ -72,5 +72,5 @@ def load_scale(env: VecNormalize, folder: Path) -> None:
         values: dict[str, Any] = json.loads(path.read_text())
         for name in _NAMES:
             setattr(env.ret_rms, name, float(values[name]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FileFormatError(f"{path} cannot be read as the scale of rewards: {error}.") from error

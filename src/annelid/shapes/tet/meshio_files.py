@@ -12,9 +12,11 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh
 from annelid.core.packages import optional
+from annelid.shapes.tet.bounded import bounded
 from annelid.shapes.values import Floats, Indices, require_positive
 
-SUFFIXES = (".msh", ".vtk", ".vtu")
+_READERS = {".msh": "gmsh", ".vtk": "vtk", ".vtu": "vtu"}
+SUFFIXES = tuple(_READERS)
 """Formats that can be read."""
 
 MAX_BYTES = 512 * 1024**2
@@ -53,8 +55,9 @@ def _parsed(path: Path) -> Any:
     meshio = optional("meshio", purpose=f"reading {path}", extra="fem")
     try:
         # meshio prints its error messages, and some of its readers exit
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return meshio.read(path)
+        quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+        with quiet[0], quiet[1], bounded(path.stat().st_size):
+            return meshio.read(path, file_format=_READERS[path.suffix.lower()])
     except (Exception, SystemExit) as error:  # the parsers raise whatever their line of code happens to raise
         lines = str(error).strip().splitlines()
         reason = (lines[0] if lines and not isinstance(error, SystemExit) else type(error).__name__)[:200].rstrip(".")

@@ -1,0 +1,73 @@
+"""Damaged files for every reader, in short; `python tests/fuzz/fuzz.py` is the long form."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).parent
+SOURCE = FUZZ.parents[1] / "src" / "annelid"
+
+sys.path[:0] = [str(FUZZ)]
+
+from mutations import mutated  # noqa: E402
+from readers import READERS  # noqa: E402
+
+from annelid.core.errors import AnnelidError  # noqa: E402
+
+CASES = 25
+
+
+@pytest.mark.parametrize("name", [name for name, reader in READERS.items() if not reader.costly])
+def test_damaged_files_are_read_or_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+    if name.startswith(("msh", "vt")):
+        pytest.importorskip("meshio")
+    reader = READERS[name]
+    path = tmp_path / f"sample{reader.suffix}"
+    read = reader.make(path)
+    sample = path.read_bytes()
+    read(path)
+    for seed in range(CASES):
+        path.write_bytes(mutated(sample, seed, reader.extra))
+        try:
+            read(path)
+        except AnnelidError as error:
+            assert "\n" not in str(error), f"seed {seed}"  # noqa: PT017
+
+
+def test_damage_depends_on_the_seed_alone() -> None:
+    sample = b"v 0.5 1.0 2.0\n" * 9
+    assert [mutated(sample, seed) for seed in range(50)] == [mutated(sample, seed) for seed in range(50)]
+    assert len({mutated(sample, seed) for seed in range(50)}) > 40
+
+
+def test_the_command_counts_what_became_of_files() -> None:
+    command = [sys.executable, "-P", FUZZ / "fuzz.py", "--reader", "history", "--cases", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "20 files: read" in done.stdout
+    assert "0 findings" in done.stdout
+
+
+READING = {
+    "core/archives.py", "core/checkpoint.py", "core/recording/reading.py", "core/recording/recorder.py",
+    "envs/machines/urdf.py", "envs/training/agents.py", "envs/training/history.py", "envs/training/run.py",
+    "envs/training/scaling.py", "evolve/experiment.py", "evolve/history.py", "shapes/mesh_files.py",
+    "shapes/sdf_cache.py", "shapes/tet/bounded.py", "shapes/tet/meshio_files.py", "voxels/robot.py",
+    "core/recording/layout.py",
+    "view/files/html.py", "core/ownership.py", "commands/doctor.py", "evolve/problems/walks.py",
+}  # fmt: skip
+"""Files of the library that read, each with a reader in `readers` or with what it has written itself a moment ago."""
+
+_CALLS = re.compile(r"\.(read_text|read_bytes|fromfile|load_scene|loads|ZipFile)\(|\bopen\([^)]*\"r")
+
+
+def test_no_file_is_read_that_is_not_fuzzed() -> None:
+    """A new reader joins the list above, and `readers`."""
+    sources = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
+    found = {name for name, path in sources.items() if _CALLS.search(path.read_text(encoding="utf-8"))}
+    assert found <= READING, "these read files and have no reader in tests/fuzz/readers.py"
