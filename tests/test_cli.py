@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 
 import annelid
 from annelid import springs
 from annelid.cli import main
+from annelid.core import memory
+from annelid.core.archives import read_archive
+from annelid.core.checkpoint import KIND
+from annelid.core.ownership import LOCK, owned
 from annelid.scenes.bounce import Bounce
 
 SMALL = ["bounce", "--masses", "4", "--seconds", "0.02", "--device", "cpu"]
@@ -113,7 +118,7 @@ def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> N
     assert "center-height" in result.out
     assert everything(tmp_path) == [
         "out",
-        *(f"out/bounce{n}" for n in ("", "/final.h5", "/numbers.csv", "/results.json")),
+        *(f"out/bounce{n}" for n in ("", "/final.npz", "/numbers.csv", "/results.json")),
     ]
     read = json.loads((tmp_path / "out/bounce/results.json").read_text())
     assert read["name"] == "bounce"
@@ -129,7 +134,7 @@ def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> N
 def test_the_last_state_can_be_loaded(cli: Callable[..., Result], tmp_path: Path) -> None:
     cli("run", *SMALL, "--out", "here")
     simulation = Bounce(masses=4).build(device="cpu")
-    simulation.load(tmp_path / "here/final.h5")
+    simulation.load(tmp_path / "here/final.npz")
     assert simulation.time == pytest.approx(0.02)
     again = Bounce(masses=4).build(device="cpu")
     again.run(0.02)
@@ -157,20 +162,19 @@ def test_a_run_that_diverges_keeps_the_last_good_state(cli: Callable[..., Result
     assert result.code == 2
     assert result.out == ""
     assert "warning: the time step 0.0001 s is above the stable one" in result.err
-    assert "the last good state is in out/bounce/last-good.h5" in result.err
+    assert "the last good state is in out/bounce/last-good.npz" in result.err
     assert "annelid: the simulation diverged at step" in result.err
     assert "Traceback" not in result.err
-    assert everything(tmp_path) == ["out", "out/bounce", "out/bounce/last-good.h5"]
+    assert everything(tmp_path) == ["out", "out/bounce", "out/bounce/last-good.npz"]
     simulation = Bounce(masses=4, damping=3000.0).build(device="cpu")
-    simulation.load(tmp_path / "out/bounce/last-good.h5")
+    simulation.load(tmp_path / "out/bounce/last-good.npz")
     assert np.isfinite(simulation.state.velocities.numpy()).all()
 
 
 def test_a_second_run_replaces_the_first(cli: Callable[..., Result], tmp_path: Path) -> None:
     cli("run", *SMALL)
     cli("run", *SMALL, "--seconds", "0.01")
-    with h5py.File(tmp_path / "out/bounce/final.h5") as file:
-        assert file.attrs["step"] == 100
+    assert read_archive(tmp_path / "out/bounce/final.npz", KIND)[0]["step"] == 100
     assert len(everything(tmp_path / "out/bounce")) == 3
 
 
@@ -225,9 +229,18 @@ REFUSED = [
     (["run", "bounce", "--seconds", "-1"], "--seconds must be a positive time, not -1"),
     (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
-    (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
-    (["run", "bounce", "--restitution", "2"], "restitution of a surface must be between 0 and 1, not 2.0"),
-    (["run", "worm", "--friction", "nan"], "friction of a surface"),
+    (["run", "bounce", "--masses", "1"], "masses of bounce must be a whole number between 2 and 500, not 1."),
+    (["run", "bounce", "--restitution", "2"], "restitution of bounce must be between 0 and 1, not 2.0"),
+    (["run", "worm", "--friction", "nan"], "friction of worm must be between 0 and 100, not nan."),
+    (["run", "bounce", "--masses", "20000"], "masses of bounce must be a whole number between 2 and 500, not 20000."),
+    (["run", "bounce", "--masses", "400"], "needs about 128 GB of memory, this machine has 25 GB"),
+    (["run", "swarm", "--side", "0"], "side of swarm must be a whole number between 1 and 1000, not 0."),
+    (["run", "heater", "--thickness", "0"], "thickness of heater must be a whole number between 2 and 40, not 0."),
+    (["view", "tyre", "--inner", "nan"], "inner of tyre must be between 0.03 and 10 m, not nan."),
+    (["picture", "worms", "--count", "-1"], "count of worms must be a whole number between 1 and 100000, not -1."),
+    (["run", "bounce", "--record-every", "-1"], "--record-every must be a positive time, not -1.0."),
+    (["picture", "bounce", "--pixels", "0", "0"], "between 2 and 16384 pixels, not 0 x 0."),
+    (["video", "bounce", "--masses", "3", "--pixels", "4", "0", "--device", "cpu"], "pixels, not 4 x 0."),
 ]
 
 
@@ -236,8 +249,14 @@ REFUSED = [
     ("arguments", "words"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
 )
 def test_bad_input_gets_one_sentence(
-    arguments: list[str], words: str, json_flag: list[str], cli: Callable[..., Result], tmp_path: Path
+    arguments: list[str],
+    words: str,
+    json_flag: list[str],
+    cli: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 25 * 10**9)
     result = cli(*arguments, *json_flag)
     assert result.code == 2
     assert result.out == ""
@@ -275,6 +294,21 @@ def test_an_output_folder_that_is_a_file(cli: Callable[..., Result], tmp_path: P
     assert "Traceback" not in result.err
     assert (tmp_path / "taken").read_text() == "mine"
     assert everything(tmp_path) == ["taken"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["run", "bounce"], ["study", "lattices", "--quick"], ["evolve", "spring-worm"], ["train", "springwalker"]],
+    ids=lambda command: command[0],
+)
+def test_a_folder_that_another_process_writes_to(
+    command: list[str], cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    with owned(tmp_path / "taken"):
+        result = Context().run(cli, *command, "--device", "cpu", "--out", "taken")  # a context that owns nothing
+        assert result.code == 2
+        assert re.fullmatch(r"annelid: taken is being written by process \d+ on \S+: wait .*\n", result.err)
+        assert [path.name for path in (tmp_path / "taken").iterdir()] == [LOCK]
 
 
 def test_the_program_itself(tmp_path: Path) -> None:

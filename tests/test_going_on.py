@@ -41,14 +41,14 @@ def test_load_then_run_is_run(build: Callable[[], Simulation[Any]], steps: tuple
     first, more = steps
     through = build()
     through.step(first)
-    through.save(tmp_path / "middle.h5")
+    through.save(tmp_path / "middle.npz")
     through.step(more)
     wanted = through.state_hash()
     fresh = build()
-    fresh.load(tmp_path / "middle.h5")
+    fresh.load(tmp_path / "middle.npz")
     fresh.step(more)
     assert fresh.state_hash() == wanted
-    through.load(tmp_path / "middle.h5")
+    through.load(tmp_path / "middle.npz")
     through.step(more)
     assert through.state_hash() == wanted
 
@@ -60,8 +60,8 @@ def test_a_world_of_springs_begins_again_while_time_goes_on(tmp_path: Path) -> N
     simulation.reset([0])
     assert simulation.step_count == int(simulation.state.clock.numpy()[0]) == 100
     np.testing.assert_array_equal(simulation.positions(), begin)
-    simulation.save(tmp_path / "again.h5")
-    simulation.load(tmp_path / "again.h5")
+    simulation.save(tmp_path / "again.npz")
+    simulation.load(tmp_path / "again.npz")
 
 
 def test_worlds_with_edited_bodies_begin_again_together() -> None:
@@ -82,6 +82,6 @@ def test_grains_of_another_material_are_another_model(change: dict[str, float], 
         bed = grains.Bed([[0.0, 0.0, 0.05]], 0.01, grains.Grain(**{"friction": 0.5, **material}))
         return grains.simulation(bed, obstacles=[ground()], device="cpu", threads=1)
 
-    build().save(tmp_path / "one.h5")
+    build().save(tmp_path / "one.npz")
     with pytest.raises(FileFormatError, match="another model"):
-        build(**change).load(tmp_path / "one.h5")
+        build(**change).load(tmp_path / "one.npz")

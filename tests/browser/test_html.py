@@ -33,11 +33,11 @@ def moment(time: float) -> Snapshot:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("html")
-    with Recorder(folder / "r.h5", scene="<b>wanderer</b>") as recorder:
+    with Recorder(folder / "r.rec", scene="<b>wanderer</b>") as recorder:
         for i in range(61):
             recorder.write(moment(i / 30))
         recorder.event(1.0, "half", "way")
-    return export(folder / "r.h5", folder / "page.html", ExportOptions(field="height")).as_uri()
+    return export(folder / "r.rec", folder / "page.html", ExportOptions(field="height")).as_uri()
 
 
 def shown_time(page: Any) -> float:

@@ -113,11 +113,11 @@ def test_a_recording_is_replayed(
     tmp_path: Path, open_page: Callable[[str], Any], keep_picture: Callable[[Any, str], None]
 ) -> None:
     simulation = scene_class("bounce")(masses=4).build(device="cpu")
-    with Recorder(tmp_path / "r.h5", scene="bounce") as recorder:
+    with Recorder(tmp_path / "r.rec", scene="bounce") as recorder:
         for _ in range(30):
             recorder.write(simulation.snapshot(Look(field="speed")))
             simulation.run(1 / 30)
-    with ReplayViewer(tmp_path / "r.h5", port=18100) as viewer:
+    with ReplayViewer(tmp_path / "r.rec", port=18100) as viewer:
         page = open_page(viewer.url)
         arrived(page)
         first = view_of(page)

@@ -11,6 +11,7 @@ import pytest
 
 from annelid import Look, Simulation
 from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.recording import Recording
 
 Make = Callable[..., Any]
 
@@ -47,20 +48,31 @@ def test_a_run_is_a_whole_number_of_steps(seconds: float, steps: int, growth: Ma
     assert first(simulation) == grown(steps)
 
 
-@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf])
-def test_a_run_needs_a_time(seconds: float, growth: Make) -> None:
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "a", None])
+def test_a_run_needs_a_time(seconds: Any, growth: Make) -> None:
     simulation = Simulation(growth())
     with pytest.raises(InvalidValue, match="seconds must be a time of 0 or more"):
         simulation.run(seconds)
     assert simulation.step_count == 0
 
 
-@pytest.mark.parametrize("count", [-1, 2.5])
+@pytest.mark.parametrize("count", [-1, 2.5, math.nan, math.inf, "a", None])
 def test_steps_are_counted(count: Any, growth: Make) -> None:
     simulation = Simulation(growth())
     with pytest.raises(InvalidValue, match=f"number of steps.*{count}"):
         simulation.step(count)
     assert simulation.step_count == 0
+
+
+def test_observers_are_functions_and_files_have_names(growth: Make) -> None:
+    simulation: Any = Simulation(growth())
+    with pytest.raises(InvalidValue, match=r"an observer must be a function of the simulation, not 3\."):
+        simulation.observe(3, every=0.1)
+    with pytest.raises(InvalidValue, match="every must be at least one time step"):
+        simulation.observe(print, every="often")
+    for use in (simulation.save, simulation.load, lambda path: simulation.record(path, every=0.1)):
+        with pytest.raises(InvalidValue, match=r"a file must be named by a text or a path, not by 3\."):
+            use(3)
 
 
 def test_observers_are_called_on_time(growth: Make, grown: Make) -> None:
@@ -203,11 +215,37 @@ def test_snapshots_come_from_the_solver(growth: Make, grown: Make) -> None:
 
 def test_an_observer_may_load_and_save(growth: Make, grown: Make, tmp_path: Any) -> None:
     simulation = Simulation(growth())
-    simulation.observe(lambda s: s.save(tmp_path / f"{s.step_count}.h5"), every=0.4)
+    simulation.observe(lambda s: s.save(tmp_path / f"{s.step_count}.npz"), every=0.4)
     simulation.run(1.0)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["4.h5", "8.h5"]
-    simulation.load(tmp_path / "4.h5")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["4.npz", "8.npz"]
+    simulation.load(tmp_path / "4.npz")
     assert (simulation.step_count, first(simulation)) == (4, grown(4))
+
+
+def test_a_recording_goes_on_in_a_new_segment_after_a_jump(growth: Make, tmp_path: Any) -> None:
+    simulation = Simulation(growth())
+    recorder = simulation.record(tmp_path / "r.rec", every=0.2)
+    simulation.step(5)
+    simulation.save(tmp_path / "5.npz")
+    simulation.step(3)
+    simulation.load(tmp_path / "5.npz")
+    simulation.step(2)
+    simulation.reset([0])  # a world, not the clock
+    simulation.reset()
+    simulation.step(4)
+    recorder.close()
+    simulation.load(tmp_path / "5.npz")
+    with Recording(tmp_path / "r.rec") as recording:
+        assert [recording.steps[one.start : one.stop].tolist() for one in recording.segments] == [
+            [0, 2, 4, 6, 8], [5, 7], [0, 2, 4]
+        ]  # fmt: skip
+
+
+def test_an_interval_that_is_refused_leaves_the_older_recording(growth: Make, tmp_path: Any) -> None:
+    (tmp_path / "r.rec").write_text("older")
+    with pytest.raises(InvalidValue, match="every must be at least one time step"):
+        Simulation(growth()).record(tmp_path / "r.rec", every=0.0)
+    assert (tmp_path / "r.rec").read_text() == "older"
 
 
 def test_turns_of_the_run_loop_grow_to_the_wall_time_and_keep_their_limit(growth: Make) -> None:

@@ -13,6 +13,7 @@ from annelid.core.recording import Recording
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Mesh, Spheres
 
+from ..threads import bounded, together
 from .conftest import above_a_bed, block, box, dropped, height
 
 
@@ -137,6 +138,25 @@ def test_it_runs_in_its_own_thread(resting: Simulation[coupling.Solver]) -> None
     assert resting.step_count > 0
 
 
+def test_edits_of_a_breakable_body_among_grains_while_it_runs() -> None:
+    """From two threads and from an observer, with somebody who looks."""
+    body = block(stiffness=100.0).moved((0.0, 0.0, 0.085))
+    body.yield_strains[:] = 0.02
+    body.velocities[:, 2] = -2.0
+    simulation = dropped(body, box(), inside="remove")
+
+    def throw(simulation: Simulation[coupling.Solver], mass: int = 0) -> None:
+        with simulation.edit() as edit:
+            edit.change_masses([mass], velocities=(0.0, 0.0, 0.5))
+
+    simulation.observe(throw, every=0.002)
+    simulation.start()
+    works = [lambda mass=mass: [throw(simulation, mass) for _ in range(10)] for mass in (1, 2)]
+    together(*works, lambda: [simulation.snapshot_numbers() for _ in range(10)])
+    assert bounded(simulation.stop).kind == "stopped"
+    simulation.solver.model.springs.network.verify()
+
+
 def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:
     """Edits of the body and what they mean to its guests are part of a checkpoint; a reset undoes them."""
     begin = resting.state_hash()
@@ -145,9 +165,9 @@ def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solv
         edit.remove_masses([12, 13], with_springs=True)
         edit.change_masses([0, 1, 2], forces=(0.5, 0.0, 0.0))
     resting.run(0.02)
-    resting.save(tmp_path / "edited.h5")
+    resting.save(tmp_path / "edited.npz")
     other = above_a_bed(str(resting.solver.device))
-    other.load(tmp_path / "edited.h5")
+    other.load(tmp_path / "edited.npz")
     for simulation in (resting, other):
         simulation.run(0.02)
     assert other.state_hash() == resting.state_hash()

@@ -40,13 +40,13 @@ def test_saving_and_loading_does_not_matter(task: Task, device: str, tmp_path: P
     worlds = made(task, device)
     worlds.restart(seeds=[3, 7])
     gone_on(worlds, 1)
-    worlds.save(tmp_path / "worlds.h5")
+    worlds.save(tmp_path / "worlds.npz")
     expected = gone_on(worlds, 2)
     assert len(set(expected)) == len(expected)
-    worlds.load(tmp_path / "worlds.h5")
+    worlds.load(tmp_path / "worlds.npz")
     assert gone_on(worlds, 2) == expected
     fresh = made(task, device)
-    fresh.load(tmp_path / "worlds.h5")
+    fresh.load(tmp_path / "worlds.npz")
     assert gone_on(fresh, 2) == expected
 
 
@@ -57,7 +57,7 @@ VOXELS: Task = ("annelid/VoxelLocomotion-v0", {"seconds": 1.0})
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     worlds = made(VOXELS)
     worlds.restart(seeds=[1, 2])
-    path = tmp_path_factory.mktemp("worlds") / "worlds.h5"
+    path = tmp_path_factory.mktemp("worlds") / "worlds.npz"
     worlds.save(path)
     return path
 
@@ -85,7 +85,7 @@ def test_other_options_are_refused(saved: Path) -> None:
 
 
 def test_a_damaged_file_is_refused(saved: Path, tmp_path: Path) -> None:
-    cut = tmp_path / "cut.h5"
+    cut = tmp_path / "cut.npz"
     cut.write_bytes(saved.read_bytes()[:-100])
     refused(cut, made(VOXELS), "not a checkpoint, or it is damaged")
 
@@ -93,5 +93,5 @@ def test_a_damaged_file_is_refused(saved: Path, tmp_path: Path) -> None:
 def test_the_checkpoint_of_a_simulation_is_refused(tmp_path: Path) -> None:
     worlds: Any = made(VOXELS)
     simulation = worlds._simulation(COUNT, 1)
-    simulation.save(tmp_path / "simulation.h5")
-    refused(tmp_path / "simulation.h5", worlds, "without the setting environment")
+    simulation.save(tmp_path / "simulation.npz")
+    refused(tmp_path / "simulation.npz", worlds, "without the setting environment")

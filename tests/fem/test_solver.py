@@ -132,9 +132,9 @@ def test_an_old_factor_is_saved_too(dynamic: bool, tmp_path: Path) -> None:
 
     first, second = make(), make()
     first.step(3)
-    first.save(tmp_path / "state.h5")
+    first.save(tmp_path / "state.npz")
     first.step(4)
-    second.load(tmp_path / "state.h5")
+    second.load(tmp_path / "state.npz")
     second.step(4)
     assert second.state_hash() == first.state_hash()
     uninterrupted = make()
@@ -160,10 +160,10 @@ def test_checkpoint_and_threads_keep_every_bit(dynamic: bool, tmp_path: Path) ->
 
 def test_recording(tmp_path: Path) -> None:
     simulation = fem.simulation(bar((2, 1, 1)), device="cpu", threads=1)
-    with simulation.record(tmp_path / "bar.h5", every=0.01) as recorder:
+    with simulation.record(tmp_path / "bar.rec", every=0.01) as recorder:
         simulation.step(3)
     assert recorder.closed
-    assert (tmp_path / "bar.h5").stat().st_size > 0
+    assert (tmp_path / "bar.rec").stat().st_size > 0
 
 
 @pytest.mark.parametrize("quadratic", [False, True])

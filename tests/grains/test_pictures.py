@@ -74,9 +74,9 @@ def test_numbers(settled: Grains) -> None:
 
 def test_a_recording_brings_it_back(tmp_path: Path) -> None:
     simulation = bed_with_ball("cpu")
-    with simulation.record(tmp_path / "r.h5", every=0.01, look=Look(field="speed")):
+    with simulation.record(tmp_path / "r.rec", every=0.01, look=Look(field="speed")):
         simulation.run(0.03)
-    with Recording(tmp_path / "r.h5") as recording:
+    with Recording(tmp_path / "r.rec") as recording:
         assert len(recording) == 4
         last = {part.name: part for part in recording.frame(-1).parts}
     assert np.allclose(last["grains"].centers, simulation.solver.readout.positions(simulation.state), atol=1e-4)

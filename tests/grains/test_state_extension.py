@@ -80,10 +80,10 @@ def test_it_is_cloned_and_hashed(warm: Simulation[WarmSolver]) -> None:
 def test_it_is_saved_and_loaded(warm: Simulation[WarmSolver], tmp_path: Path) -> None:
     values = heat(warm)
     warm.step(3)
-    warm.save(tmp_path / "warm.h5")
+    warm.save(tmp_path / "warm.npz")
     saved = warm.state_hash()
     other = Simulation(WarmSolver(warm.solver.model, threads=1))
-    other.load(tmp_path / "warm.h5")
+    other.load(tmp_path / "warm.npz")
     assert other.state_hash() == saved
     assert np.array_equal(temperatures(other), values)
 

@@ -106,5 +106,5 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
 
 @pytest.mark.parametrize("amplitude", [9.0, -0.1, float("nan")])
 def test_a_worm_that_would_shrink_to_nothing(amplitude: float) -> None:
-    with pytest.raises(InvalidValue, match="swelling of the worm must be 0 or more and below 1"):
+    with pytest.raises(InvalidValue, match="amplitude of sandworm must be between 0 and 0.9, not"):
         Sandworm(amplitude=amplitude).build(device="cpu")

@@ -320,7 +320,7 @@ def test_results_do_not_depend_on_the_lists(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_checkpoint_keeps_what_friction_holds(tmp_path: Any, simulate: Make) -> None:
     """Saved while blocks are in contact; continued in another simulation with the same bits."""
-    path = tmp_path / "state.h5"
+    path = tmp_path / "state.npz"
     first, second = (stacked(math.atan(0.3), 0.5, simulate) for _ in range(2))
     first.step(700)
     first.save(path)

@@ -61,15 +61,15 @@ def test_any_division_into_launches(device: str) -> None:
 def test_save_and_load(device: str, tmp_path: Any) -> None:
     first = voxels.simulation(crowd(3), obstacles=[voxels.terrain("flat")], device=device)
     first.step(33)
-    first.save(tmp_path / "state.h5")
+    first.save(tmp_path / "state.npz")
     first.step(40)
     second = voxels.simulation(crowd(3), obstacles=[voxels.terrain("flat")], device=device)
-    second.load(tmp_path / "state.h5")
+    second.load(tmp_path / "state.npz")
     second.step(40)
     assert first.state_hash() == second.state_hash()
     other = voxels.simulation(crowd(3, seed=1), obstacles=[voxels.terrain("flat")], device=device)
     with pytest.raises(FileFormatError):
-        other.load(tmp_path / "state.h5")
+        other.load(tmp_path / "state.npz")
 
 
 def test_reset_and_run_again(simulate: Callable[..., Any]) -> None:

@@ -19,7 +19,7 @@ from annelid.commands.support.options import Machine, parse
 from annelid.core.device import available_threads, device
 from annelid.core.measurement import Measurement, Report
 
-_PACKAGES = ("warp-lang", "numpy", "scipy", "trimesh", "h5py", "tyro", "rich", "viser", "gymnasium", "ray")
+_PACKAGES = ("warp-lang", "numpy", "scipy", "trimesh", "tyro", "rich", "viser", "gymnasium", "ray")
 
 
 def command(arguments: list[str]) -> int:

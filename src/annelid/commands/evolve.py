@@ -15,8 +15,9 @@ from annelid.commands.support.results import filmed, plotted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced, require_folder
+from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
+from annelid.core.ownership import owned
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
@@ -79,7 +80,11 @@ def command(arguments: list[str]) -> int:
 def run_experiment(experiment: Experiment, options: Evolve, machine: Machine) -> tuple[Report, list[Path]]:
     """Search, and write what was found; the report and the files."""
     folder = options.out or Path("out") / experiment.name
-    require_folder(folder)
+    with owned(folder):
+        return _run_inside(folder, experiment, options, machine)
+
+
+def _run_inside(folder: Path, experiment: Experiment, options: Evolve, machine: Machine) -> tuple[Report, list[Path]]:
     if options.video:
         experiment.problem.build(device=machine.device, threads=machine.threads).require_film()
     kind = "ray" if options.ray_address is not None and options.executor == "local" else options.executor

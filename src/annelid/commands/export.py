@@ -40,7 +40,7 @@ def command(arguments: list[str]) -> int:
     """Write the file."""
     names = [a for a in arguments[:2] if not a.startswith("-")]
     if len(names) < 2 and not {"-h", "--help"} & set(arguments):
-        raise AnnelidError("name the recording and the file to write: annelid export out/NAME/recording.h5 FILE.")
+        raise AnnelidError("name the recording and the file to write: annelid export out/NAME/recording.rec FILE.")
     options: Export = parse(Export, arguments[len(names) :], "annelid export RECORDING FILE", Export.__doc__)
     source, target = Path(names[0]), Path(names[1])
     chosen = ExportOptions(

@@ -14,8 +14,9 @@ from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.core.files import replaced, require_folder
+from annelid.core.files import replaced
 from annelid.core.measurement import Report
+from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.scene import Scene, WithOutputs
@@ -32,7 +33,7 @@ class Run:
     out: Path | None = None
     """Folder for results; out/NAME by default."""
     record: bool = False
-    """Write a recording of the run to recording.h5 in that folder."""
+    """Write a recording of the run to recording.rec in that folder."""
     record_every: float = 0.02
     """Simulated time between two frames of the recording [s]."""
     field: str | None = None
@@ -58,8 +59,14 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
     seconds = type(scene).duration if options.seconds is None else options.seconds
     if not 0.0 < seconds < float("inf"):
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
+    if not 0.0 < options.record_every < float("inf"):
+        raise InvalidValue(f"--record-every must be a positive time, not {options.record_every}.")
     folder = options.out or Path("out") / scene.name
-    require_folder(folder)
+    with owned(folder):
+        return _run_inside(folder, scene, seconds, options, machine)
+
+
+def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machine: Machine) -> Report:
     chosen = choose_device(machine.device)
     begin = time.perf_counter()
     simulation = scene.build(device=chosen, threads=machine.threads)
@@ -70,8 +77,8 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
     except SimulationDiverged:
-        simulation.save(folder / "last-good.h5")
-        print(f"annelid: the last good state is in {folder / 'last-good.h5'}", file=sys.stderr)
+        simulation.save(folder / "last-good.npz")
+        print(f"annelid: the last good state is in {folder / 'last-good.npz'}", file=sys.stderr)
         raise
     finally:
         if recorder is not None:
@@ -88,7 +95,7 @@ def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: 
     """Record the surface, coloured by the field asked for or by the first one that there is."""
     field = options.field or next(iter(simulation.fields), None)
     return simulation.record(
-        folder / "recording.h5",
+        folder / "recording.rec",
         every=max(options.record_every, simulation.dt),
         look=Look(field=field),
         scene=scene.name,
@@ -102,7 +109,7 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
-    simulation.save(folder / "final.h5")
+    simulation.save(folder / "final.npz")
     with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

@@ -11,6 +11,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.files import replaced
 from annelid.core.measurement import Report
+from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.studies.registry import studies, study_class, study_names
 from annelid.studies.study import Resumable, Study
@@ -54,7 +55,13 @@ def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, lis
     """Compute, judge, draw and write; the report and the files."""
     if files.plot:
         require_matplotlib()
-    folder, device = files.out or Path("out") / study.name, choose_device(machine.device)
+    folder = files.out or Path("out") / study.name
+    with owned(folder):
+        return _run_inside(folder, study, files, machine)
+
+
+def _run_inside(folder: Path, study: Study, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
+    device = choose_device(machine.device)
     study = study.inside(folder) if isinstance(study, Resumable) else study
     begin = time.perf_counter()
     with Progress(f"study {study.name}", 1.0, quiet=machine.json) as progress:

@@ -20,6 +20,7 @@ from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
+from annelid.core.ownership import owned
 from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import environment_names, short
@@ -129,12 +130,17 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
     settings = replace(recipe(name, options.algo), **told)
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
+    with owned(folder):
+        return _train_inside(folder, plan, settings.steps, options, machine)
+
+
+def _train_inside(folder: Path, plan: Plan, steps: int, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
-    with TrainingDisplay(f"{short(name)} {options.algo}", quiet=machine.json) as display:
-        training.learn(settings.steps, seconds=60.0 * options.minutes, watch=display)
+    with TrainingDisplay(f"{short(plan.name)} {options.algo}", quiet=machine.json) as display:
+        training.learn(steps, seconds=60.0 * options.minutes, watch=display)
         display.say(f"{display.title}: evaluating {options.episodes} episodes")
         report = Report(
-            f"train-{short(name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
+            f"train-{short(plan.name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
             _measurements(training, options),
         )  # fmt: skip
     with replaced(folder / "results.json") as temporary:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import ViewerFailed
 from annelid.scenes.registry import scene_names, scenes
+from annelid.scenes.support.own import is_own
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
+from annelid.view.showing import serve
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def command(arguments: list[str]) -> int:
     if parsed is None:
         return 0
     scene, options, machine = parsed
-    viewer = LiveViewer(scenes(), scene, build=_builder(machine), **_place(options))
+    known = {**scenes(), scene.name: type(scene)}
+    viewer = LiveViewer(known, scene, build=_builder(machine), **_place(options))
     return _serve(viewer, options.open)
 
 
@@ -51,7 +53,7 @@ def _place(options: View) -> dict[str, Any]:
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and (Path(given).suffix != "" or "/" in given)
+    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or "/" in given)
 
 
 def _builder(machine: Machine) -> Any:
@@ -60,17 +62,9 @@ def _builder(machine: Machine) -> Any:
 
 
 def _serve(viewer: Any, open_browser: bool) -> int:
-    elsewhere = " (on another machine: with the name of this one for localhost)" if "//localhost" in viewer.url else ""
-    print(f"Open {viewer.url} in a browser{elsewhere}; Ctrl+C ends it.", flush=True)
-    if open_browser:
-        webbrowser.open(viewer.url)
     try:
-        viewer.wait()
-    except KeyboardInterrupt:
-        pass
+        serve(viewer, open_browser=open_browser, wait=True)
     except ViewerFailed as error:
         print(f"annelid: {error}", file=sys.stderr)
         return 1
-    finally:
-        viewer.close()
     return 0

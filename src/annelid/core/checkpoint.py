@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-import h5py
 import numpy as np
 
+from annelid.core.archives import Arrays, Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError
-from annelid.core.files import replaced
-from annelid.core.state import State, arrays_hash, state_arrays, state_hash
+from annelid.core.recording.records import MAGIC
+from annelid.core.state import State, state_arrays
 
-FORMAT, VERSION = "annelid-checkpoint", 1
+KIND = Kind("annelid-checkpoint", 2, "a checkpoint")
 
-
-Arrays = dict[str, np.ndarray]
+_FOREIGN = {
+    b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of version 0.1 were; save it again",
+    MAGIC: "a recording, which `annelid view` shows",
+}
 
 
 def save_checkpoint(
@@ -40,17 +43,9 @@ def save_checkpoint(
         changes: What has changed in the model since it was built, as arrays.
         settings: What else must agree where it is loaded, by name, in words.
     """
-    changed = dict(changes or {})
-    with replaced(Path(path)) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs.update(format=FORMAT, version=VERSION, model=fingerprint, dt=dt, step=step)
-        file.attrs["state"] = state_hash(state)
-        file.create_group("settings").attrs.update(settings or {})
-        for name, array in state_arrays(state).items():
-            file[f"state/{name}"] = array.numpy()
-        if changed:
-            file.attrs["changes"] = arrays_hash(changed)
-            for name, values in changed.items():
-                file[f"changes/{name}"] = values
+    header = {"model": fingerprint, "dt": float(dt), "step": int(step), "settings": dict(settings or {})}
+    arrays = {f"state/{name}": array.numpy() for name, array in state_arrays(state).items()}
+    write_archive(path, KIND, header, {**arrays, **{f"changes/{name}": a for name, a in (changes or {}).items()}})
 
 
 def load_checkpoint(
@@ -73,48 +68,37 @@ def load_checkpoint(
         finite: Whether to refuse a state that is not finite.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileFormatError(f"there is no checkpoint {path}.")
-    try:
-        with h5py.File(path, "r") as file:
-            _require_format(path, file)
-            _require_settings(path, file, settings or {})
-            step = _checked_step(path, file, fingerprint, dt)
-            arrays = {name: _read(path, data, finite=finite) for name, data in file["state"].items()}
-            if file.attrs["state"] != arrays_hash(arrays):
-                raise FileFormatError(f"{path} is damaged: its state is not the one that was saved.")
-            if "clock" in arrays and (arrays["clock"] != step).any():
-                raise FileFormatError(f"{path} is damaged: its steps and its clock disagree.")
-            changes = {name: _read(path, data, finite=False) for name, data in file.get("changes", {}).items()}
-            if changes and file.attrs["changes"] != arrays_hash(changes):
-                raise FileFormatError(f"{path} is damaged: the changes in it are not those that were saved.")
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"{path} is not a checkpoint, or it is damaged ({type(error).__name__}).") from error
-    fill(arrays, changes)
+    _refuse_foreign(path)
+    header, arrays = read_archive(path, KIND)
+    _require_settings(path, header.get("settings"), settings or {})
+    step = _checked_step(path, header, fingerprint, dt)
+    state = _group(arrays, "state/")
+    for name, array in state.items():
+        if finite and not np.isfinite(array).all():
+            raise FileFormatError(f"{path} is damaged: array {name} is not finite.")
+    if "clock" in state and (state["clock"] != step).any():
+        raise FileFormatError(f"{path} is damaged: its steps and its clock disagree.")
+    fill(state, _group(arrays, "changes/"))
     return step
 
 
-def _read(path: Path, data: h5py.Dataset, *, finite: bool = True) -> np.ndarray:
-    """One array, refused before it is allocated if the file cannot hold it."""
-    if data.nbytes > path.stat().st_size:
-        raise FileFormatError(f"{path} is damaged: array {data.name} is larger than the file.")
-    array = np.asarray(data)
-    if finite and not np.isfinite(array).all():
-        raise FileFormatError(f"{path} is damaged: array {data.name} is not finite.")
-    return array
+def _group(arrays: Arrays, prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _require_format(path: Path, file: h5py.File) -> None:
-    if file.attrs.get("format") != FORMAT:
-        raise FileFormatError(f"{path} is not a checkpoint of Annelid.")
-    if file.attrs["version"] != VERSION:
-        raise FileFormatError(f"{path} has version {file.attrs['version']}; this Annelid reads version {VERSION}.")
+def _refuse_foreign(path: Path) -> None:
+    """Say of files that a user may take for a checkpoint what they are."""
+    if not path.is_file():
+        raise FileFormatError(f"there is no checkpoint {path}.")
+    with path.open("rb") as file:
+        begin = file.read(64)
+    for magic, what in _FOREIGN.items():
+        if begin.startswith(magic):
+            raise FileFormatError(f"{path} is not a checkpoint that this Annelid reads: it is {what}.")
 
 
-def _require_settings(path: Path, file: h5py.File, settings: Mapping[str, str]) -> None:
-    saved = file["settings"].attrs if "settings" in file else {}
+def _require_settings(path: Path, saved: Any, settings: Mapping[str, str]) -> None:
+    saved = saved if isinstance(saved, dict) else {}
     for name, wanted in settings.items():
         if name not in saved:
             raise FileFormatError(f"{path} was saved by something without the setting {name}, which is {wanted} here.")
@@ -124,16 +108,18 @@ def _require_settings(path: Path, file: h5py.File, settings: Mapping[str, str]) 
             )
 
 
-def _checked_step(path: Path, file: h5py.File, fingerprint: str, dt: float) -> int:
-    attributes = file.attrs
-    physics, wanted = (str(identity).partition("-")[0] for identity in (attributes["model"], fingerprint))
+def _checked_step(path: Path, header: Mapping[str, Any], fingerprint: str, dt: float) -> int:
+    model, saved_dt, step = header.get("model"), header.get("dt"), header.get("step")
+    if not isinstance(model, str) or not isinstance(saved_dt, float) or type(step) is not int or step < 0:
+        raise FileFormatError(f"{path} is damaged: it does not say of what model and step it is.")
+    physics, wanted = (identity.partition("-")[0] for identity in (model, fingerprint))
     if physics != wanted:
         raise FileFormatError(f"{path} is a checkpoint of {physics}, and this is a simulation of {wanted}.")
-    if attributes["model"] != fingerprint:
+    if model != fingerprint:
         raise FileFormatError(
             f"{path} belongs to another model (other elements, materials or settings): "
             "build the simulation as it was when the checkpoint was saved."
         )
-    if attributes["dt"] != dt:
-        raise FileFormatError(f"{path} was saved with dt = {attributes['dt']:g} s, not {dt:g} s.")
-    return int(attributes["step"])
+    if saved_dt != dt:
+        raise FileFormatError(f"{path} was saved with dt = {saved_dt:g} s, not {dt:g} s.")
+    return step

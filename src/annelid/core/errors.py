@@ -18,6 +18,10 @@ class InvalidValue(AnnelidError, ValueError):
     """A parameter has a value that cannot be used."""
 
 
+class TooLarge(InvalidValue, MemoryError):
+    """Something would need more memory than the machine has."""
+
+
 class InvalidMesh(AnnelidError, ValueError):
     """A surface mesh cannot be used: not closed, empty, or not readable as a mesh."""
 
@@ -68,6 +72,10 @@ class StaleHandle(AnnelidError, ValueError):
 
 class DeviceUnavailable(AnnelidError, RuntimeError):
     """The device asked for does not exist on this machine."""
+
+
+class FolderInUse(AnnelidError, RuntimeError):
+    """Another process writes its results to the folder."""
 
 
 class FileFormatError(AnnelidError, ValueError):

@@ -9,12 +9,16 @@ Results are bit-identical for any team size as long as an element's arithmetic d
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import warp as wp
+
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.interrupts import held_back
 
 wp.set_module_options({"enable_backward": False})
 
@@ -53,10 +57,20 @@ class Team:
         self.size = size
         self._counter = wp.zeros(1, dtype=wp.int32, device="cpu")
         self._arrivals = self._counter.numpy()
-        self._pool = ThreadPoolExecutor(size - 1, thread_name_prefix="annelid") if size > 1 else None
+        self._process = os.getpid()
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ThreadPoolExecutor | None:
+        return ThreadPoolExecutor(self.size - 1, thread_name_prefix="annelid") if self.size > 1 else None
 
     def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         """Launch `kernel(rank, size, counter, *arguments)` once a member and wait for all of them."""
+        if self._process != os.getpid():  # the threads of a pool do not follow a fork
+            self._process, self._pool = os.getpid(), self._new_pool()
+        with held_back():  # members that wait for one which Ctrl-C kept away would wait forever
+            self._run(kernel, arguments)
+
+    def _run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         self._arrivals[:] = 0
         # Once, here: members must not compile side by side. Another block size would compile another variant.
         kernel.module.load("cpu", block_dim=1)

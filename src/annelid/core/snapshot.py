@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.described import Described
+
 Array = Any
 """A NumPy array or a Warp array."""
 
@@ -143,8 +146,8 @@ class Look:
     numbers: bool = True
 
 
-@dataclass(frozen=True)
-class Snapshot:
+@dataclass(frozen=True, repr=False)
+class Snapshot(Described):
     """One moment of a simulation.
 
     Attributes:
@@ -158,6 +161,12 @@ class Snapshot:
     step: int = 0
     parts: tuple[Mesh | Spheres | Lines | Plane, ...] = ()
     numbers: Mapping[str, Number] = field(default_factory=lambda: _NOTHING)
+
+    def facts(self) -> Mapping[str, str]:
+        """When it was taken, what there is to draw, and its numbers."""
+        parts = ", ".join(f"{part.name} ({type(part).__name__})" for part in self.parts)
+        numbers = {name: f"{number.value:.6g} {number.unit}".strip() for name, number in self.numbers.items()}
+        return {"at": f"{self.time:.6g} s", "step": str(self.step), "parts": parts or "none", **numbers}
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of all finite geometry [m], two arrays of shape [3]; planes are left out."""

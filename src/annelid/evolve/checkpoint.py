@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, FileFormatError
-from annelid.core.files import replaced
+from annelid.core.archives import Kind, read_archive, write_archive
+from annelid.core.errors import FileFormatError
 
-FORMAT, VERSION = "annelid-evolution", 1
+KIND = Kind("annelid-evolution", 2, "a checkpoint of a search")
 _FREE = ("name", "summary", "generations")  # of an experiment: may differ without making it another one
 
 
@@ -29,29 +27,12 @@ def save(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         header: Values that JSON can hold.
         arrays: Arrays of numbers by name.
     """
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    with replaced(path) as temporary, temporary.open("wb") as file:
-        everything: dict[str, Any] = {"header": np.frombuffer(text.encode(), np.uint8), **arrays}
-        np.savez(file, **everything)
+    write_archive(path, KIND, header, arrays)
 
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of a checkpoint."""
-    if not path.is_file():
-        raise FileFormatError(f"there is no checkpoint {path}.")
-    try:
-        _require_plain(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header: dict[str, Any] = json.loads(arrays.pop("header").tobytes())
-        found = header["format"], header["version"]
-    except AnnelidError:
-        raise
-    except Exception as error:  # a foreign file can fail in any way, and is told apart from a damaged one in none
-        raise FileFormatError(f"{path} is not a checkpoint of a search, or it is damaged.") from error
-    if found != (FORMAT, VERSION):
-        raise FileFormatError(f"{path} has format {found[0]} {found[1]}; this Annelid reads {FORMAT} {VERSION}.")
-    return header, arrays
+    return read_archive(path, KIND)
 
 
 def require_same(path: Path, saved: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
@@ -75,17 +56,6 @@ def unflatten(plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray], prefix
     """The state again."""
     start = f"{prefix}/"
     return {**plain, **{name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}}
-
-
-def _require_plain(path: Path) -> None:
-    """Refuse a file whose parts are larger than itself before any of them is allocated."""
-    with zipfile.ZipFile(path) as file:
-        parts = file.infolist()
-    if (
-        any(part.compress_type != zipfile.ZIP_STORED for part in parts)
-        or sum(part.file_size for part in parts) > path.stat().st_size
-    ):
-        raise FileFormatError(f"{path} is not a checkpoint of a search: its parts are packed.")
 
 
 def _difference(saved: Any, ours: Any, where: str = "") -> tuple[str, Any, Any] | None:

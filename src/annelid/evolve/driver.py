@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import require_folder
+from annelid.core.ownership import owned
 from annelid.evolve.executors import Executor, make_executor
 from annelid.evolve.executors.local import Local
 from annelid.evolve.experiment import Experiment
@@ -65,13 +65,16 @@ def evolve(
         executor: Who evaluates: "local", "processes", "ray", or an executor, which is left open.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        folder: Where a checkpoint is written after every generation, and results; None writes nothing.
+        folder: Where a checkpoint is written after every generation, and results; None writes nothing. No other process
+            can write there meanwhile.
         resume: Go on from the checkpoint in the folder, if there is one.
         overwrite: Begin anew even if the folder holds another search.
         watch: Called once before the first generation and after each.
     """
     place = None if folder is None else Path(folder)
     with ExitStack() as stack:
+        if place is not None:
+            stack.enter_context(owned(place))
         if isinstance(executor, str):
             made = make_executor(executor, experiment.problem, device=device, threads=threads)
             executor = stack.enter_context(made)
@@ -85,8 +88,7 @@ def evolve(
 
 
 def _prepare(run: Run, folder: Path, resume: bool, overwrite: bool) -> None:
-    """A folder that can be written, and the run where the checkpoint in it left it, if that is wanted."""
-    require_folder(folder)
+    """The run where the checkpoint in the folder left it, if that is wanted."""
     path = folder / CHECKPOINT
     if path.exists() and resume:
         run.load(path)
@@ -95,10 +97,6 @@ def _prepare(run: Run, folder: Path, resume: bool, overwrite: bool) -> None:
             f"{folder} holds a search already: go on with it (--resume), choose another folder (--out), or begin anew "
             "(--overwrite)."
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidValue(f"results cannot be written to {folder}: {error.strerror}.") from None
 
 
 def _drive(run: Run, folder: Path | None, watch: Watch | None) -> None:

@@ -82,7 +82,7 @@ class Painter:
             parts.append(self._lines(state, look))
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
-        return Snapshot(step * self.model.world.dt, step, tuple(parts), numbers)
+        return Snapshot(step * self.model.dt, step, tuple(parts), numbers)
 
     def _surface(self, state: Any, look: Look) -> Mesh:
         assert self._skin is not None

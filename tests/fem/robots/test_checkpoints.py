@@ -91,15 +91,15 @@ def test_a_loaded_run_is_the_run(name: str, tmp_path: Path) -> None:
     uninterrupted = first.state_hash()
     first.reset()
     first.step(3)
-    first.save(tmp_path / "early.h5")
+    first.save(tmp_path / "early.npz")
     first.step()
-    first.save(tmp_path / "state.h5")  # at another age of a stiffness
+    first.save(tmp_path / "state.npz")  # at another age of a stiffness
     first.step(3)
     assert first.state_hash() == uninterrupted
-    second.load(tmp_path / "state.h5")
+    second.load(tmp_path / "state.npz")
     second.step(3)
     assert second.state_hash() == uninterrupted
-    second.load(tmp_path / "early.h5")  # what it has done before does not count
+    second.load(tmp_path / "early.npz")  # what it has done before does not count
     second.step(4)
     assert second.state_hash() == uninterrupted
 
@@ -109,8 +109,8 @@ def test_targets_and_limits_are_saved(tmp_path: Path) -> None:
     first.solver.aim(first.state, {"tip": BEGIN})
     first.solver.limit(first.state, "left", effort=fem.Limits.of("tension of left", (0.0, 1.0)))
     first.step()
-    first.save(tmp_path / "state.h5")
-    second.load(tmp_path / "state.h5")
+    first.save(tmp_path / "state.npz")
+    second.load(tmp_path / "state.npz")
     assert second.solver.limits(second.state)["left"][0] == fem.Limits(0.0, 1.0)
     for simulation in (first, second):
         simulation.step(2)

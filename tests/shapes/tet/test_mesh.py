@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annelid.core.archives import write_archive
 from annelid.core.errors import FileFormatError, InvalidMesh, InvalidValue
 from annelid.shapes import TetMesh, tet_beam, tet_hollow_cylinder
+from annelid.shapes.tet.files import KIND
 from annelid.shapes.tet.sections import rectangle
 from annelid.shapes.tet.sweep import swept
 from annelid.shapes.topology import edges_of, signed_volumes
@@ -150,14 +152,16 @@ def test_saved_meshes_come_back_whole(tmp_path: Path) -> None:
 def test_foreign_archives_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", nodes=CORNERS)
     (tmp_path / "text.npz").write_text("not an archive")
-    arrays = {"format": "annelid-tetrahedra", "nodes": CORNERS, "tetrahedra": ONE, "regions": np.zeros(1, dtype=int)}
-    np.savez(tmp_path / "next.npz", version=2, **arrays)
-    np.savez(tmp_path / "objects.npz", version=1, **arrays | {"nodes": np.array([{}], dtype=object)})
+    arrays = {"nodes": CORNERS, "tetrahedra": ONE, "regions": np.zeros(1, dtype=int)}
+    np.savez(tmp_path / "objects.npz", **arrays | {"nodes": np.array([{}], dtype=object)})
+    write_archive(tmp_path / "next.npz", KIND, {"version": 3}, arrays)
+    write_archive(tmp_path / "part.npz", KIND, {}, {"nodes": CORNERS})
     TetMesh(CORNERS, ONE).save(tmp_path / "good.npz")
     for name, sentence in (
-        ("other", "lacks format"),
+        ("other", "is not a mesh"),
         ("text", "is not a mesh"),
-        ("next", "version 2"),
+        ("next", "version 3"),
+        ("part", "lacks tetrahedra, regions"),
         ("objects", "is not a mesh"),
         ("none", "there is no file"),
     ):

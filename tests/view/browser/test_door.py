@@ -35,7 +35,7 @@ def public() -> Iterator[LiveViewer]:
 
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReplayViewer]:
-    path: Path = tmp_path_factory.mktemp("replay") / "r.h5"
+    path: Path = tmp_path_factory.mktemp("replay") / "r.rec"
     with Recorder(path, scene="hop") as recorder:
         recorder.write(Hop().build().snapshot(Look()))
     with ReplayViewer(path, port=18540) as made:

@@ -103,20 +103,36 @@ def test_a_target_can_be_dragged(viewer: LiveViewer) -> None:
 
 def test_a_recording_is_sought_through(tmp_path: Path) -> None:
     simulation = Hop().build()
-    with Recorder(tmp_path / "r.h5", scene="hop") as recorder:
+    with Recorder(tmp_path / "r.rec", scene="hop") as recorder:
         for _ in range(11):
             recorder.write(simulation.snapshot(Look(field="height")))
             simulation.step(100)
-    with ReplayViewer(tmp_path / "r.h5", port=18080) as viewer:
+    with ReplayViewer(tmp_path / "r.rec", port=18080) as viewer:
         viewer.page.later(lambda: viewer.seek(0.55))
         eventually(lambda: viewer._shown == 5)
         assert viewer.page.color.options == ("none", "height")
 
 
+def test_segments_are_played_one_after_another(tmp_path: Path) -> None:
+    simulation = Hop().build()
+    moments = [simulation.snapshot(Look()) for _ in range(4) if simulation.step(100) is None]
+    with Recorder(tmp_path / "r.rec") as recorder:
+        for moment in moments:
+            recorder.write(moment)
+        recorder.new_segment()
+        for moment in moments[:3]:
+            recorder.write(moment)
+    with ReplayViewer(tmp_path / "r.rec", port=18080) as viewer:
+        reel = viewer.recording.reel
+        for index in (6, 4, 3):
+            viewer.page.later(lambda i=index: viewer.seek(float(reel[i])))
+            eventually(lambda i=index: viewer._shown == i)
+
+
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
-    Recorder(tmp_path / "r.h5").close()
+    Recorder(tmp_path / "r.rec").close()
     with pytest.raises(InvalidValue, match="no frames"):
-        ReplayViewer(tmp_path / "r.h5")
+        ReplayViewer(tmp_path / "r.rec")
 
 
 def test_numbers_are_asked_for_only_when_they_are_plotted(viewer: LiveViewer) -> None:

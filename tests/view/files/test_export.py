@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.recording import Recorder, Recording
 from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
-from annelid.view.files.export import ExportOptions, export
+from annelid.view.files.export import ExportOptions, _moments, chosen_frame, export
 from annelid.view.files.html import page
 from annelid.view.files.page_data import chosen_frames, encoded, page_data
 
@@ -51,11 +51,11 @@ def moment(index: int) -> Snapshot:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    with Recorder(tmp_path / "recording.h5", scene="test </script><b>") as recorder:
+    with Recorder(tmp_path / "recording.rec", scene="test </script><b>") as recorder:
         for i in range(11):
             recorder.write(moment(i))
         recorder.event(0.5, "half", "way </script>")
-    return tmp_path / "recording.h5"
+    return tmp_path / "recording.rec"
 
 
 def test_numbers_as_csv(recording: Path, tmp_path: Path) -> None:
@@ -134,16 +134,33 @@ def test_a_page_plays_at_most_the_frames_that_it_is_asked_for(recording: Path) -
 
 
 def test_parts_that_change_make_new_runs(tmp_path: Path) -> None:
-    with Recorder(tmp_path / "r.h5") as recorder:
+    with Recorder(tmp_path / "r.rec") as recorder:
         for i in range(4):
             recorder.write(moment(i))
         parts = (Mesh("body", np.zeros((3, 3)), np.array([[0, 1, 2]])),)
         recorder.write(Snapshot(0.5, parts=parts))
         recorder.write(Snapshot(0.6, parts=()))
         recorder.write(Snapshot(0.7, parts=parts))
-    data = page_data(Recording(tmp_path / "r.h5"), title="", fps=30.0, color_field=None)
+    data = page_data(Recording(tmp_path / "r.rec"), title="", fps=30.0, color_field=None)
     spans = [(run["name"], run["first"], run["count"]) for run in data["runs"]]
     assert spans == [("body", 0, 4), ("grains", 0, 4), ("rope", 0, 4), ("body", 4, 1), ("body", 6, 1)]
+
+
+def test_segments_are_exported_one_after_another(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "r.rec") as recorder:
+        for segment in (range(4), range(1, 4)):
+            for i in segment:
+                recorder.write(moment(i))
+            recorder.new_segment()
+    data = page_data(Recording(tmp_path / "r.rec"), title="", fps=10.0, color_field=None)
+    assert data["times"] == pytest.approx(0.1 * np.arange(7))
+    rows = list(csv.reader(export(tmp_path / "r.rec", tmp_path / "numbers.csv").open()))
+    assert rows[0] == ["time [s]", "segment", "energy [J]", "count"]
+    assert [row[1] for row in rows[1:]] == ["0", "0", "0", "0", "1", "1", "1"]
+    with Recording(tmp_path / "r.rec") as opened:
+        steps = [snapshot.step for snapshot in _moments(opened, ExportOptions(fps=10.0), None)]
+        assert steps == [0, 1, 2, 3, 1, 2, 3]
+        assert chosen_frame(opened, ExportOptions(at=0.2)).step == 2
 
 
 def test_html_is_one_closed_file(recording: Path, tmp_path: Path) -> None:
@@ -193,10 +210,10 @@ def test_bad_requests_leave_nothing(
 ) -> None:
     with pytest.raises(kind, match=sentence):
         call(recording, tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["recording.h5"]
+    assert [p.name for p in tmp_path.iterdir()] == ["recording.rec"]
 
 
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
-    Recorder(tmp_path / "r.h5").close()
+    Recorder(tmp_path / "r.rec").close()
     with pytest.raises(InvalidValue, match="no frames"):
-        export(tmp_path / "r.h5", tmp_path / "x.csv")
+        export(tmp_path / "r.rec", tmp_path / "x.csv")

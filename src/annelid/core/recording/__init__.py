@@ -1,4 +1,4 @@
-"""Recordings: snapshots over time in one HDF5 file."""
+"""Recordings: snapshots over time in one file."""
 
 from annelid.core.recording.recorder import Recorder, Recording
 

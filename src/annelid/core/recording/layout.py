@@ -1,7 +1,7 @@
 """How a snapshot is taken apart for a file and put together again: a layout (JSON text) and a list of flat arrays.
 
 The layout says which parts, fields and numbers a frame has and how large each array is; it changes only when the scene
-does. The file itself is the business of `recording`. Layouts come from untrusted files: everything in them is checked.
+does. The file itself is the business of `records`. Layouts come from untrusted files: everything in them is checked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import FileFormatError
 from annelid.core.snapshot import Array, Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
 
@@ -134,7 +135,7 @@ def parse(text: str) -> Layout:
         slots = tuple(slot for part in parts for slot in _slots(part))
         numbers = tuple((str(name), str(unit)) for name, unit in data["numbers"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FileFormatError(f"the recording is damaged: a frame layout cannot be understood ({error!r}).") from error
+        raise ValueError(f"a frame layout cannot be understood ({error!r})") from error
     return Layout(parts, slots, numbers)
 
 

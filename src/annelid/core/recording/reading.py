@@ -1,53 +1,37 @@
-"""Reading recordings: the file format's tables, the checks that an untrusted file must pass, and frames by number.
+"""Reading recordings: the checks that an untrusted file must pass, and frames by number.
 
-Writing lives in `recording`, which explains the format.
+The file itself is explained in `records`, how a frame becomes arrays in `layout`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import struct
+import threading
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.recording.layout import WORD, Layout, Slot, assemble, parse
-from annelid.core.recording.superblock import settled
+from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, Record, records
 from annelid.core.snapshot import Snapshot
 
-FORMAT = "annelid recording"
-VERSION = 1
+MOMENT = struct.Struct("<dqIIII")
+"""Begin of a frame's meta: time [s], step, segment, layout, number of arrays, number of numbers."""
 
-FRAME = np.dtype(
-    {
-        "names": ["time", "step", "arrays", "numbers", "layout", "array_count", "number_count", "checksum"],
-        "formats": ["<f8", "<i8", "<i8", "<i8", "<u4", "<u4", "<u4", "<u4"],
-    }
-)
-ARRAY = np.dtype([("start", "<i8"), ("checksum", "<u4")])
-LAYOUT = np.dtype([("start", "<i8"), ("length", "<u4"), ("checksum", "<u4")])
-EVENT = np.dtype([("time", "<f8"), ("start", "<i8"), ("length", "<u4"), ("checksum", "<u4")])
+REFERENCE = np.dtype([("start", "<i8"), ("checksum", "<u4")])
+"""Where an array of a frame lies in the file, and its checksum; the numbers follow in float64."""
 
-TABLES = {
-    "words": (WORD, 1 << 14),
-    "frames": (FRAME, 1024),
-    "arrays": (ARRAY, 4096),
-    "numbers": (np.dtype("<f8"), 4096),
-    "layouts": (LAYOUT, 256),
-    "events": (EVENT, 256),
-    "text": (np.dtype("u1"), 1 << 14),
-    "closed": (np.dtype("<i8"), 4),
-}
-"""Data type and stride (rows by which it grows) of each dataset; that of `words` follows the first frame's size."""
+ENDING = struct.Struct("<QQQ")
+"""Meta of the last record: layouts, frames and events before it."""
 
-_MAX_CHUNK_BYTES = 1 << 22
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
@@ -63,44 +47,62 @@ class Event:
 class Header:
     """Who wrote a recording and of what: the annelid version, the scene and its parameters."""
 
-    format: str
     version: int
     annelid: str
     scene: str
     parameters: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The meta of a frame."""
+
+    time: float
+    step: int
+    segment: int
+    layout: int
+    references: np.ndarray
+    numbers: np.ndarray
+
+
 class Recording:
     """A recording read back; also one whose writer was killed or is still writing (as far as it had come at opening).
 
+    A simulation that goes back in time, because a checkpoint was loaded or it was reset, begins a new *segment*. Time
+    never decreases within a segment.
+
     Attributes:
         header: Versions, scene and parameters.
-        times: Time of each frame [s], shape [frames].
+        times: Simulated time of each frame [s], shape [frames].
         steps: Step number of each frame, shape [frames].
+        segments: Frames of each segment.
+        reel: Time at which each frame comes when all segments are played one after another [s], shape [frames]; that
+            of the simulation where there is one segment.
         events: Events in the order of writing.
         complete: Whether the writer closed the file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = _open(self.path)
+        self._lock = threading.Lock()
         self._cache: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
-        self._rows: np.ndarray
-        self._layouts: list[Layout]
-        self._references: np.ndarray
-        self._numbers: np.ndarray
+        self._layouts: list[Layout] = []
+        self._frames: list[_Frame] = []
+        self.events: tuple[Event, ...] = ()
+        self.complete = False
+        _require_recording(self.path)
+        self._file = self.path.open("rb")
         try:
-            self.header = _read_header(self._file, self.path)
+            self._size = os.fstat(self._file.fileno()).st_size
             self._load()
-        except FileFormatError:
+        except (OSError, KeyError, ValueError, TypeError, struct.error, RecursionError) as error:
             self._file.close()
-            raise
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-            self._file.close()
-            raise self._damaged(_first_line(error)) from error
+            if isinstance(error, _Refused):
+                raise
+            raise self._damaged((str(error).splitlines() or [type(error).__name__])[0].rstrip(".")) from error
 
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self._frames)
 
     def __enter__(self) -> Recording:
         return self
@@ -117,33 +119,35 @@ class Recording:
         count = len(self)
         if not -count <= index < count:
             raise InvalidValue(f"frame {index} does not exist: {self.path} has {count} frames.")
-        row = self._rows[index]
-        layout = self._layouts[int(row["layout"])]
-        references = self._references[int(row["arrays"]) :][: len(layout.slots)]
-        cached, self._cache = self._cache, {}
-        for slot, (start, checksum) in zip(layout.slots, references.tolist(), strict=True):
-            key = (start, slot.shape)
-            self._cache[key] = cached[key] if key in cached else self._read(slot, start, checksum)
-        arrays = [
-            self._cache[start, slot.shape] for slot, (start, _) in zip(layout.slots, references.tolist(), strict=True)
-        ]
-        numbers = self._numbers[int(row["numbers"]) :][: len(layout.numbers)]
-        return assemble(layout, arrays, time=float(row["time"]), step=int(row["step"]), numbers=numbers.tolist())
+        frame = self._frames[index]
+        layout = self._layouts[frame.layout]
+        with self._lock:
+            known, self._cache = self._cache, {}
+            arrays = []
+            for slot, (start, checksum) in zip(layout.slots, frame.references.tolist(), strict=True):
+                key = (start, slot.shape)
+                self._cache[key] = known[key] if key in known else self._read(slot, start, checksum)
+                arrays.append(self._cache[key])
+        return assemble(layout, arrays, time=frame.time, step=frame.step, numbers=frame.numbers.tolist())
 
     def index_at(self, time: float) -> int:
-        """Number of the frame nearest to a time [s]."""
+        """Number of the frame nearest to a simulated time [s]; that of the last segment where several are."""
         if not len(self):
             raise InvalidValue(f"{self.path} has no frames.")
-        return int(np.argmin(np.abs(self.times - time)))
+        return len(self) - 1 - int(np.argmin(np.abs(self.times - time)[::-1]))
+
+    def index_on_reel(self, time: float) -> int:
+        """Number of the frame that is shown at a time of the reel [s]."""
+        return max(0, int(np.searchsorted(self.reel, time + 1e-9, side="right")) - 1)
 
     def numbers(self) -> dict[str, np.ndarray]:
         """The named numbers over time, each of shape [frames]; NaN where a frame lacks one."""
         columns: dict[str, np.ndarray] = {}
         for which, layout in enumerate(self._layouts):
-            frames = np.flatnonzero(self._rows["layout"] == which)
+            frames = [i for i, frame in enumerate(self._frames) if frame.layout == which]
             for column, (name, _) in enumerate(layout.numbers):
                 values = columns.setdefault(name, np.full(len(self), np.nan))
-                values[frames] = self._numbers[self._rows["numbers"][frames] + column]
+                values[frames] = [self._frames[i].numbers[column] for i in frames]
         return columns
 
     @property
@@ -152,136 +156,114 @@ class Recording:
         return {name: unit for layout in self._layouts for name, unit in layout.numbers}
 
     def _load(self) -> None:
-        self._word_count = self._checked_size("words")
-        self._words = self._file["words"]
-        self._references = self._table("arrays")
-        self._numbers = self._table("numbers")
-        text = self._table("text")
-        closed, frames, layouts, events = self._table("closed").tolist()
-        self.complete = bool(closed)
-        counts = (frames, layouts, events) if closed else (None, None, None)
-        rows = self._table("layouts")
-        self._layouts = [
-            parse(_slice(text, row)) for row in self._sound(rows, counts[1], partial(_text_is_sound, text))
-        ]
-        self._rows = self._sound(self._table("frames"), counts[0], self._frame_is_sound)
-        rows = self._table("events")
-        self.events = tuple(_event(text, row) for row in self._sound(rows, counts[2], partial(_text_is_sound, text)))
-        self.times = self._rows["time"].copy()
-        self.steps = self._rows["step"].copy()
-        if np.any(np.diff(self.times) < 0):
-            raise self._damaged("its frames are not in the order of time")
+        header: Header | None = None
+        events: list[Event] = []
+        end = len(MAGIC)
+        for record in records(self._file, self._size):
+            if self.complete or (header is None) != (record.kind == HEADER):
+                raise ValueError("its records are out of order")
+            end = record.end
+            if record.kind == HEADER:
+                header = self._header(record)
+            elif record.kind == LAYOUT:
+                self._layouts.append(parse(record.meta.decode()))
+            elif record.kind == FRAME:
+                self._frames.append(self._frame(record))
+            elif record.kind == EVENT:
+                events.append(_event(record))
+            elif record.kind == END:
+                self.complete = ENDING.unpack(record.meta) == (len(self._layouts), len(self._frames), len(events))
+                if not self.complete:
+                    raise ValueError("frames or events are missing")
+            else:
+                raise ValueError(f"a record of the kind {record.kind} is unknown")
+        if header is None or (self.complete and end != self._size):
+            raise ValueError("its beginning or its end is not that of a recording")
+        self.header, self.events = header, tuple(events)
+        self._place()
         if len(self):
-            self.frame(-1)  # the end is what a cut-off file lacks
+            self.frame(-1)  # the last that was written
 
-    def _checked_size(self, name: str) -> int:
-        """Rows of a dataset that may be read: no more than the file can hold, whatever it claims."""
-        dataset, dtype = self._file.get(name), TABLES[name][0]
-        if not isinstance(dataset, h5py.Dataset) or dataset.dtype != dtype or dataset.ndim != 1 or not dataset.chunks:
-            raise self._damaged(f"its dataset {name!r} is missing or of another kind")
-        if dataset.chunks[0] * dtype.itemsize > _MAX_CHUNK_BYTES or dataset.id.get_create_plist().get_nfilters():
-            raise self._damaged(f"its dataset {name!r} is stored in another way")
-        return int(min(dataset.shape[0], dataset.id.get_storage_size() // dtype.itemsize))
+    def _header(self, record: Record) -> Header:
+        values = json.loads(record.meta)
+        number = values["version"]
+        if number != VERSION:
+            raise _Refused(f"{self.path} has recording version {number}, this Annelid reads version {VERSION}.")
+        if not isinstance(values["parameters"], dict):
+            raise ValueError("its parameters are not a JSON object")
+        return Header(VERSION, str(values["annelid"]), str(values["scene"]), values["parameters"])
 
-    def _table(self, name: str) -> np.ndarray:
-        size = self._checked_size(name)
-        return np.asarray(self._file[name][:size])
+    def _frame(self, record: Record) -> _Frame:
+        time, step, segment, layout, array_count, number_count = MOMENT.unpack_from(record.meta)
+        known = self._layouts[layout] if layout < len(self._layouts) else None
+        if known is None or (array_count, number_count) != (len(known.slots), len(known.numbers)):
+            raise ValueError(f"frame {len(self._frames)} is not of its layout")
+        middle = MOMENT.size + array_count * REFERENCE.itemsize
+        if len(record.meta) != middle + 8 * number_count:
+            raise ValueError(f"frame {len(self._frames)} is not of its size")
+        references = np.frombuffer(record.meta[MOMENT.size : middle], REFERENCE)
+        for slot, (start, _) in zip(known.slots, references.tolist(), strict=True):
+            if not 0 <= start <= start + slot.words * WORD.itemsize <= record.end:
+                raise ValueError(f"{slot.name} of {slot.part!r} lies outside of the file")
+        self._require_in_order(time, segment)
+        return _Frame(time, step, segment, layout, references, np.frombuffer(record.meta[middle:], "<f8"))
 
-    def _sound(self, rows: np.ndarray, closed: int | None, is_sound: Callable[[np.void], bool]) -> np.ndarray:
-        """The rows that were written completely; the writer may have died in the one after them, the rest is empty."""
-        kind = {FRAME: "frames", LAYOUT: "layouts", EVENT: "events"}[rows.dtype]
-        written = len(rows) if closed is None else closed
-        count = next((i for i, row in enumerate(rows[:written]) if not is_sound(row)), min(len(rows), written))
-        rest = rows[count + 1 :].tobytes()
-        if (closed is not None and count != closed) or rest.count(0) != len(rest):
-            raise self._damaged(f"only the first {count} of its {kind} are sound")
-        return rows[:count]
+    def _require_in_order(self, time: float, segment: int) -> None:
+        before = self._frames[-1] if self._frames else None
+        if not np.isfinite(time) or (segment != 0 if before is None else segment - before.segment not in (0, 1)):
+            raise ValueError("its frames are not in the order of time")
+        if before is not None and segment == before.segment and time < before.time:
+            raise ValueError("its frames are not in the order of time")
 
-    def _frame_is_sound(self, row: np.void) -> bool:
-        if row["layout"] >= len(self._layouts) or row["arrays"] < 0 or row["numbers"] < 0:
-            return False
-        layout = self._layouts[int(row["layout"])]
-        if (row["array_count"], row["number_count"]) != (len(layout.slots), len(layout.numbers)):
-            return False
-        references = self._references[int(row["arrays"]) :][: len(layout.slots)]
-        numbers = self._numbers[int(row["numbers"]) :][: len(layout.numbers)]
-        return bool(row["checksum"] == row_checksum(row, references, numbers))
+    def _place(self) -> None:
+        """Times, steps and segments of all frames, and the reel."""
+        self.times = np.array([frame.time for frame in self._frames], float)
+        self.steps = np.array([frame.step for frame in self._frames], np.int64)
+        number = np.array([frame.segment for frame in self._frames], np.int64)
+        edges = [0, *np.flatnonzero(np.diff(number)) + 1, len(self)] if len(self) else []
+        self.segments = tuple(range(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        self.reel = self.times.copy()
+        for one, after in zip(self.segments[:-1], self.segments[1:], strict=True):
+            pause = self.reel[one[-1]] - self.reel[one[-2]] if len(one) > 1 else 0.0
+            begin = self.reel[one[-1]] + pause
+            self.reel[after.start : after.stop] += begin - self.times[after.start]
 
     def _read(self, slot: Slot, start: int, checksum: int) -> np.ndarray:
-        if not 0 <= start <= start + slot.words <= self._word_count:
-            raise self._damaged(f"{slot.name} of {slot.part!r} lies outside of the file")
         try:
-            words = self._words[start : start + slot.words]
-        except (OSError, RuntimeError) as error:
-            raise self._damaged(_first_line(error)) from error
-        if zlib.crc32(words) != checksum:
+            self._file.seek(start)
+            words = np.frombuffer(self._file.read(slot.words * WORD.itemsize), np.uint8)
+        except (OSError, ValueError) as error:
+            raise self._damaged(str(error)) from error
+        if len(words) != slot.words * WORD.itemsize or zlib.crc32(words.data) != checksum:
             raise self._damaged(f"{slot.name} of {slot.part!r} does not match its checksum")
-        return slot.decode(words)
+        return slot.decode(words.view(WORD))
 
-    def _damaged(self, why: str) -> FileFormatError:
-        return FileFormatError(f"the recording {self.path} is damaged or cut off: {why}.")
-
-
-def row_checksum(row: np.ndarray | np.void, *tables: np.ndarray) -> int:
-    """Checksum of a row without its last column, and of what it refers to; never that of an empty row."""
-    checksum = zlib.crc32(row.tobytes()[:-4], 1)
-    for table in tables:
-        checksum = zlib.crc32(np.ascontiguousarray(table).tobytes(), checksum)
-    return checksum
+    def _damaged(self, why: str) -> _Refused:
+        return _Refused(f"the recording {self.path} is damaged or cut off: {why}.")
 
 
-def _text_is_sound(text: np.ndarray, row: np.void) -> bool:
-    start, length = int(row["start"]), int(row["length"])
-    inside = 0 <= start <= start + length <= len(text)
-    return inside and bool(row["checksum"] == row_checksum(row, text[start : start + length]))
+class _Refused(FileFormatError):
+    """A file that cannot be read; the sentence says all."""
 
 
-def _slice(text: np.ndarray, row: np.void) -> str:
-    start = int(row["start"])
-    return str(text[start : start + int(row["length"])].tobytes(), "utf-8")
-
-
-def _event(text: np.ndarray, row: np.void) -> Event:
-    entry = json.loads(_slice(text, row))
-    return Event(float(row["time"]), str(entry["name"]), str(entry["text"]))
-
-
-def _open(path: Path) -> h5py.File:
+def _require_recording(path: Path) -> None:
+    """Refuse what is no recording, and say what it is where that can be told."""
     if not path.is_file():
         raise FileFormatError(f"there is no recording {path}.")
-    if not h5py.is_hdf5(path):
-        raise FileFormatError(
-            f"{path} is not an Annelid recording: it is not an HDF5 file, or damaged at its beginning."
-        )
-    try:
-        return h5py.File(settled(path), "r", libver="v110", locking="best-effort")
-    except (OSError, RuntimeError, ValueError) as error:
-        raise FileFormatError(f"the recording {path} is damaged or cut off: {_first_line(error)}.") from error
+    with path.open("rb") as file:
+        begin = file.read(len(MAGIC))
+    if begin == MAGIC:
+        return
+    reason = "it does not begin like one"
+    if begin.startswith(_HDF5):
+        reason = "it is an HDF5 file, as recordings of version 0.1 were; record it again"
+    elif begin.startswith(_ZIP):
+        reason = "it looks like a checkpoint, which Simulation.load reads"
+    elif MAGIC.startswith(begin):
+        reason = "it is empty or cut off"
+    raise FileFormatError(f"{path} is not an Annelid recording: {reason}.")
 
 
-def _read_header(file: h5py.File, path: Path) -> Header:
-    found = _fixed_text(file, "format")
-    if found != FORMAT:
-        raise FileFormatError(f"{path} is not an Annelid recording: its format is {found!r}, expected {FORMAT!r}.")
-    number = int(file.attrs["version"])
-    if number != VERSION:
-        advice = "upgrade Annelid to read it" if number > VERSION else "record it again"
-        raise FileFormatError(f"{path} has recording version {number}, this Annelid reads version {VERSION}; {advice}.")
-    header = json.loads(_fixed_text(file, "header"))
-    if not isinstance(header["parameters"], dict):
-        raise ValueError("its parameters are not a JSON object")
-    return Header(FORMAT, number, str(header["annelid"]), str(header["scene"]), header["parameters"])
-
-
-def _fixed_text(file: h5py.File, name: str) -> str:
-    """An attribute of fixed length, else ""."""
-    if name not in file.attrs:
-        return ""
-    kind = file.attrs.get_id(name).get_type()
-    if not isinstance(kind, h5py.h5t.TypeStringID) or kind.is_variable_str():
-        return ""
-    return bytes(file.attrs[name]).decode()
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+def _event(record: Record) -> Event:
+    values = json.loads(record.meta)
+    return Event(float(values["time"]), str(values["name"]), str(values["text"]))

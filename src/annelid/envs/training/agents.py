@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.archives import Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError, UnknownName
 from annelid.core.files import replaced
 from annelid.core.packages import installed, optional
 from annelid.envs.training.recipes import ALGORITHMS, Recipe
 
+_REPLAY = Kind("annelid-replay", 1, "a replay buffer")
 _BUFFER_BYTES = 1_000_000_000
 _BUFFER_ROWS = 200_000
 _BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
@@ -100,8 +102,7 @@ def save_agent(agent: Any, folder: Path) -> None:
             rows = getattr(buffer, kind)
             parts = rows if isinstance(rows, dict) else {"": rows}
             arrays |= {f"{kind}:{name}": values[:end] for name, values in parts.items()}
-        with replaced(folder / "replay.npz") as temporary, temporary.open("wb") as file:
-            np.savez(file, pos=buffer.pos, full=buffer.full, **arrays)
+        write_archive(folder / "replay.npz", _REPLAY, {"pos": int(buffer.pos), "full": bool(buffer.full)}, arrays)
 
 
 def load_agent(algorithm: str, env: Any, folder: Path, *, log: Path | None, device: str = "auto") -> Any:
@@ -122,9 +123,8 @@ def load_agent(algorithm: str, env: Any, folder: Path, *, log: Path | None, devi
 
 
 def _fill_buffer(buffer: Any, path: Path) -> None:
+    header, values = read_archive(path, _REPLAY)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            values = dict(file)
         end = len(values["actions"])
         for name in _BUFFER_ARRAYS:
             getattr(buffer, name)[:end] = values[name]
@@ -132,6 +132,6 @@ def _fill_buffer(buffer: Any, path: Path) -> None:
             rows = getattr(buffer, kind)
             for name, target in (rows if isinstance(rows, dict) else {"": rows}).items():
                 target[:end] = values[f"{kind}:{name}"]
-        buffer.pos, buffer.full = int(values["pos"]), bool(values["full"])
-    except (KeyError, ValueError, OSError) as error:
+        buffer.pos, buffer.full = int(header["pos"]), bool(header["full"])
+    except (KeyError, ValueError, TypeError) as error:
         raise FileFormatError(f"the replay buffer {path} does not fit this training: {error}") from error

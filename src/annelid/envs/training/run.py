@@ -12,6 +12,7 @@ import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import replaced, require_folder
+from annelid.core.ownership import owned
 from annelid.core.packages import optional
 from annelid.envs.registration import make_worlds
 from annelid.envs.training.agents import load_agent, make_agent, save_agent
@@ -119,6 +120,10 @@ class Training:
         """
         require("steps", steps, 1, 10**12, whole=True)
         require("seconds", seconds, 0.0, math.inf)
+        with owned(self.folder):
+            self._learn(steps, seconds, watch, save_every)
+
+    def _learn(self, steps: int, seconds: float, watch: Watch | None, save_every: float) -> None:
         if steps > self.steps:
             from annelid.envs.training.callback import Noting
 
@@ -135,11 +140,12 @@ class Training:
         """Write agent, history and plan."""
         from annelid.envs.training.scaling import save_scale
 
-        with replaced(self.folder / _PLAN) as temporary:
-            temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n")
-        self.history.write(self.folder / "history.csv")
-        save_scale(self.env, self.folder)
-        save_agent(self.agent, self.folder)
+        with owned(self.folder):
+            with replaced(self.folder / _PLAN) as temporary:
+                temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n")
+            self.history.write(self.folder / "history.csv")
+            save_scale(self.env, self.folder)
+            save_agent(self.agent, self.folder)
 
     def evaluate(self, episodes: int) -> np.ndarray:
         """Returns of some episodes of the agent, which explores no more."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.mesh import TriangleMesh
-from annelid.shapes.tet.files import read_archive, write_archive
+from annelid.shapes.tet.files import load_tetrahedra, write_tetrahedra
 from annelid.shapes.tet.locate import Locator
 from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
@@ -106,7 +106,7 @@ class TetMesh:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> TetMesh:
         """Read what `save` wrote; files of more than `max_bytes` once unpacked are refused."""
-        arrays = read_archive(path, max_bytes=max_bytes)
+        arrays = load_tetrahedra(path, max_bytes=max_bytes)
         try:
             return cls(arrays["nodes"], arrays["tetrahedra"], regions=arrays["regions"], cells=arrays.get("cells"))
         except InvalidMesh as error:
@@ -115,7 +115,7 @@ class TetMesh:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays to an .npz file, whole or not at all."""
         arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "tetrahedra": self.tetrahedra, "regions": self.regions}
-        write_archive(path, arrays if self.cells is None else arrays | {"cells": self.cells})
+        write_tetrahedra(path, arrays if self.cells is None else arrays | {"cells": self.cells})
 
     @property
     def volume(self) -> float:

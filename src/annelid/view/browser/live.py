@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -42,9 +42,10 @@ class LiveViewer:
     """A page with simulations of a scene; paused until someone plays.
 
     Args:
-        scenes: Classes of scenes by name.
+        scenes: Classes of scenes by name; none leaves out what chooses between scenes and puts several side by side.
         scene: The scene to begin with, an object of one of them.
         build: Makes the simulation of a scene; by default `scene.build()`.
+        name: Title; by default the name of the scene.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
         allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
@@ -56,13 +57,15 @@ class LiveViewer:
         scene: Buildable,
         *,
         build: Build | None = None,
+        name: str | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
         allow_hosts: Sequence[str] = (),
     ) -> None:
         self._scenes, self._scene = dict(scenes), scene
         self._build: Build = build or (lambda s: s.build())
-        self._name = next((name for name, kind in self._scenes.items() if type(scene) is kind), type(scene).__name__)
+        named = (known for known, kind in self._scenes.items() if type(scene) is kind)
+        self._name = name or next(named, type(scene).__name__)
         self._variants: list[Buildable] = [scene]
         self._names: list[str] = []
         self._shown: Moment | None = None
@@ -96,6 +99,9 @@ class LiveViewer:
         self.page.close()
         self._last_of_all.close()
 
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{self.url}" width="100%" height="600" style="border:0"></iframe>'
+
     def __enter__(self) -> LiveViewer:
         return self
 
@@ -120,12 +126,14 @@ class LiveViewer:
                 page.add_show_controls((), parts=True)
             self._folder = gui.add_folder("Parameters")
         self._plots = page.add_plots(tabs.add_tab("Numbers"))
-        with tabs.add_tab("Scenes"):
+        with tabs.add_tab("Scenes") if self._scenes else nullcontext():
             names = tuple(dict.fromkeys([*self._scenes, self._name]))
             self._choice = gui.add_dropdown("Scene", names, initial_value=self._name)
             self._about = gui.add_markdown("")
             self._count = gui.add_slider("Side by side", 1, 16, 1, 1)
             self._vary = gui.add_dropdown("Vary", (_SAME,), initial_value=_SAME)
+        for handle in (self._choice, self._about, self._count, self._vary):
+            handle.visible = bool(self._scenes)
         self._targets = Targets(page.server, self.runner, page.later)
         self._make_controls()
         self._connect()
@@ -288,7 +296,7 @@ class LiveViewer:
             self.runner.play()
 
     def _chosen_variants(self) -> tuple[list[Buildable], list[str]]:
-        count, name = int(self._count.value), self._varied
+        count, name = int(self._count.value) if self._scenes else 1, self._varied
         if name is None:
             return [self._scene] * count, [""] * count
         swept = sweep(self._scene, name, count)

@@ -1,4 +1,4 @@
-"""`annelid view FILE.h5`: a recording in the browser, with a time slider."""
+"""`annelid view FILE.rec`: a recording in the browser, with a time slider."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import time as wall
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.recording import Recording
@@ -41,8 +39,8 @@ class ReplayViewer:
         if not len(self.recording):
             self.recording.close()
             raise InvalidValue(f"the recording {self.recording.path} has no frames; there is nothing to see.")
-        times = self.recording.times
-        self._begin, self._end = float(times[0]), float(times[-1])
+        reel = self.recording.reel
+        self._begin, self._end = float(reel[0]), float(reel[-1])
         self.time, self.playing = self._begin, False
         self._shown: Any = None
         self._ticked = wall.perf_counter()
@@ -81,7 +79,7 @@ class ReplayViewer:
         self.close()
 
     def seek(self, time: float) -> None:
-        """Go to a time [s]."""
+        """Go to a time of the reel [s]: that of the simulation, unless it has jumped."""
         self.time = min(max(time, self._begin), self._end)
         self._show()
 
@@ -104,7 +102,7 @@ class ReplayViewer:
                     rows = [f"{e.time:.3f} s: {e.name} {e.text}" for e in self.recording.events[:200]]
                     gui.add_markdown("\n\n".join(rows))
         page.add_plots(tabs.add_tab("Numbers")).fill(
-            self.recording.times, self.recording.numbers(), self.recording.units
+            self.recording.reel, self.recording.numbers(), self.recording.units
         )
         self._play.on_click(lambda _: page.later(self._toggle))
         self._slider.on_update(self._slid)
@@ -149,7 +147,7 @@ class ReplayViewer:
         return 1.0 / _RATE
 
     def _show(self) -> None:
-        index = max(0, int(np.searchsorted(self.recording.times, self.time + 1e-9, side="right")) - 1)
+        index = self.recording.index_on_reel(self.time)
         if index != self._shown:
             self._shown = index
             self.page.draw([self._chosen(self.recording.frame(index))])

@@ -112,6 +112,8 @@ def chosen_frame(recording: Recording, options: ExportOptions) -> Snapshot:
 def _write_csv(recording: Recording, path: Path, _options: ExportOptions, _told: Told | None) -> None:
     units = recording.units
     columns = {"time [s]": recording.times}
+    if len(recording.segments) > 1:
+        columns["segment"] = np.concatenate([np.full(len(one), i) for i, one in enumerate(recording.segments)])
     for name, values in recording.numbers().items():
         columns[f"{name} [{units[name]}]" if units[name] else name] = values
     with replaced(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
@@ -145,13 +147,14 @@ def _write_video(recording: Recording, path: Path, options: ExportOptions, told:
 
 
 def _moments(recording: Recording, options: ExportOptions, told: Told | None) -> Iterator[Snapshot]:
-    """The frames nearest to the times of the video's images."""
-    begin, length = float(recording.times[0]), float(recording.times[-1] - recording.times[0])
+    """The frames nearest to the times of the video's images; segments come one after another."""
+    reel = recording.reel
+    begin, length = float(reel[0]), float(reel[-1] - reel[0])
     step = options.speed / options.fps
     for number in range(int(length / step + 1e-6) + 1):
         if told is not None:
             told(number * step, length)
-        yield recording.frame(recording.index_at(begin + number * step))
+        yield recording.frame(int(np.argmin(np.abs(reel - begin - number * step))))
 
 
 WRITERS: dict[str, Callable[[Recording, Path, ExportOptions, Told | None], None]] = {

@@ -61,7 +61,7 @@ def page_data(recording: Recording, *, title: str, fps: float, color_field: str 
     follow = radius > 2.5 * own_radius > 0.0
     return {
         "title": title,
-        "times": [round(float(t), 9) for t in recording.times[picks]],
+        "times": [round(float(t), 9) for t in recording.reel[picks]],
         "runs": [_encoded_run(run, scales) for run in runs],
         "scales": {name: _encoded_scale(scale) for name, scale in scales.items()},
         "field": color_field if color_field in scales else next(iter(scales), ""),
@@ -76,8 +76,8 @@ def page_data(recording: Recording, *, title: str, fps: float, color_field: str 
 
 
 def chosen_frames(recording: Recording, fps: float) -> np.ndarray:
-    """Frames to show: at most `fps` a second of simulated time, and no more than a page can hold."""
-    times = recording.times
+    """Frames to show: at most `fps` a second of the reel, and no more than a page can hold."""
+    times = recording.reel
     slots = np.floor((times - times[0]) * fps + 1e-6).astype(np.int64)
     picks = np.flatnonzero(np.diff(slots, prepend=-1))
     room = max(2, int(_MAX_BYTES / max(_frame_bytes(recording.frame(0)), 1)))
