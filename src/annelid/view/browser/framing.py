@@ -11,7 +11,7 @@ from annelid.view.camera.camera import Camera
 
 FOV = math.radians(40.0)
 PANEL = 0.42  # width of the panel over the height of a window, roughly
-_ROOM = 1.12  # around the scene, 1 for none
+_ROOM = 1.25  # around the scene, 1 for none
 _OBLIQUE = (0.45, -0.78, 0.42)
 _FRONT = (0.12, -1.0, 0.18)
 

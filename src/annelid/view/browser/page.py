@@ -26,7 +26,7 @@ from annelid.view.colors import Scale
 NO_FIELD = "none"
 _TELLING = ("actuation", "control", "speed", "displacement")
 """Scalars that show what moves a body, or else how it moves, the most telling first."""
-_ASPECT = 1.6  # of a window before anyone has opened one
+_ASPECT = 1.5  # of a window before anyone has opened one
 _SECONDS_BETWEEN_ERRORS = 5.0
 _SECONDS_BETWEEN_REFUSALS = 1.0
 
