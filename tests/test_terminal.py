@@ -96,6 +96,16 @@ def test_a_disk_that_is_full(
     assert not list(tmp_path.rglob("*.part"))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a shell limits the size of files")
+def test_files_that_may_not_grow(tmp_path: Path) -> None:
+    command = f'ulimit -f 4; "{sys.executable}" -m annelid {" ".join(SMALL)} --masses 6'
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.endswith("reading or writing failed: File too large.\n")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_kernels_that_cannot_be_kept(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     cache = tmp_path / "file" / "cache"
