@@ -117,6 +117,25 @@ def test_more_samples_smooth_edges(device: str) -> None:
     np.testing.assert_array_equal(centre, images[1][20, 20])
 
 
+def test_display_values_come_back(device: str) -> None:
+    """A background that was given as display values is shown as these, over the whole of the curve."""
+    for color in np.random.default_rng(5).uniform(0.0, 1.0, (12, 3)) ** 3:
+        shown = (float(color[0]), float(color[1]), float(color[2]))
+        image = render(Snapshot(0.0), device, size=(8, 4), light=Light(zenith=shown, horizon=shown))
+        assert np.abs(image - 255.0 * color).max() < 0.51
+
+
+def test_only_what_is_no_mean_yet_is_smoothed(device: str) -> None:
+    """The line where two planes meet gets more rays; the grid on a plane, a mean over each pixel as it is, does not."""
+    floor = Plane("floor", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.9, 0.9, 0.9))
+    wall = Plane("wall", (0.1, 0.0, 0.0), (-1.0, 0.3, 0.0), (0.3, 0.3, 0.3))
+    both = {n: render(Snapshot(0.0, parts=(floor, wall)), device, samples=n) for n in (1, 4)}
+    assert (np.abs(both[4] - both[1]).max(axis=-1) > 8).sum() > 30
+    grid = {n: render(Snapshot(0.0, parts=(floor,)), device, samples=n) for n in (1, 4)}
+    assert len(np.unique(grid[1])) > 3  # lines are seen
+    np.testing.assert_array_equal(grid[4], grid[1])
+
+
 def test_the_depth_of_a_colour_image_is_the_depth_image(device: str, scene: Scene) -> None:
     stage = Stage(scene(), device=device)
     film = Film(Camera.framing(scene()), size=(64, 48), samples=4, device=device)

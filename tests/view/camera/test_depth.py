@@ -5,6 +5,7 @@ import pytest
 
 from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
 from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.light import Light
 from annelid.view.camera.stage import Stage
 
 from ..conftest import box_mesh, camera_rays, random_cameras
@@ -145,8 +146,8 @@ def test_many_cameras_in_one_launch_see_what_each_sees_alone(device: str) -> Non
 def test_threads_do_not_change_the_image(size: tuple[int, int]) -> None:
     snapshot = Snapshot(0.0, parts=(box_mesh(), Plane("ground", (0.0, 0.0, -0.5), (0.0, 0.0, 1.0))))
     stage = Stage(snapshot, device="cpu")
-    camera = Camera.framing(snapshot)
-    films = [Film(camera, size=size, samples=4, device="cpu", threads=threads) for threads in (1, 2, 3)]
+    camera, light = Camera.framing(snapshot), Light(shadow_rays=8)
+    films = [Film(camera, size=size, samples=4, light=light, device="cpu", threads=threads) for threads in (1, 2, 3)]
     colors = [film.render(stage).numpy() for film in films]
     for film, color in zip(films[1:], colors[1:], strict=True):
         np.testing.assert_array_equal(color, colors[0])

@@ -132,6 +132,7 @@ class Drafts:
     Attributes:
         shown: Display values of a pixel's centre.
         seen: Whether the sun is seen from there; -1 where that does not matter.
+        even: Equal numbers, not 0, where neighbours on a plane have no edge between them.
         border: Whether the border of a shadow is near.
         reach: How far from a border the sun may be half seen [pixels], and the side of the tiles of `shadows`.
         shadows: Sun and shadow in tiles.
@@ -143,8 +144,7 @@ class Drafts:
         cameras, height, width = shape
         self.reach = max(height // 24, 1)
         self.shown = wp.zeros(shape, dtype=wp.vec3, device=device)
-        self.seen = wp.zeros(shape, dtype=wp.int8, device=device)
-        self.border = wp.zeros(shape, dtype=wp.int8, device=device)
+        self.seen, self.even, self.border = (wp.zeros(shape, dtype=wp.int8, device=device) for _ in range(3))
         self.shadows, self.borders, self.edges = (
             wp.zeros((cameras, -(-height // side), -(-width // side)), dtype=wp.int8, device=device)
             for side in (self.reach, self.reach, int(refine_kernels.EDGE_TILE))
@@ -232,15 +232,15 @@ class Film:
         self._check(stage)
         drafts = self._drafts = self._drafts or Drafts(self.shape, self.device)
         scene: list[Any] = [self.eyes, stage.geometry, self.sky, self.far]
-        self._expose(shade_kernels.shade, scene, [drafts.shown, drafts.seen, self.depth])
+        self._expose(shade_kernels.shade, scene, [drafts.shown, drafts.seen, drafts.even, self.depth])
         if self._soft:
             self._look(refine_kernels.find_shadows, [drafts.reach, drafts.seen], drafts.shadows)
             self._look(refine_kernels.find_borders, [drafts.shadows], drafts.borders)
             inputs = [*scene, drafts.reach, drafts.borders, drafts.seen]
-            self._expose(refine_kernels.soften, inputs, [drafts.shown, drafts.border])
+            self._expose(refine_kernels.soften, inputs, [drafts.shown, drafts.even, drafts.border])
         if self.samples > 1:
-            self._look(refine_kernels.find_edges, [drafts.shown], drafts.edges)
-        inputs = [*scene, self.samples, drafts.edges, drafts.border, drafts.shown]
+            self._look(refine_kernels.find_edges, [drafts.even, drafts.shown], drafts.edges)
+        inputs = [*scene, self.samples, drafts.edges, drafts.border, drafts.even, drafts.shown]
         self._expose(refine_kernels.resolve, inputs, [self.rgb])
         return self.rgb
 

@@ -189,6 +189,37 @@ def plane_distance(origin: wp.vec3, direction: wp.vec3, point: wp.vec3, normal: 
     return wp.dot(point - origin, normal) / slope
 
 
+@wp.func_native(
+    """
+    // By reference: a query copies the tree's record and clears a stack before its first look.
+    const wp::BVH& bvh = *(const wp::BVH*)(tree);
+    const int node = root < 0 ? *bvh.root : root;
+    const wp::BVHPackedNodeHalf low = bvh.node_lowers[node];
+    const wp::BVHPackedNodeHalf high = bvh.node_uppers[node];
+    const float x1 = (low.x - origin[0]) * inverse[0], x2 = (high.x - origin[0]) * inverse[0];
+    const float y1 = (low.y - origin[1]) * inverse[1], y2 = (high.y - origin[1]) * inverse[1];
+    const float z1 = (low.z - origin[2]) * inverse[2], z2 = (high.z - origin[2]) * inverse[2];
+    const float enter = wp::max(wp::max(wp::min(x1, x2), wp::min(y1, y2)), wp::min(z1, z2));
+    const float leave = wp::min(wp::min(wp::max(x1, x2), wp::max(y1, y2)), wp::max(z1, z2));
+    // With room for rounding: what this turns away is never asked again.
+    return leave >= 0.0f && enter < far && enter <= leave + 1.0e-5f * wp::abs(leave);
+    """
+)
+def meets_tree(tree: wp.uint64, root: int, origin: wp.vec3, inverse: wp.vec3, far: float) -> bool:
+    """Whether a ray, with one over its direction, meets the box around a tree before `far`; most need no query then."""
+
+
+@wp.func
+def may_meet(tree: wp.uint64, root: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
+    """Whether a world has geometry of a kind, and a ray meets the box around it."""
+    if root == ABSENT:
+        return False
+    inverse = wp.vec3(
+        1.0 / away_from_zero(direction[0]), 1.0 / away_from_zero(direction[1]), 1.0 / away_from_zero(direction[2])
+    )
+    return meets_tree(tree, root, origin, inverse, far)
+
+
 @wp.func
 def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> Hit:
     """The first thing that a ray meets before `far`."""
@@ -202,7 +233,7 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
             hit.index = i
             hit.normal = geometry[0].plane_normals[i]
     root = geometry[0].mesh_roots[world]
-    if root != ABSENT:
+    if may_meet(wp.mesh_get_bvh(geometry[0].mesh), root, origin, direction, hit.t):
         query = wp.mesh_query_ray(geometry[0].mesh, origin, direction, hit.t, root)
         if query.result:
             hit.t = query.t
@@ -213,7 +244,7 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
             hit.normal = query.normal
     root = geometry[0].sphere_roots[world]
     candidate = int(0)
-    if root != ABSENT:
+    if may_meet(geometry[0].spheres, root, origin, direction, hit.t):
         balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
         while wp.bvh_query_next(balls, candidate, hit.t):
             t = sphere_distance(
@@ -224,7 +255,7 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
                 hit.kind = SPHERE
                 hit.index = candidate
     root = geometry[0].line_roots[world]
-    if root != ABSENT:
+    if may_meet(geometry[0].lines, root, origin, direction, hit.t):
         rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
         while wp.bvh_query_next(rods, candidate, hit.t):
             t = capsule_distance(
@@ -245,11 +276,11 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
 def occluded(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
     """Whether a mesh or a sphere stands in the way before `far`; endless planes cast no shadow."""
     root = geometry[0].mesh_roots[world]
-    if root != ABSENT:
+    if may_meet(wp.mesh_get_bvh(geometry[0].mesh), root, origin, direction, far):
         if wp.mesh_query_ray_anyhit(geometry[0].mesh, origin, direction, far, root):
             return True
     root = geometry[0].sphere_roots[world]
-    if root != ABSENT:
+    if may_meet(geometry[0].spheres, root, origin, direction, far):
         candidate = int(0)
         balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
         while wp.bvh_query_next(balls, candidate, far):
@@ -265,7 +296,7 @@ def occluded(geometry: wp.array[Geometry], world: int, origin: wp.vec3, directio
 def occluded_by_line(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
     """Whether a line stands in the way before `far`."""
     root = geometry[0].line_roots[world]
-    if root != ABSENT:
+    if may_meet(geometry[0].lines, root, origin, direction, far):
         candidate = int(0)
         rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
         while wp.bvh_query_next(rods, candidate, far):

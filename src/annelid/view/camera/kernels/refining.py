@@ -122,8 +122,9 @@ def soften(
     reach: int,
     tiles: wp.array3d[wp.int8],
     seen: wp.array3d[wp.int8],
-    # Images:
-    shown: wp.array3d[wp.vec3],
+    # Images out, the first two near the border of a shadow only:
+    shown_out: wp.array3d[wp.vec3],
+    even_out: wp.array3d[wp.int8],
     border_out: wp.array3d[wp.int8],
 ):
     width = seen.shape[2]
@@ -140,7 +141,8 @@ def soften(
                     eye = eyes[camera]
                     light = sample(geometry, sky, eye, float(column) + 0.5, float(row) + 0.5, width, height, far)
                     part = sun_part_seen(geometry, sky, eye.world, light.spot)
-                    shown[camera, row, column] = display(light.ambient + part * light.sun)
+                    shown_out[camera, row, column] = display(light.ambient + part * light.sun)
+                    even_out[camera, row, column] = wp.int8(0)
         border_out[camera, row, column] = wp.int8(border)
 
 
@@ -148,6 +150,7 @@ def soften(
 def find_edges(
     offset: int,
     # Second pass in:
+    even: wp.array3d[wp.int8],
     shown: wp.array3d[wp.vec3],
     # Tiles out:
     tiles_out: wp.array3d[wp.int8],
@@ -157,23 +160,28 @@ def find_edges(
     camera, top, left = place[0], place[1] * EDGE_TILE, place[2] * EDGE_TILE
     low = shown[camera, top, left]
     high = low
+    first = even[camera, top, left]
+    same = first != wp.int8(0)
     for row in range(wp.max(top - 1, 0), wp.min(top + EDGE_TILE + 1, shown.shape[1])):
         for column in range(wp.max(left - 1, 0), wp.min(left + EDGE_TILE + 1, shown.shape[2])):
             here = shown[camera, row, column]
             low = wp.min(low, here)
             high = wp.max(high, here)
-    tiles_out[camera, place[1], place[2]] = wp.int8(wp.where(wp.max(high - low) > EDGE, 1, 0))
+            same = same and even[camera, row, column] == first
+    tiles_out[camera, place[1], place[2]] = wp.int8(wp.where(wp.max(high - low) > EDGE and not same, 1, 0))
 
 
 @wp.func
-def is_edge(image: wp.array3d[wp.vec3], camera: int, row: int, column: int) -> bool:
-    here = image[camera, row, column]
+def is_edge(shown: wp.array3d[wp.vec3], even: wp.array3d[wp.int8], camera: int, row: int, column: int) -> bool:
+    here = shown[camera, row, column]
+    plain = even[camera, row, column]
     for i in range(9):
-        r = wp.clamp(row + i // 3 - 1, 0, image.shape[1] - 1)
-        c = wp.clamp(column + i % 3 - 1, 0, image.shape[2] - 1)
-        step = wp.abs(image[camera, r, c] - here)
-        if wp.max(step) > EDGE:
-            return True
+        r = wp.clamp(row + i // 3 - 1, 0, shown.shape[1] - 1)
+        c = wp.clamp(column + i % 3 - 1, 0, shown.shape[2] - 1)
+        if plain == wp.int8(0) or even[camera, r, c] != plain:
+            step = wp.abs(shown[camera, r, c] - here)
+            if wp.max(step) > EDGE:
+                return True
     return False
 
 
@@ -228,6 +236,7 @@ def resolve(
     # Second pass in:
     tiles: wp.array3d[wp.int8],
     border: wp.array3d[wp.int8],
+    even: wp.array3d[wp.int8],
     shown: wp.array3d[wp.vec3],
     # Image out:
     rgb_out: wp.array3d[wp.vec3ub],
@@ -240,7 +249,7 @@ def resolve(
         camera, row, column = place[0], place[1], place[2]
         value = shown[camera, row, column]
         if tiles[camera, row // EDGE_TILE, column // EDGE_TILE] != wp.int8(0):
-            if is_edge(shown, camera, row, column):
+            if is_edge(shown, even, camera, row, column):
                 near = border[camera, row, column] != wp.int8(0)
                 value = smoothed(geometry, sky, eyes[camera], far, samples, value, near, row, column, width, height)
         rgb_out[camera, row, column] = wp.vec3ub(byte(value[0]), byte(value[1]), byte(value[2]))

@@ -55,6 +55,7 @@ class Light:
     sun: wp.vec3  # if the sun is seen
     spot: wp.vec3  # from where the sun is looked for
     sunny: wp.int32  # whether `sun` matters
+    plane: wp.int32  # number of the plane that it comes from, from 1
     t: wp.float32
 
 
@@ -217,6 +218,7 @@ def plane_light(geometry: wp.array[Geometry], sky: Sky, eye: Eye, hit: Hit, ray:
     color = clear * geometry[0].plane_colors[hit.index]
     facing = wp.dot(hit.normal, sky.sun)
     light = Light()
+    light.plane = hit.index + 1
     light.ambient = wp.cw_mul(color, sky_light(sky, hit.normal))
     if haze > 0.0:
         light.ambient += haze * background(sky, ray.direction)
@@ -281,6 +283,7 @@ def shade(
     # Images out:
     shown_out: wp.array3d[wp.vec3],
     seen_out: wp.array3d[wp.int8],
+    even_out: wp.array3d[wp.int8],
     depth_out: wp.array3d[wp.float32],
 ):
     width = depth_out.shape[2]
@@ -298,4 +301,6 @@ def shade(
             seen = int(part)
         shown_out[camera, row, column] = display(light.ambient + part * light.sun)
         seen_out[camera, row, column] = wp.int8(seen)
+        # On a plane nothing but the border of a shadow is an edge: its grid is the mean over a pixel already.
+        even_out[camera, row, column] = wp.int8(wp.where(light.plane > 0, 3 * (light.plane % 40) + seen + 2, 0))
         depth_out[camera, row, column] = light.t
