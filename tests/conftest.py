@@ -18,6 +18,7 @@ def _take_one_core() -> None:
 
 
 _take_one_core()
+os.environ.setdefault("ANNELID_CHECK_LOCKS", "1")  # locks taken out of order are found, not only when they hang
 
 import warp as wp  # noqa: E402 - after the core is taken
 from hypothesis import settings  # noqa: E402

@@ -20,6 +20,7 @@ import pytest
 import annelid
 from annelid import springs
 from annelid.cli import main
+from annelid.core import memory
 from annelid.core.archives import read_archive
 from annelid.core.checkpoint import KIND
 from annelid.core.ownership import LOCK, owned
@@ -228,9 +229,18 @@ REFUSED = [
     (["run", "bounce", "--seconds", "-1"], "--seconds must be a positive time, not -1"),
     (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
-    (["run", "bounce", "--masses", "1"], "at least 2 masses along each axis"),
-    (["run", "bounce", "--restitution", "2"], "restitution of a surface must be between 0 and 1, not 2.0"),
-    (["run", "worm", "--friction", "nan"], "friction of a surface"),
+    (["run", "bounce", "--masses", "1"], "masses of bounce must be a whole number between 2 and 500, not 1."),
+    (["run", "bounce", "--restitution", "2"], "restitution of bounce must be between 0 and 1, not 2.0"),
+    (["run", "worm", "--friction", "nan"], "friction of worm must be between 0 and 100, not nan."),
+    (["run", "bounce", "--masses", "20000"], "masses of bounce must be a whole number between 2 and 500, not 20000."),
+    (["run", "bounce", "--masses", "400"], "needs about 128 GB of memory, this machine has 25 GB"),
+    (["run", "swarm", "--side", "0"], "side of swarm must be a whole number between 1 and 1000, not 0."),
+    (["run", "heater", "--thickness", "0"], "thickness of heater must be a whole number between 2 and 40, not 0."),
+    (["view", "tyre", "--inner", "nan"], "inner of tyre must be between 0.03 and 10 m, not nan."),
+    (["picture", "worms", "--count", "-1"], "count of worms must be a whole number between 1 and 100000, not -1."),
+    (["run", "bounce", "--record-every", "-1"], "--record-every must be a positive time, not -1.0."),
+    (["picture", "bounce", "--pixels", "0", "0"], "between 2 and 16384 pixels, not 0 x 0."),
+    (["video", "bounce", "--masses", "3", "--pixels", "4", "0", "--device", "cpu"], "pixels, not 4 x 0."),
 ]
 
 
@@ -239,8 +249,14 @@ REFUSED = [
     ("arguments", "words"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
 )
 def test_bad_input_gets_one_sentence(
-    arguments: list[str], words: str, json_flag: list[str], cli: Callable[..., Result], tmp_path: Path
+    arguments: list[str],
+    words: str,
+    json_flag: list[str],
+    cli: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 25 * 10**9)
     result = cli(*arguments, *json_flag)
     assert result.code == 2
     assert result.out == ""

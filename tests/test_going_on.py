@@ -21,7 +21,11 @@ def _rubbing() -> Simulation[springs.Solver]:
         [[0, 0, 0], [0, 0, 0.0999]], [0.1, 0.1], [], [], [], velocities=[[0, 0, 0], [0.02, 0, 0]]
     ).group("a", None)  # fmt: skip
     rule = springs.Collide("a", "a", radius=0.05, friction=0.8, stiffness=50.0)
-    return springs.simulation(body, dt=1e-4, gravity=(0.0, 0.0, 0.0), collisions=[rule], device="cpu", threads=1)
+    # The ball is out of reach: with it, the kernels are those of another test.
+    ball, weightless = Rigid(Sphere(0.1), position=(0.0, 0.0, -1.0)), (0.0, 0.0, 0.0)
+    return springs.simulation(
+        body, dt=1e-4, gravity=weightless, obstacles=[ball], collisions=[rule], device="cpu", threads=1
+    )
 
 
 def _sway(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +36,10 @@ def _sway(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _pushed() -> Simulation[grains.Solver]:
     """A grain beside a sphere on a path, in steps whose multiples round."""
     sphere = Rigid(Sphere(0.015), motion=_sway)
-    return grains.simulation(grains.Bed([[0.0, 0.0, 0.5]], 0.01), dt=1e-5, obstacles=[sphere], device="cpu", threads=1)
+    # Ground and a free ball, out of reach: with them, the kernels are those of other tests.
+    others = [ground(height=-1.0), Rigid(Sphere(0.02), position=(2.0, 0.0, 1.0), motion="free", mass=0.1)]
+    bed = grains.Bed([[0.0, 0.0, 0.5]], 0.01)
+    return grains.simulation(bed, dt=1e-5, obstacles=[sphere, *others], device="cpu", threads=1)
 
 
 @pytest.mark.parametrize(("build", "steps"), [(_rubbing, (2, 3)), (_rubbing, (40, 60)), (_pushed, (331, 300))])

@@ -204,3 +204,37 @@ def test_imports_of_modules_are_seen(source: str, modules: set[str]) -> None:
 def test_a_circle_is_found() -> None:
     assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# --- who starts Warp ---
+
+
+def at_the_top(source: str) -> set[str]:
+    """Names that a source text imports as it is imported itself."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def reached(module: str, tops: Mapping[str, set[str]]) -> set[str]:
+    """Modules that are imported with a module, the packages around them included."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in tops and name not in seen:
+            seen.add(name)
+            waiting += [*tops[name], name.rpartition(".")[0]]
+    return seen
+
+
+def test_warp_is_started_quietly_and_only_by_whom_it_serves() -> None:
+    tops = {name: at_the_top(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+    silent = [name for name, names in tops.items() if "warp" in names]
+    assert [name for name in silent if "annelid.core.device" not in reached(name, tops)] == []
+    light = reached("annelid.cli", tops)  # what runs before an interruption can be met
+    assert {name for module in light for name in tops[module]} & {"warp", "numpy", "scipy", "rich", "tyro"} == set()

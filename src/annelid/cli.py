@@ -1,4 +1,7 @@
-"""The command line: `annelid COMMAND`. Each command lives in a file of its own in `annelid.commands`."""
+"""The command line: `annelid COMMAND`. Each command lives in a file of its own in `annelid.commands`.
+
+Nothing heavy is imported up here, so that an interruption finds `main` already at work.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from rich.console import Console
-from rich.table import Table
-
-from annelid.core.errors import AnnelidError, UnknownName
+from annelid.commands.support.terminal import ends_tidily, imports_that_can_be_interrupted
 
 COMMANDS = {
     "run": "Simulate a scene and write its results to out/NAME/",
@@ -31,30 +31,26 @@ _SHORT = ("train", "bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; errors that a user can cause end with one sentence and exit code 2."""
+    """Entry point; errors that a user or the machine can cause end with one sentence and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
-    if not given or given[0] in ("-h", "--help"):
-        _help()
-        return
-    if given[0] == "--version":
-        print(import_module("annelid").__version__)
-        return
-    try:
-        sys.exit(command_of(given[0])(given[1:]))
-    except AnnelidError as error:
-        print(f"annelid: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("annelid: stopped.", file=sys.stderr)
-        sys.exit(130)
+    with ends_tidily():
+        if not given or given[0] in ("-h", "--help"):
+            _help()
+        elif given[0] == "--version":
+            print(import_module("annelid").__version__)
+        else:
+            sys.exit(command_of(given[0])(given[1:]))
 
 
 def command_of(name: str) -> Callable[[list[str]], int]:
     """The function of a command by its name."""
-    if name not in COMMANDS:
-        raise UnknownName("command", name, COMMANDS)
-    command: Callable[[list[str]], int] = import_module(f"annelid.commands.{name}").command
+    with imports_that_can_be_interrupted():
+        from annelid.core.errors import UnknownName
+
+        if name not in COMMANDS:
+            raise UnknownName("command", name, COMMANDS)
+        command: Callable[[list[str]], int] = import_module(f"annelid.commands.{name}").command
     return command
 
 
@@ -76,9 +72,14 @@ def entries() -> dict[str, list[str]]:
 
 
 def _help() -> None:
+    with imports_that_can_be_interrupted():
+        from rich.console import Console
+        from rich.table import Table
+
+        known = entries()
     console = Console(highlight=False)
     console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
-    table, known = Table(box=None, show_header=False, padding=(0, 3, 0, 2)), entries()
+    table = Table(box=None, show_header=False, padding=(0, 3, 0, 2))
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)

@@ -12,10 +12,11 @@ from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Named
 
 
 @dataclass(frozen=True)
-class Material:
+class Material(Named):
     """A homogeneous, isotropic material, linear for small strains.
 
     Attributes:

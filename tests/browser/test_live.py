@@ -115,7 +115,7 @@ def test_a_recording_is_replayed(
     simulation = scene_class("bounce")(masses=4).build(device="cpu")
     with Recorder(tmp_path / "r.rec", scene="bounce") as recorder:
         for _ in range(30):
-            recorder.write(simulation.snapshot(Look(field="speed")))
+            recorder.write(simulation.snapshot(Look(fields=("speed",))))
             simulation.run(1 / 30)
     with ReplayViewer(tmp_path / "r.rec", port=18100) as viewer:
         page = open_page(viewer.url)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annelid.scenes.registry import scene_class, scenes
+from annelid.shapes import Box
 
 from .conftest import arrived, choose, differs, not_blank, set_number, settled, view_of, wait_until
 
@@ -56,3 +58,18 @@ def test_a_box_is_built_held_and_bends(
     assert not differs(still, view_of(page))
     assert (workshop.runner.call(workshop._workshop._pieces[0].held).result() == held).all()
     keep_picture(page, "workshop")
+
+
+def test_a_file_is_uploaded(workshop: LiveViewer, open_page: Callable[[str], Any], tmp_path: Path) -> None:
+    """What the real client sends for an upload and for a bad number is understood."""
+    page = open_page(workshop.url)
+    arrived(page)
+    Box((0.06, 0.06, 0.06)).surface().write(tmp_path / "part.stl")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload STL, OBJ or PLY").click()
+    chooser.value.set_files(tmp_path / "part.stl")
+    wait_until(page, lambda: workshop._scene.shape == "file", "the file is built")
+    page.get_by_role("tab", name="Run").click()
+    set_number(page, "Steps a click", "0")
+    page.get_by_text("'Steps a click' must be a whole number").first.wait_for()
+    assert workshop._steps.value == 100

@@ -169,7 +169,7 @@ def test_wrong_number_of_weights_says_how_many() -> None:
 def test_nan_control_names_the_voxel(device: str) -> None:
     robot = voxels.worm(3).with_controller(TimeFunctions([np.sin, lambda t: np.where(t > 0.1, np.nan, 0.0), np.sin]))
     with pytest.raises(InvalidValue, match=r"voxel \(1, 0\) of robot 0"):
-        voxels.simulation(robot, device=device).step(20)
+        voxels.simulation(robot, device=device, precision="float64").step(20)
     by_hand = voxels.simulation(voxels.worm(2, Voxel.v1()), device=device)
     with pytest.raises(InvalidValue, match=r"voxel \(1, 0\)"):
         by_hand.solver.set_controls(by_hand.state, np.array([0.0, np.nan]))

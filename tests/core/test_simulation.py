@@ -48,20 +48,31 @@ def test_a_run_is_a_whole_number_of_steps(seconds: float, steps: int, growth: Ma
     assert first(simulation) == grown(steps)
 
 
-@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf])
-def test_a_run_needs_a_time(seconds: float, growth: Make) -> None:
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "a", None])
+def test_a_run_needs_a_time(seconds: Any, growth: Make) -> None:
     simulation = Simulation(growth())
     with pytest.raises(InvalidValue, match="seconds must be a time of 0 or more"):
         simulation.run(seconds)
     assert simulation.step_count == 0
 
 
-@pytest.mark.parametrize("count", [-1, 2.5])
+@pytest.mark.parametrize("count", [-1, 2.5, math.nan, math.inf, "a", None])
 def test_steps_are_counted(count: Any, growth: Make) -> None:
     simulation = Simulation(growth())
     with pytest.raises(InvalidValue, match=f"number of steps.*{count}"):
         simulation.step(count)
     assert simulation.step_count == 0
+
+
+def test_observers_are_functions_and_files_have_names(growth: Make) -> None:
+    simulation: Any = Simulation(growth())
+    with pytest.raises(InvalidValue, match=r"an observer must be a function of the simulation, not 3\."):
+        simulation.observe(3, every=0.1)
+    with pytest.raises(InvalidValue, match="every must be at least one time step"):
+        simulation.observe(print, every="often")
+    for use in (simulation.save, simulation.load, lambda path: simulation.record(path, every=0.1)):
+        with pytest.raises(InvalidValue, match=r"a file must be named by a text or a path, not by 3\."):
+            use(3)
 
 
 def test_observers_are_called_on_time(growth: Make, grown: Make) -> None:

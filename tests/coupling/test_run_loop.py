@@ -13,6 +13,7 @@ from annelid.core.recording import Recording
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Mesh, Spheres
 
+from ..threads import bounded, together
 from .conftest import above_a_bed, block, box, dropped, height
 
 
@@ -110,14 +111,14 @@ def test_snapshots_show_both_sides(resting: Simulation[coupling.Solver]) -> None
 @pytest.mark.parametrize(("field", "owner"), [("strain", "body"), ("height", "grains"), ("speed", "grains")])
 def test_fields_colour_the_side_that_has_them(resting: Simulation[coupling.Solver], field: str, owner: str) -> None:
     assert field in resting.fields
-    parts = {part.name: part for part in resting.snapshot(Look(field=field)).parts}
+    parts = {part.name: part for part in resting.snapshot(Look(fields=(field,))).parts}
     values = parts[owner].fields[field].values
     assert len(values) == len(parts[owner].centers if owner == "grains" else parts[owner].vertices)
 
 
 def test_an_unknown_field_is_refused(resting: Simulation[coupling.Solver]) -> None:
     with pytest.raises(UnknownName, match="field"):
-        resting.snapshot(Look(field="colour"))
+        resting.snapshot(Look(fields=("colour",)))
 
 
 def test_a_recording(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:
@@ -135,6 +136,25 @@ def test_it_runs_in_its_own_thread(resting: Simulation[coupling.Solver]) -> None
     resting.pause()
     resting.stop()
     assert resting.step_count > 0
+
+
+def test_edits_of_a_breakable_body_among_grains_while_it_runs() -> None:
+    """From two threads and from an observer, with somebody who looks."""
+    body = block(stiffness=100.0).moved((0.0, 0.0, 0.085))
+    body.yield_strains[:] = 0.02
+    body.velocities[:, 2] = -2.0
+    simulation = dropped(body, box(), inside="remove")
+
+    def throw(simulation: Simulation[coupling.Solver], mass: int = 0) -> None:
+        with simulation.edit() as edit:
+            edit.change_masses([mass], velocities=(0.0, 0.0, 0.5))
+
+    simulation.observe(throw, every=0.002)
+    simulation.start()
+    works = [lambda mass=mass: [throw(simulation, mass) for _ in range(10)] for mass in (1, 2)]
+    together(*works, lambda: [simulation.snapshot_numbers() for _ in range(10)])
+    assert bounded(simulation.stop).kind == "stopped"
+    simulation.solver.model.springs.network.verify()
 
 
 def test_an_edited_body_is_saved_and_goes_back(resting: Simulation[coupling.Solver], tmp_path: Path) -> None:

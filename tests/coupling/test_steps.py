@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from annelid import coupling, grains, springs
@@ -15,17 +17,23 @@ from annelid.shapes import Box, Rigid
 from .conftest import RADIUS, SKIN, block, box, dropped
 
 SAND = box(side=0.14, depth=0.06)
-BED, DOWN = SAND.bed(), (0.0, 0.0, -9.81)
+DOWN = (0.0, 0.0, -9.81)
 BOX = coupling.World(obstacles=SAND.walls())
-TOP = float((BED.positions[:, 2] + BED.radii).max())
+
+
+@functools.cache
+def _bed() -> grains.Bed:
+    """The bed, filled when a test wants it: every worker imports this file, and one runs it."""
+    return SAND.bed()
 
 
 def _block(mass: float = 0.2, fall: float = 0.05, stiffness: float = 600.0) -> springs.Body:
-    return block(mass=mass, stiffness=stiffness).moved((0.0, 0.0, TOP + fall))
+    top = float((_bed().positions[:, 2] + _bed().radii).max())
+    return block(mass=mass, stiffness=stiffness).moved((0.0, 0.0, top + fall))
 
 
 def _speed(body: springs.Body, gravity: tuple[float, float, float] = DOWN) -> float:
-    return loads_on(BED, body, [], gravity)[0].speed
+    return loads_on(_bed(), body, [], gravity)[0].speed
 
 
 def test_a_fall_ends_at_its_speed() -> None:
@@ -38,11 +46,11 @@ def test_a_fall_ends_at_its_speed() -> None:
 
 
 def test_fast_and_heavy_bodies_want_short_steps() -> None:
-    slow, fast = (meeting_step(BED, loads_on(BED, _block(fall=fall), [], DOWN)) for fall in (0.05, 0.2))
+    slow, fast = (meeting_step(_bed(), loads_on(_bed(), _block(fall=fall), [], DOWN)) for fall in (0.05, 0.2))
     assert fast == pytest.approx(0.5 * slow)
-    alone, light, heavy = (default_step(BED, grains.World(), loads=loads_on(BED, _block(mass=mass), [], DOWN))
+    alone, light, heavy = (default_step(_bed(), grains.World(), loads=loads_on(_bed(), _block(mass=mass), [], DOWN))
                            for mass in (1e-6, 0.2, 5.0))  # fmt: skip
-    assert alone == pytest.approx(default_step(BED, grains.World()), rel=1e-4)
+    assert alone == pytest.approx(default_step(_bed(), grains.World()), rel=1e-4)
     assert heavy < 0.5 * light < 0.5 * alone
 
 
@@ -55,12 +63,12 @@ def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
     low, high = soft.bounds()
     middle = tuple(0.5 * (low + high))
     solid = Rigid(Box(tuple(high - low)), position=middle, motion="free", mass=2.0)
-    (wanted,), (found,) = loads_on(BED, soft, [], DOWN), [rigid_load(one, BED, DOWN) for one in _touched(solid)]
+    (wanted,), (found,) = loads_on(_bed(), soft, [], DOWN), [rigid_load(one, _bed(), DOWN) for one in _touched(solid)]
     assert found.pressure == pytest.approx(wanted.pressure)
     assert found.speed == pytest.approx(wanted.speed)
-    beside = grains.Model(BED, world=grains.World(obstacles=[*SAND.walls(), solid]), device="cpu")
-    assert beside.dt == pytest.approx(meeting_step(BED, [found]))
-    within = coupling.Model(soft, BED, world=BOX, skin=SKIN, device="cpu")
+    beside = grains.Model(_bed(), world=grains.World(obstacles=[*SAND.walls(), solid]), device="cpu")
+    assert beside.dt == pytest.approx(meeting_step(_bed(), [found]))
+    within = coupling.Model(soft, _bed(), world=BOX, skin=SKIN, device="cpu")
     assert beside.contact_step == pytest.approx(within.grains.contact_step)
     assert beside.parameters.calm_speed == within.grains.parameters.calm_speed
 
@@ -69,17 +77,17 @@ def test_a_body_within_the_body_adds_its_weight() -> None:
     soft = _block(mass=2.0)
     low, high = soft.bounds()
     hub = Rigid(Box(tuple(0.5 * (high - low))), position=tuple(0.5 * (low + high)), motion="free", mass=1.0)
-    alone, (both,) = loads_on(BED, soft, [], DOWN)[0], loads_on(BED, soft, _touched(hub), DOWN)
+    alone, (both,) = loads_on(_bed(), soft, [], DOWN)[0], loads_on(_bed(), soft, _touched(hub), DOWN)
     assert both.pressure == pytest.approx(1.5 * alone.pressure)
     assert both.speed == alone.speed
 
 
 def test_the_step_of_the_springs_follows() -> None:
-    chosen = [coupling.Model(_block(fall=fall), BED, world=BOX, skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
+    chosen = [coupling.Model(_block(fall=fall), _bed(), world=BOX, skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
         assert model.springs.world.dt <= 1e-4
-        assert model.dt <= meeting_step(BED, model.loads) * (1.0 + 1e-6)
+        assert model.dt <= meeting_step(_bed(), model.loads) * (1.0 + 1e-6)
 
 
 def test_contacts_do_not_depend_on_the_step() -> None:
@@ -98,7 +106,7 @@ def test_a_step_too_long_for_the_impact_is_told() -> None:
 
 
 def test_stiff_springs_get_steps_that_are_stable() -> None:
-    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), BED, world=BOX, skin=SKIN, device="cpu")
+    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), _bed(), world=BOX, skin=SKIN, device="cpu")
     assert model.springs.world.dt <= 0.8 * model.springs.stable_step()
     assert model.dt <= 1.25 * model.springs.stable_step()
 

@@ -1,6 +1,7 @@
 """What every environment promises: checkers pass, one world is like another, nothing is copied to the host."""
 
 import hashlib
+import signal
 import subprocess
 import sys
 import warnings
@@ -220,6 +221,42 @@ def test_bad_actions(task: Task) -> None:
         env.step(np.zeros(size + 1, np.float32))
 
 
+def test_a_closed_environment_says_so(tasks: dict[str, dict[str, object]]) -> None:
+    name = "annelid/VoxelLocomotion-v0"
+    options = {"device": "cpu", "render_mode": "rgb_array", **tasks[name]}
+    for env in (gymnasium.make(name, **options), gymnasium.make_vec(name, num_envs=2, **options)):
+        actions = np.zeros(env.action_space.shape, np.float32)
+        env.reset(seed=0)
+        env.step(actions)
+        env.close()
+        env.close()
+        for deed in (env.reset, env.render, lambda env=env, actions=actions: env.step(actions)):
+            with pytest.raises(InvalidValue, match="environment is closed: make a new one"):
+                deed()
+
+
+def test_an_interrupt_comes_between_two_actions(tasks: dict[str, dict[str, object]]) -> None:
+    """Worlds that were interrupted in the middle of an action go on as those that were not."""
+    name = "annelid/VoxelLocomotion-v0"
+    calm, shaken = (gymnasium.make_vec(name, num_envs=2, device="cpu", **tasks[name]) for _ in range(2))
+    for env in (calm, shaken):
+        env.reset(seed=0)
+    actions = drawn(shaken.single_action_space.shape[0], 3, 2)
+    advance = shaken.worlds._advance
+
+    def interrupted() -> None:
+        signal.raise_signal(signal.SIGINT)
+        advance()
+
+    shaken.worlds._advance = interrupted
+    for action in actions:
+        calm.worlds.step(action)
+        with pytest.raises(KeyboardInterrupt):
+            shaken.worlds.step(action)
+    assert np.array_equal(snapshot(calm.worlds), snapshot(shaken.worlds))
+    assert np.array_equal(calm.worlds.steps.numpy(), shaken.worlds.steps.numpy())
+
+
 def test_unknown_option(task: Task) -> None:
     with pytest.raises(UnknownName, match="option"):
         gymnasium.make(task[0], colour="red")
@@ -241,6 +278,10 @@ def test_stable_adapter(task: Task) -> None:
     assert rewards.shape == (2,)
     assert done.all()
     assert infos[0]["TimeLimit.truncated"]
+    env.close()
+    for deed in (env.reset, env.get_images, lambda: env.step(np.zeros((2, env.action_space.shape[0]), np.float32))):
+        with pytest.raises(InvalidValue, match="closed"):
+            deed()
     assert flat(infos[0]["terminal_observation"]).size == flat(first).size // 2
 
 

@@ -171,20 +171,20 @@ def test_snapshots(quadratic: bool, device: str) -> None:
     solid = bar((4, 1, 1), quadratic=quadratic, poisson_ratio=0.0).pull("tip", (400.0, 0.0, 0.0))
     simulation = fem.simulation(solid, dynamic=False, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
     simulation.step()
-    snapshot = simulation.snapshot(Look(surface=True, spheres=True, lines=True, field="von-mises"))
+    snapshot = simulation.snapshot(Look(surface=True, spheres=True, lines=True, fields=("von-mises",)))
     mesh, held, loads = snapshot.parts
     assert isinstance(mesh, Mesh)
     assert isinstance(held, Spheres)
     assert isinstance(loads, Lines)
     np.testing.assert_allclose(mesh.fields["von-mises"].values, 400.0 / 0.04, rtol=1e-4)
     assert len(held.centers) == solid.held.any(axis=1).sum()
-    shown = simulation.snapshot(Look(field="displacement")).parts[0]
+    shown = simulation.snapshot(Look(fields=("displacement",))).parts[0]
     assert shown.fields["displacement"].values.max() == pytest.approx(0.01, rel=1e-4)  # type: ignore[union-attr]
     assert snapshot.numbers["elastic-energy"].value == pytest.approx(0.5 * 400.0 * 0.01, rel=1e-6)
     assert mesh.triangles.max() < len(mesh.vertices)
     assert simulation.snapshot(Look(host=False)).parts[0].vertices.shape == (len(mesh.vertices),)  # type: ignore[union-attr]
     with pytest.raises(UnknownName, match="von-mises"):
-        simulation.snapshot(Look(field="von-misses"))
+        simulation.snapshot(Look(fields=("von-misses",)))
 
 
 def test_boundary_is_closed_for_ten_nodes(device: str) -> None:

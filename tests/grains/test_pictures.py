@@ -39,13 +39,13 @@ def test_grains_bodies_and_the_floor(settled: Grains) -> None:
 def test_fields(settled: Grains) -> None:
     assert settled.fields == ("speed", "height", "start", "spin", "contacts")
     for name in settled.fields:
-        grains_part = parts(settled, Look(field=name))["grains"]
+        grains_part = parts(settled, Look(fields=(name,)))["grains"]
         assert isinstance(grains_part, Spheres)
         values = grains_part.fields[name].values
         assert values.shape == (settled.solver.model.count,)
         assert np.isfinite(values).all()
     with pytest.raises(UnknownName, match="no field named 'sped'"):
-        settled.snapshot(Look(field="sped"))
+        settled.snapshot(Look(fields=("sped",)))
 
 
 def test_force_chains(settled: Grains) -> None:
@@ -74,7 +74,7 @@ def test_numbers(settled: Grains) -> None:
 
 def test_a_recording_brings_it_back(tmp_path: Path) -> None:
     simulation = bed_with_ball("cpu")
-    with simulation.record(tmp_path / "r.rec", every=0.01, look=Look(field="speed")):
+    with simulation.record(tmp_path / "r.rec", every=0.01, look=Look(fields=("speed",))):
         simulation.run(0.03)
     with Recording(tmp_path / "r.rec") as recording:
         assert len(recording) == 4
@@ -96,7 +96,7 @@ def test_worlds_stand_side_by_side_and_turned_bodies_turn() -> None:
     bed = grains.Bed([[0, 0, 0.0], [0, 0.1, 0.0]], [0.01, 0.02], materials, kinds=[0, 1])
     simulation = grains.simulation(bed, obstacles=bodies, worlds=np.array([0, 1]), device="cpu")
     assert {"radius", "material"} <= set(simulation.fields)
-    found = parts(simulation, Look(field="material"))
+    found = parts(simulation, Look(fields=("material",)))
     balls = found["grains"]
     assert isinstance(balls, Spheres)
     assert balls.fields["material"].labels == ("material 0", "material 1")

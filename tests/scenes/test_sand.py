@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ def _results(scene: Any, simulation: Any) -> dict[str, float]:
 
 
 def test_the_worm_crawls_forward_and_keeps_grains_out(device: str) -> None:
-    simulation = WORM.build(device=device, threads=1)
-    simulation.run(0.8)
-    results = _results(WORM, simulation)
+    quick = replace(WORM, frequency=5.0)
+    simulation = quick.build(device=device, threads=1)
+    simulation.run(0.4)
+    results = _results(quick, simulation)
     assert results["distance"] > 0.005
     assert results["grains-inside"] == 0
     assert results["fastest-grain"] < 2.0
@@ -32,9 +34,9 @@ def test_the_worm_crawls_forward_and_keeps_grains_out(device: str) -> None:
 
 def test_the_worm_does_not_explode_whatever_the_grains() -> None:
     for seed in (2, 3):
-        scene = Sandworm(length=0.4, depth=0.05, grain_radius=0.014, run_up=0.1, seed=seed)
+        scene = replace(WORM, seed=seed)
         simulation = scene.build(device="cpu", threads=1)
-        simulation.run(0.2)
+        simulation.run(0.1)
         results = _results(scene, simulation)
         assert results["grains-inside"] == 0
         assert results["fastest-grain"] < 2.0
@@ -63,10 +65,10 @@ def test_the_walker_stands_on_sand_and_is_compared_with_hard_ground(device: str)
 
 
 def test_fingers_close(device: str) -> None:
-    scene = Gripper(grain_radius=0.02, closing=0.5)
+    scene = Gripper(grain_radius=0.025, closing=0.6)
     simulation = scene.build(device=device, threads=1)
     start = _spread(simulation)
-    simulation.run(0.8)
+    simulation.run(0.3)
     assert _spread(simulation) < 0.95 * start
     results = _results(scene, simulation)
     assert results["grains-inside"] == 0
@@ -93,7 +95,7 @@ def test_the_hand_holds_the_top_of_its_fingers() -> None:
 def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     scene = Tyre(track=0.6, grain_radius=0.016, depth=0.06)
     simulation = scene.build(device=device, threads=1)
-    simulation.run(0.25)
+    simulation.run(0.13)
     results = _results(scene, simulation)
     assert results["distance"] > 0.005
     assert 0.0 < results["sinkage"] < 0.05
@@ -106,5 +108,5 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
 
 @pytest.mark.parametrize("amplitude", [9.0, -0.1, float("nan")])
 def test_a_worm_that_would_shrink_to_nothing(amplitude: float) -> None:
-    with pytest.raises(InvalidValue, match="swelling of the worm must be 0 or more and below 1"):
+    with pytest.raises(InvalidValue, match="amplitude of sandworm must be between 0 and 0.9, not"):
         Sandworm(amplitude=amplitude).build(device="cpu")

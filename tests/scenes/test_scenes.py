@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid.core.errors import AnnelidError, UnknownName
+from annelid.core.errors import UnknownName
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Scene
 from annelid.scenes.bounce import Bounce
@@ -67,18 +67,3 @@ def test_parameters_that_are_live_can_be_changed_one_after_the_other(name: str) 
     assert changed.gravity == expected.gravity
     assert list(changed.obstacles) == list(expected.obstacles)
     simulation.step(2)
-
-
-@pytest.mark.parametrize(
-    "scene",
-    [
-        Worm(friction=-1.0), Worm(segments=1), Worm(amplitude=float("nan")), Worm(frequency=0.0), Worm(wavelength=0.0),
-        Worm(gravity=float("inf")), Bounce(masses=1), Bounce(damping=-1.0), Bounce(restitution=2.0),
-        Bounce(height=float("nan")),
-    ],
-    ids=repr,
-)  # fmt: skip
-@pytest.mark.filterwarnings("error")
-def test_bad_parameters_are_refused(scene: Any) -> None:
-    with pytest.raises(AnnelidError):
-        scene.build(device="cpu")

@@ -16,7 +16,7 @@ from annelid.core.errors import InvalidValue
 
 Make = Callable[..., Any]
 
-LOOK = Look(surface=False, spheres=True, field="actuation")
+LOOK = Look(surface=False, spheres=True, fields=("actuation",))
 
 
 @wp.func

@@ -316,7 +316,7 @@ def test_the_defaults_are_those_of_cronos() -> None:
     assert (block.masses == 0.1).all()
     np.testing.assert_allclose(block.stiffness * block.rest_lengths, 1e4)
     np.testing.assert_allclose(block.rest_lengths, lengths(block))
-    assert springs.World().dt == 1e-4
+    assert springs.World().dt == "auto"
     assert springs.World().integrator == "symplectic"
     assert springs.World().precision == "float32"
 
@@ -376,3 +376,13 @@ def test_a_damping_frequency_is_positive(frequency: float) -> None:
 def test_bad_trusses_are_refused(points: Any, bars: Any, diameter: float, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
         springs.truss(points, bars, "steel", diameter)
+
+
+def test_a_function_that_chooses_nothing_is_refused() -> None:
+    body = springs.block((3, 3, 3))
+    for use in (body.fix, lambda f: body.push(f, (0.0, 0.0, 1.0)), lambda f: body.group("far", f), body.springs_of):
+        with pytest.raises(InvalidValue, match=r"finds none of the 27 between \(0, 0, 0\) and \(0\.2, 0\.2, 0\.2\) m"):
+            use(lambda x: x[:, 0] > 1.0)
+    with pytest.raises(InvalidValue, match="no spring has both of its masses in the part"):
+        body.springs_of(lambda x: np.hypot(*x[:, :2].T) + x[:, 2] < 0.01)
+    assert len(body.springs_of(np.zeros(27, bool))) == 0  # whoever computes a mask may find nothing

@@ -65,7 +65,7 @@ def test_tension_of_a_bar(simulate: Make, where: Make, speed: Make) -> None:
     assert force / 0.01 / along == pytest.approx(matter.youngs_modulus, rel=5e-3)
     assert -across / along == pytest.approx(NU, rel=5e-3)
     assert -up / along == pytest.approx(NU, rel=5e-3)
-    picture = simulation.snapshot(Look(surface=False, spheres=True, field="stress"))
+    picture = simulation.snapshot(Look(surface=False, spheres=True, fields=("stress",)))
     inside = np.abs(body.positions[:, 0] - 0.12) < 0.1
     np.testing.assert_allclose(picture.parts[0].fields["stress"].values[inside], force / 0.01, rtol=5e-3)
 

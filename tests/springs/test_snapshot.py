@@ -71,7 +71,7 @@ def test_a_body_without_surface_shows_its_masses(simulate: Make, oscillator: Mak
 def test_fields_of_masses(host: bool, simulate: Make) -> None:
     simulation = stretched(simulate)
     assert simulation.fields == ("strain", "speed", "stress", "material")
-    looks = {name: Look(surface=False, spheres=True, field=name, host=host) for name in simulation.fields}
+    looks = {name: Look(surface=False, spheres=True, fields=(name,), host=host) for name in simulation.fields}
     fields = {name: part(simulation.snapshot(look), Spheres, "masses").fields[name] for name, look in looks.items()}
     values = {name: np.asarray(f.values.numpy() if not host else f.values) for name, f in fields.items()}
     np.testing.assert_allclose(values["speed"], 0.5, rtol=1e-6)
@@ -85,8 +85,8 @@ def test_fields_of_masses(host: bool, simulate: Make) -> None:
 
 def test_fields_of_the_surface_are_those_of_its_masses(simulate: Make) -> None:
     simulation = stretched(simulate)
-    mesh = part(simulation.snapshot(Look(field="strain")), Mesh, "body")
-    masses = part(simulation.snapshot(Look(surface=False, spheres=True, field="strain")), Spheres, "masses")
+    mesh = part(simulation.snapshot(Look(fields=("strain",))), Mesh, "body")
+    masses = part(simulation.snapshot(Look(surface=False, spheres=True, fields=("strain",))), Spheres, "masses")
     place = {tuple(np.round(c, 5)): v for c, v in zip(masses.centers, masses.fields["strain"].values, strict=True)}
     expected = [place[tuple(np.round(v, 5))] for v in mesh.vertices]
     np.testing.assert_array_equal(mesh.fields["strain"].values, expected)
@@ -95,7 +95,7 @@ def test_fields_of_the_surface_are_those_of_its_masses(simulate: Make) -> None:
 def test_strain_of_springs(simulate: Make) -> None:
     simulation = stretched(simulate)
     body = simulation.solver.model.body
-    lines = part(simulation.snapshot(Look(surface=False, lines=True, field="strain")), Lines, "springs")
+    lines = part(simulation.snapshot(Look(surface=False, lines=True, fields=("strain",))), Lines, "springs")
     ends = body.positions[body.springs]
     strain = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) / body.rest_lengths - 1.0
     np.testing.assert_allclose(lines.fields["strain"].values, strain, atol=1e-5)
@@ -104,7 +104,7 @@ def test_strain_of_springs(simulate: Make) -> None:
 
 def test_an_unknown_field_suggests_another(simulate: Make) -> None:
     with pytest.raises(UnknownName, match="no field named 'stran'. Did you mean 'strain'"):
-        stretched(simulate).snapshot(Look(field="stran"))
+        stretched(simulate).snapshot(Look(fields=("stran",)))
 
 
 def test_numbers_and_time(simulate: Make) -> None:
@@ -148,7 +148,7 @@ def test_materials_of_springs_follow_edits() -> None:
     with simulation.edit() as edit:
         edit.add_springs([0], [26], stiffness=1.0)
     simulation.solver.model.body.materials = ("a", "b")
-    lines = part(simulation.snapshot(Look(surface=False, lines=True, field="material")), Lines, "springs")
+    lines = part(simulation.snapshot(Look(surface=False, lines=True, fields=("material",))), Lines, "springs")
     assert len(lines.fields["material"].values) == len(lines.segments)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from annelid import springs
-from annelid.core.errors import SimulationDiverged, StepTooLong
+from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.shapes import ground
 
 Make = Callable[..., Any]
@@ -156,7 +156,7 @@ def test_a_diverged_simulation_can_be_saved_reset_and_run_on(simulate: Make, tmp
 @pytest.mark.parametrize(
     ("world", "cause"),
     [
-        ({}, r"the stiffness of the springs: it may diverge; give dt=\d"),
+        ({}, r"the stiffness of the springs: it may diverge; give dt='auto'"),
         ({"velocity_damping": 1e6}, "velocity_damping: "),
         ({"obstacles": [ground(), ground(stiffness=1e9)]}, "the contact with obstacle 1: "),
         ({"integrator": "euler"}, "it may diverge; give the body damping, or take another integrator"),
@@ -165,3 +165,20 @@ def test_a_diverged_simulation_can_be_saved_reset_and_run_on(simulate: Make, tmp
 def test_the_warning_names_what_limits_the_step(simulate: Make, world: dict[str, Any], cause: str) -> None:
     with pytest.warns(StepTooLong, match=f"limited most by .*{cause}"):
         simulate(springs.block((3, 3, 3)), dt=0.05, **world)
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e5, 1e8])
+@pytest.mark.parametrize("obstacle", [None, 1e9])
+def test_the_step_is_chosen_where_none_is_given(simulate: Make, stiffness: float, obstacle: float | None) -> None:
+    obstacles = [] if obstacle is None else [ground(stiffness=obstacle)]
+    simulation = simulate(springs.block((3, 3, 3), stiffness=stiffness), obstacles=obstacles)
+    assert simulation.dt == pytest.approx(min(1e-4, 0.8 * simulation.solver.stable_step()))
+    with pytest.raises(InvalidValue, match="dt = 'fast' cannot be used; give a time in seconds, or 'auto'"):
+        simulate(springs.block((3, 3, 3)), dt="fast")
+
+
+def test_a_divergence_names_what_limits_the_step(simulate: Make) -> None:
+    with pytest.warns(StepTooLong):
+        simulation = simulate(springs.block((3, 3, 3)), obstacles=[ground(stiffness=1e9)], dt=1e-3)
+    with pytest.raises(SimulationDiverged, match="limited most by the contact with obstacle 0, and dt is .*'auto'"):
+        simulation.run(1.0)

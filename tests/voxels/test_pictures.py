@@ -39,7 +39,7 @@ def test_colours_follow_the_area() -> None:
 
 def test_plates_lie_in_the_x_z_plane_and_worlds_in_a_grid() -> None:
     simulation = voxels.simulation([voxels.worm(3)] * 4, gravity=(0.0, 0.0, 0.0), device="cpu")
-    mesh = meshes(simulation, field="area")["robots"]
+    mesh = meshes(simulation, fields=("area",))["robots"]
     assert np.ptp(mesh.vertices[:, 1]) == pytest.approx(1.2)
     places = mesh.vertices.reshape(4, -1, 3).mean(axis=1)
     assert len(np.unique(places[:, 0].round(6))) == 2
@@ -60,8 +60,10 @@ def test_fields_masses_and_scaffolding() -> None:
     simulation = voxels.simulation(voxels.biped(), obstacles=[voxels.terrain("flat")], device="cpu")
     assert simulation.fields == ("area", "control", "material")
     with pytest.raises(UnknownName, match="stress"):
-        simulation.snapshot(Look(field="stress"))
-    parts = {part.name: part for part in simulation.snapshot(Look(spheres=True, lines=True, field="material")).parts}
+        simulation.snapshot(Look(fields=("stress",)))
+    parts = {
+        part.name: part for part in simulation.snapshot(Look(spheres=True, lines=True, fields=("material",))).parts
+    }
     assert len(parts["masses"].centers) == 24
     assert len(parts["scaffolding"].segments) == 36
 

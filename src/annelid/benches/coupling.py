@@ -62,7 +62,7 @@ def _measure(name: str, case: Case, device: wp.Device, threads: int | None, opti
     yield Measurement(f"{name}-grains", len(model.bed))
     yield Measurement(f"{name}-springs", model.springs.spring_count)
     factor = real_time(simulation, options.seconds)
-    source = f"steps of {model.springs.world.dt:.3g} s and {simulation.dt:.3g} s"
+    source = f"steps of {model.springs.dt:.3g} s and {simulation.dt:.3g} s"
     yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
     yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
 

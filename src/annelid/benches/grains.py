@@ -14,6 +14,7 @@ from annelid import grains
 from annelid.benches.support.grain_searches import searches
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.options import Auto
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
 from annelid.grains.filling import jittered_lattice
@@ -160,7 +161,8 @@ def _searches(device: wp.Device, threads: int | None, options: Options) -> Itera
 def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """The same bed by each method, at a step of its own: rate, speed against real time, and how it lies at the end."""
     bed, walls = bed_of(2_000)
-    for method, dt in (("nonsmooth", None), ("paper", 5e-4), ("hertz", None)):
+    steps: dict[str, float | Auto] = {"nonsmooth": "auto", "paper": 5e-4, "hertz": "auto"}
+    for method, dt in steps.items():
         simulation = grains.simulation(bed, obstacles=walls, method=method, dt=dt, device=device, threads=threads)
         simulation.run(options.settle)
         rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")

@@ -65,7 +65,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
 
 def _camera(device: wp.Device, threads: int | None) -> Iterator[Measurement]:
     simulation = _Block(30).build(device=device)
-    look = Look(field="speed", host=False)
+    look = Look(fields=("speed",), host=False)
     snapshot = simulation.snapshot(look)
     stage = Stage(snapshot, field="speed", limits=(0.0, 1.0), device=device)
     film = Film(Camera.framing(snapshot), size=(640, 480), device=device, threads=threads)

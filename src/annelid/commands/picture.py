@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from annelid.commands.support.scene_options import look_of, scene_command
+from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
-from annelid.view.picture import picture
+from annelid.view.picture import require_size
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,18 @@ def command(arguments: list[str]) -> int:
     scene, options, machine = parsed
     if not 0.0 <= options.at < float("inf"):
         raise InvalidValue(f"--at must be a time of 0 or more, not {options.at}.")
+    require_size(options.pixels)
     chosen = device(machine.device)
     simulation = scene.build(device=chosen, threads=machine.threads)
     with Progress(scene.name, options.at, quiet=machine.json) as progress:
         simulation.run(options.at, progress=progress)
-    look = look_of(options.show, options.field)
     path = (options.out or Path("out") / scene.name) / f"{scene.name}-{options.at:g}s.png"
-    picture(
-        simulation.snapshot(look),
+    simulation.picture(
         path,
-        size=options.pixels,
+        show=options.show,
         field=options.field,
+        pixels=options.pixels,
         name=scene.name,
-        device=chosen,
         threads=machine.threads,
     )
     print(json.dumps({"picture": str(path)}) if machine.json else path)

@@ -21,7 +21,6 @@ from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.scene import Scene, WithOutputs
 from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class Run:
     """Write a recording of the run to recording.rec in that folder."""
     record_every: float = 0.02
     """Simulated time between two frames of the recording [s]."""
-    field: str | None = None
-    """Scalar to record for colours: strain, speed..."""
+    fields: tuple[str, ...] | None = None
+    """Scalars to record for colours, the one to show first in front: strain speed...; all by default."""
 
 
 def command(arguments: list[str]) -> int:
@@ -59,6 +58,8 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
     seconds = type(scene).duration if options.seconds is None else options.seconds
     if not 0.0 < seconds < float("inf"):
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
+    if not 0.0 < options.record_every < float("inf"):
+        raise InvalidValue(f"--record-every must be a positive time, not {options.record_every}.")
     folder = options.out or Path("out") / scene.name
     with owned(folder):
         return _run_inside(folder, scene, seconds, options, machine)
@@ -90,12 +91,11 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
 
 
 def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: Run) -> Recorder:
-    """Record the surface, coloured by the field asked for or by the first one that there is."""
-    field = options.field or next(iter(simulation.fields), None)
+    """Record the surface, with the fields asked for or with all that there are."""
     return simulation.record(
         folder / "recording.rec",
         every=max(options.record_every, simulation.dt),
-        look=Look(field=field),
+        fields=options.fields,
         scene=scene.name,
         parameters=asdict(scene),
     )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from annelid.commands.support.scene_options import look_of, scene_command
+from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.progress import Progress
-from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
 from annelid.view.picture import Painter
+from annelid.view.showing import look_of, moments
 from annelid.view.video import video
 
 
@@ -67,20 +65,10 @@ def command(arguments: list[str]) -> int:
     path = options.out or Path("out") / scene.name / f"{scene.name}.mp4"
     look = look_of(options.show, options.field)
     with Progress(scene.name, seconds, quiet=machine.json) as progress:
-        count = video(_moments(simulations, look, seconds, options, progress), path, fps=options.fps, painter=painter)
+        shots = moments(simulations, look, seconds, fps=options.fps, speed=options.speed, progress=progress)
+        count = video(shots, path, fps=options.fps, painter=painter)
     print(json.dumps({"video": str(path), "frames": count}) if machine.json else f"{path} ({count} frames)")
     return 0
-
-
-def _moments(
-    simulations: Sequence[Simulation[Any]], look: Look, seconds: float, options: Video, progress: Progress
-) -> Iterator[list[Snapshot]]:
-    for frame in range(int(seconds / options.speed * options.fps) + 1):
-        due = frame / options.fps * options.speed
-        for simulation in simulations:
-            simulation.step(max(0, round(due / simulation.dt) - simulation.step_count))
-        progress.update(due, max(0.0, seconds - due))
-        yield [simulation.snapshot(look) for simulation in simulations]
 
 
 def _variants(scene: Any, vary: str | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import webbrowser
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 from annelid.commands.support.options import Machine, parse
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
+from annelid.core.errors import ViewerFailed
 from annelid.scenes.registry import scene_names, scenes
+from annelid.scenes.support.own import is_own
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
+from annelid.view.showing import serve
 
 
 @dataclass(frozen=True)
@@ -20,9 +23,11 @@ class View:
     """Where the page is served."""
 
     host: str = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 lets other machines in."""
+    """Address to listen on; 0.0.0.0 lets other machines in, with the token in the address that is printed."""
     port: int = 8080
     """Port to listen on; the next free one if it is taken."""
+    allow_host: tuple[str, ...] = ()
+    """Other names under which the page is published, NAME or NAME:PORT; requests to or from others are refused."""
     open: bool = True
     """Open a browser, where there is one."""
 
@@ -32,18 +37,23 @@ def command(arguments: list[str]) -> int:
     given = arguments[0] if arguments else ""
     if _is_file(given):
         replay: View = parse(View, arguments[1:], f"annelid view {given}")
-        return _serve(ReplayViewer(given, host=replay.host, port=replay.port), replay.open)
+        return _serve(ReplayViewer(given, **_place(replay)), replay.open)
     parsed = scene_command(arguments, "view", View)
     if parsed is None:
         return 0
     scene, options, machine = parsed
-    viewer = LiveViewer(scenes(), scene, build=_builder(machine), host=options.host, port=options.port)
+    known = {**scenes(), scene.name: type(scene)}
+    viewer = LiveViewer(known, scene, build=_builder(machine), **_place(options))
     return _serve(viewer, options.open)
+
+
+def _place(options: View) -> dict[str, Any]:
+    return {"host": options.host, "port": options.port, "allow_hosts": options.allow_host}
 
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and (Path(given).suffix != "" or "/" in given)
+    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or "/" in given)
 
 
 def _builder(machine: Machine) -> Any:
@@ -52,13 +62,9 @@ def _builder(machine: Machine) -> Any:
 
 
 def _serve(viewer: Any, open_browser: bool) -> int:
-    print(f"Open {viewer.url} in a browser; Ctrl+C ends it.", flush=True)
-    if open_browser:
-        webbrowser.open(viewer.url)
     try:
-        viewer.wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        viewer.close()
+        serve(viewer, open_browser=open_browser, wait=True)
+    except ViewerFailed as error:
+        print(f"annelid: {error}", file=sys.stderr)
+        return 1
     return 0

@@ -4,6 +4,7 @@ A controller maps the time and a robot's inputs to one control value in [-1, 1] 
 can learn is one flat vector, `parameters`, which any optimiser can hold.
 """
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.control.bank import Bank
 from annelid.control.controller import Controller, Program, controller_from_dict
 from annelid.control.host import HostController, WarpController

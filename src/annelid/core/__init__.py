@@ -1,6 +1,4 @@
-"""The base of all physics: devices, launches, the run loop, snapshots, recordings, measurements and errors."""
+"""The base of all physics: devices, launches, the run loop, snapshots, recordings, measurements and errors.
 
-from annelid.core import device as _device  # starts Warp quietly before anything else can
-
-__all__: list[str] = []
-del _device
+Whatever uses Warp imports `core.device`, which starts it quietly, directly or by way of others; a test looks at that.
+"""

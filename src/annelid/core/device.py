@@ -14,20 +14,35 @@ from annelid.core.errors import DeviceUnavailable, InvalidValue
 def _start_warp() -> None:
     """Start Warp without its banner, and without its warning on machines that have no NVIDIA driver."""
     wp.config.log_level = max(wp.config.log_level, wp.LOG_ERROR)
-    try:
-        ctypes.CDLL("libcuda.so.1")
-        wp.init()
+    if _has_driver():
+        _init()
         return
-    except OSError:
-        pass
     saved = os.dup(2)
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 2)
         try:
-            wp.init()
+            _init()
         finally:
             os.dup2(saved, 2)
             os.close(saved)
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _init() -> None:
+    try:
+        wp.init()
+    except OSError as error:
+        raise DeviceUnavailable(
+            f"Warp cannot keep its kernels in {error.filename}: {error.strerror}; set WARP_CACHE_PATH to a folder that "
+            "can be written."
+        ) from error
 
 
 _start_warp()

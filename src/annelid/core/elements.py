@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.kernels.elements import gather_kernel, scatter_kernel
 
 

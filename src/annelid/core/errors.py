@@ -18,6 +18,10 @@ class InvalidValue(AnnelidError, ValueError):
     """A parameter has a value that cannot be used."""
 
 
+class TooLarge(InvalidValue, MemoryError):
+    """Something would need more memory than the machine has."""
+
+
 class InvalidMesh(AnnelidError, ValueError):
     """A surface mesh cannot be used: not closed, empty, or not readable as a mesh."""
 
@@ -76,6 +80,10 @@ class FolderInUse(AnnelidError, RuntimeError):
 
 class FileFormatError(AnnelidError, ValueError):
     """A checkpoint, recording or other file is damaged, foreign or of another version."""
+
+
+class ViewerFailed(AnnelidError, RuntimeError):
+    """The page of a simulation or recording cannot be served any longer."""
 
 
 class StepTooLong(UserWarning):

@@ -25,6 +25,13 @@ def require_folder(folder: Path) -> None:
         ) from None
 
 
+def as_path(path: object) -> Path:
+    """A path from what was given as one."""
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise InvalidValue(f"a file must be named by a text or a path, not by {path!r:.60}.")
+    return Path(path)
+
+
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place if the block succeeds and is removed if it does not."""

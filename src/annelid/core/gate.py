@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from types import TracebackType
+
+from annelid.core.errors import AnnelidError
+from annelid.core.interrupts import KEEPER
+from annelid.core.locks import FORKED, note_leaving, note_taking
+from annelid.core.waits import waiting_for
+
+
+class _Turn:
+    """A thread that holds the gate or waits for it."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.come = threading.Lock()  # released when the turn has come
+        self.come.acquire()
 
 
 class Gate:
     """A fair, re-entrant lock.
 
     The thread that advances a simulation holds it meanwhile and releases it between two batches of steps; readers and
-    editors take their turn then.
+    editors take their turn then. Whoever leaves the queue with an exception, Ctrl-C for one, gives the turn on. Who
+    holds it in the main thread is not interrupted by Ctrl-C before it is released (see `interrupts`).
+
+    Attributes:
+        busy: Whether a thread comes back for it again and again, which a forked process would not have.
     """
 
     def __init__(self) -> None:
+        self.busy = False
         self._inner = threading.Lock()
-        self._queue: deque[threading.Event] = deque()
-        self._owner: int | None = None
+        self._queue: deque[_Turn] = deque()
+        self._holder: _Turn | None = None
         self._depth = 0
+        self._process = os.getpid()
 
     @property
-    def wanted(self) -> bool:
-        """Whether someone waits for a turn."""
-        return bool(self._queue)
+    def mine(self) -> bool:
+        """Whether the calling thread holds it."""
+        holder = self._holder
+        return holder is not None and holder.thread == threading.get_ident()
 
     def __enter__(self) -> Gate:
-        me = threading.get_ident()
-        with self._inner:
-            if self._owner in (None, me) and (self._owner == me or not self._queue):
-                self._owner, self._depth = me, self._depth + 1
-                return self
-            turn = threading.Event()
-            self._queue.append(turn)
-        turn.wait()
-        self._owner = me
+        KEEPER.hold()
+        try:
+            self.require_process()
+            note_taking("gate", self)
+            try:
+                self._take()
+            except BaseException:
+                note_leaving(self)
+                raise
+        except BaseException:
+            KEEPER.let_go()
+            raise
         return self
 
     def __exit__(
@@ -43,7 +68,53 @@ class Gate:
         with self._inner:
             self._depth -= 1
             if self._depth == 0:
-                self._owner = None
-                if self._queue:
-                    self._owner, self._depth = -1, 1  # no other thread may take it before the next one wakes up
-                    self._queue.popleft().set()
+                self._pass_on()
+        note_leaving(self)
+        KEEPER.let_go()
+
+    def require_process(self) -> None:
+        """Refuse a process that was forked while the gate was in use: the threads that used it are not in it."""
+        if self._process == os.getpid():
+            return
+        if self.busy or (self._holder is not None and not self.mine):
+            raise AnnelidError(FORKED)
+        self._inner, self._queue, self._process = threading.Lock(), deque(), os.getpid()
+
+    def _take(self) -> None:
+        if self.mine:
+            self._depth += 1
+            return
+        turn = _Turn()
+        try:
+            with self._inner:
+                if self._holder is None:
+                    self._holder, self._depth = turn, 1
+                else:
+                    self._queue.append(turn)
+            if self._holder is not turn:
+                with waiting_for(lambda: self._holder_before(turn)):
+                    KEEPER.wait(turn.come.acquire)
+        except BaseException:
+            self._give_up(turn)
+            raise
+
+    def _holder_before(self, turn: _Turn) -> int | None:
+        """The thread that a turn waits for, None once it has come."""
+        holder = self._holder
+        return None if holder is None or holder is turn else holder.thread
+
+    def _give_up(self, turn: _Turn) -> None:
+        """Leave the queue, or give the turn on if it came just then."""
+        with self._inner:
+            if self._holder is turn:
+                self._pass_on()
+            elif turn in self._queue:
+                self._queue.remove(turn)
+
+    def _pass_on(self) -> None:
+        """To the next one in the queue; no other thread may take it before that one wakes up."""
+        if self._queue:
+            self._holder, self._depth = self._queue.popleft(), 1
+            self._holder.come.release()
+        else:
+            self._holder, self._depth = None, 0

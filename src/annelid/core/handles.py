@@ -42,22 +42,30 @@ class Handles:
 class HandleTable:
     """Which slots are taken, in which generation; taking and freeing cost the same however many there are.
 
+    Slots are reserved first, so that there are handles to speak of, and filled when the thing is there: until then
+    nobody else sees them.
+
     Args:
         kind: "mass" or "spring".
-        count: Slots taken at the beginning.
+        count: Slots filled at the beginning.
+
+    Attributes:
+        used: Slots that were ever reserved.
+        filled: Slots up to the last one that was ever filled.
     """
 
     def __init__(self, kind: str, count: int) -> None:
         self.kind = kind
-        self.used = count
+        self.used = self.filled = count
+        self._reserved = 0
         self.alive = np.ones(count, bool)
         self.generation = np.zeros(count, np.int32)
         self.free_slots: list[int] = []  # the last is taken first
 
     @property
     def live_count(self) -> int:
-        """Number of taken slots."""
-        return self.used - len(self.free_slots)
+        """Number of filled slots."""
+        return self.used - len(self.free_slots) - self._reserved
 
     def handles(self, index: np.ndarray | None = None) -> Handles:
         """Handles to the things now in these slots (all live ones by default)."""
@@ -66,15 +74,26 @@ class HandleTable:
             raise InvalidValue(f"there is no {self.kind} in one of the slots {chosen[:5].tolist()}...")
         return Handles(self.kind, chosen.astype(np.int64), self.generation[chosen].copy())
 
-    def take(self, count: int) -> Handles:
-        """Take slots, freed ones first."""
+    def reserve(self, count: int) -> Handles:
+        """Reserve slots, freed ones first."""
         reused = [self.free_slots.pop() for _ in range(min(count, len(self.free_slots)))]
         fresh = np.arange(self.used, self.used + count - len(reused))
         self.used += len(fresh)
         self._room(self.used)
         index = np.concatenate([np.asarray(reused, np.int64), fresh])
-        self.alive[index] = True
+        self._reserved += count
         return Handles(self.kind, index, self.generation[index].copy())
+
+    def fill(self, handles: Handles) -> None:
+        """What slots were reserved for is there."""
+        self.alive[handles.index] = True
+        self._reserved -= len(handles)
+        self.filled = max(self.filled, int(handles.index.max(initial=-1)) + 1)
+
+    def give_back(self, handles: Handles) -> None:
+        """What slots were reserved for will not come."""
+        self._reserved -= len(handles)
+        self.free(handles.index)
 
     def free(self, index: np.ndarray) -> None:
         """Free slots; handles to them are stale from now on."""

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
+
 
 def identity(*values: Any) -> str:
     """A digest of numbers, words, arrays, dataclasses and functions, and of lists and tables of them.

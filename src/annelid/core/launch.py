@@ -11,10 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
+
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.interrupts import held_back
+from annelid.core.pool import Pool
 
 wp.set_module_options({"enable_backward": False})
 
@@ -53,15 +58,19 @@ class Team:
         self.size = size
         self._counter = wp.zeros(1, dtype=wp.int32, device="cpu")
         self._arrivals = self._counter.numpy()
-        self._pool = ThreadPoolExecutor(size - 1, thread_name_prefix="annelid") if size > 1 else None
+        self._pool = Pool(size - 1, "annelid") if size > 1 else None
 
     def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         """Launch `kernel(rank, size, counter, *arguments)` once a member and wait for all of them."""
+        with held_back():  # members that wait for one which Ctrl-C kept away would wait forever
+            self._run(kernel, arguments)
+
+    def _run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         self._arrivals[:] = 0
         # Once, here: members must not compile side by side. Another block size would compile another variant.
         kernel.module.load("cpu", block_dim=1)
         others = (
-            [self._pool.submit(self._member, kernel, rank, arguments) for rank in range(1, self.size)]
+            [self._pool.submit(partial(self._member, kernel, rank, arguments)) for rank in range(1, self.size)]
             if self._pool
             else []
         )

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from annelid.core.described import html_table
 from annelid.core.errors import InvalidValue
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
@@ -63,7 +64,7 @@ class Measurement:
         return None if self.tolerance is None else abs(self.value - self.reference) <= self.tolerance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The measurements of one study, bench or run."""
 
@@ -100,6 +101,16 @@ class Report:
         for row in rows:
             table.add_row(*(row[name] for name in shown))
         (console or Console(width=None if sys.stdout.isatty() else 120)).print(table)
+
+    def __repr__(self) -> str:
+        judged = {True: ", all hold", False: ", not all hold", None: ""}[self.passed]
+        return f"Report({self.name} on {self.device}, {len(self.measurements)} measurements{judged})"
+
+    def _repr_html_(self) -> str:
+        holds = {True: "yes", False: "no", None: ""}
+        rows = [(m.name, f"{m.value:.6g} {m.unit}".strip(), _reference(m), holds[m.passed]) for m in self.measurements]
+        title = f"{self.name} on {self.device}, {self.seconds:.1f} s"
+        return html_table(title, rows, ("measurement", "value", "reference", "holds"))
 
 
 _COLUMNS = ("measurement", "value", "unit", "reference", "holds", "source")

@@ -5,18 +5,38 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.words import with_article
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+Auto = Literal["auto"]
+"""What an option is set to where the library shall choose."""
 
 
 def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
     """Refuse what is of another kind: "the body must be a springs.Body, not a Bed"."""
     if not isinstance(given, kind):
         raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
+
+
+class Named:
+    """A dataclass that refuses a misspelt field with the nearest name, instead of Python's error."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Look at the names before they reach the dataclass."""
+        for name in options:
+            if name not in cls.__dataclass_fields__:
+                known = [field.name for field in fields(cls) if field.init]
+                raise UnknownName(f"parameter of {with_article(cls.__name__)}", name, known)
+        return super().__new__(cls)
 
 
 def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:

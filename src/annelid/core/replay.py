@@ -11,7 +11,6 @@ Preparing a launch takes longer than running it where bodies are small, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import thread_count
+from annelid.core.pool import Pool
 
 _BLOCK = 512  # threads of the one block of a launch that reduces
 _LEAST = 256  # threads of a kernel for which another CPU thread is worth waking
@@ -175,7 +175,7 @@ class Crew:
     def __init__(self, device: wp.Device, threads: int | None = None) -> None:
         self.device = device
         self.threads = 1 if device.is_cuda else thread_count(threads)
-        self.pool = ThreadPoolExecutor(self.threads - 1, "annelid-crew") if self.threads > 1 else None
+        self.pool = Pool(self.threads - 1, "annelid-crew") if self.threads > 1 else None
 
     def command(self, kernel: Any, count: int | tuple[int, ...], arguments: Sequence[Any]) -> Command:
         """A launch to repeat, of a kernel whose first argument is an offset to add to the first thread index."""

@@ -13,7 +13,10 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.measurement import Measurement
+from annelid.core.options import Named
+from annelid.core.parameters import require_parameters
 from annelid.core.simulation import Simulation
 
 
@@ -125,8 +128,25 @@ class FromFile(Parameters, Protocol):
         ...
 
 
+SEEDS = (0, 2**31 - 1)
+"""Limits of a seed."""
+
+
+class Checked(Named):
+    """A dataclass of parameters that refuses values which cannot be used, whoever makes it."""
+
+    def __post_init__(self) -> None:
+        require_parameters(self)
+
+
 def parameter(
-    default: Any, help: str, *, unit: str = "", range: tuple[float, float] | None = None, live: bool = False
+    default: Any,
+    help: str,
+    *,
+    unit: str = "",
+    range: tuple[float, float] | None = None,
+    limits: tuple[float, float] | None = None,
+    live: bool = False,
 ) -> Any:
     """A parameter of a scene, with what the command line and the viewer need to know of it.
 
@@ -135,10 +155,13 @@ def parameter(
         help: One line that explains it.
         unit: Its unit.
         range: Ends of its slider.
+        limits: Smallest and largest number that it may be; a scene that is `Checked` refuses any other, and NaN and
+            infinity in any case.
         live: Whether `adjust(simulation, name, value)` of the scene can change it while it runs.
     """
     text = f"{help} [{unit}]" if unit else help
-    return field(default=default, metadata={"help": text, "unit": unit, "range": range, "live": live})
+    metadata = {"help": text, "unit": unit, "range": range, "limits": limits, "live": live}
+    return field(default=default, metadata=metadata)
 
 
 def values(scene: Parameters) -> dict[str, Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import math
+import sys
 import threading
 import time as wall
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Generic, TypeVar
 
@@ -17,11 +19,16 @@ import numpy as np
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
+from annelid.core.described import Described
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
-from annelid.core.events import Breakpoint, Event, EventLog
+from annelid.core.events import Breakpoint, Event
+from annelid.core.files import as_path
 from annelid.core.gate import Gate
+from annelid.core.interrupts import raise_noted
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
+from annelid.core.runs import Runs
+from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.solver import Changing, Eventful, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
@@ -43,7 +50,7 @@ class _Watch:
     due: int
 
 
-class Simulation(Generic[S]):
+class Simulation(Shown, Described, Generic[S]):
     """A solver, its state, and the loop that advances them.
 
     Args:
@@ -69,9 +76,7 @@ class Simulation(Generic[S]):
         self._watches: list[_Watch] = []
         self._recordings: list[tuple[Recorder, Observer]] = []
         self._breakpoints: list[Breakpoint] = []
-        self._log = EventLog()
-        self._thread: threading.Thread | None = None
-        self._wish: str | None = None
+        self._runs = Runs()
 
     # --- where it stands ---
 
@@ -93,35 +98,52 @@ class Simulation(Generic[S]):
     @property
     def running(self) -> bool:
         """Whether it advances in its own thread."""
-        return self._log.running
+        return self._runs.running
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the scalars that snapshots can be coloured by."""
         return self.solver.fields
 
+    def facts(self) -> Mapping[str, str]:
+        """Which physics, where it stands and where it is computed."""
+        package = type(self.solver).__module__.split(".")[1]
+        worlds = {"worlds": str(self.solver.worlds)} if self.solver.worlds > 1 else {}
+        return {
+            "of": package,
+            "at": f"{self.time:.6g} s",
+            "step": str(self._steps),
+            "dt": f"{self.dt:.3g} s",
+            **worlds,
+            "on": str(self.solver.device),
+        }
+
     # --- advancing it from here ---
 
     def step(self, count: int = 1) -> Event | None:
-        """Take a number of steps; a breakpoint on the way ends them early and is returned as an event."""
-        if count < 0 or count != int(count):
-            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count}.")
-        self._require_idle()
-        with self.gate:
-            return self._advance(self._steps + count, None)
+        """Take a number of steps; a breakpoint or a pause on the way ends them early and is returned as an event.
+
+        Threads that call this, `run` or `start` at the same time take turns: each adds its own steps.
+        """
+        if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
+            raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
+        with self._advancing():
+            return self._advance(self._steps + int(count), None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
-        """Simulate for some time, rounded to whole steps; a breakpoint on the way ends it early and is returned.
+        """Simulate for some time, rounded to whole steps; a breakpoint or a pause on the way ends it early.
 
         Args:
             seconds: Simulated time to add [s].
             progress: A progress display, True for one of its own, or None for none.
+
+        Returns:
+            The event that ended it early, or None.
         """
-        if not 0.0 <= seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds}.")
-        self._require_idle()
-        goal = self._steps + round(seconds / self.dt)
-        with self.gate:
+        if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
+        with self._advancing():
+            goal = self._steps + round(seconds / self.dt)
             if progress is True:
                 with Progress("simulating", seconds) as display:
                     return self._advance(goal, display)
@@ -136,39 +158,49 @@ class Simulation(Generic[S]):
             most: Take no more steps than these, 1 or more; None leaves their number open.
 
         Returns:
-            The event of a breakpoint on the way, which ends it early, or None.
+            The event of a breakpoint or a pause on the way, which ends it early, or None.
         """
         if not 0.0 < seconds < float("inf"):
             raise InvalidValue(f"seconds must be a positive wall time, not {seconds}.")
         if most is not None and most < 1:
             raise InvalidValue(f"most must be at least one step, not {most}.")
-        self._require_idle()
-        with self.gate:
+        with self._advancing():
             return self._take_turn(seconds, most)
 
     # --- advancing it in its own thread ---
 
     def start(self) -> None:
-        """Advance in a thread of its own, as fast as it can, until a breakpoint, `pause` or `stop`; returns at once."""
+        """Advance in a thread of its own, as fast as it can, until a breakpoint, `pause` or `stop`; returns at once.
+
+        While another thread is in `run` or `step`, this waits for it. Of several threads that start it one does; the
+        others are refused.
+        """
+        self._refuse_inside("start")
         self._require_idle()
-        if self._thread is not None and self._thread.is_alive():
-            raise AnnelidError("the simulation is paused: call resume() to go on or stop() to end it.")
-        self._wish = None
-        self._log.begin()
-        self._thread = threading.Thread(target=_background, args=(weakref.ref(self),), daemon=True, name="annelid-run")
-        _ALIVE.add(self)
-        self._thread.start()
+        with self.gate:
+            self._require_idle()
+            thread = threading.Thread(target=_background, args=(weakref.ref(self),), daemon=True, name="annelid-run")
+            _ALIVE.add(self)
+            self.gate.busy = True
+            try:
+                self._runs.begin(thread)
+            except BaseException:
+                self.gate.busy = False
+                raise
 
     def resume(self) -> None:
         """Go on after a breakpoint or a pause."""
         self.start()
 
     def pause(self) -> Event:
-        """Stop between two steps and return the event that stopped it."""
+        """Stop between two steps and return the event that stopped it; errors of the run are raised here, once.
+
+        In an observer or a condition it returns at once, and the run ends after this step, also one by `run` or `step`.
+        """
         return self._end_run("paused")
 
     def stop(self) -> Event:
-        """End the run; the simulation can still be stepped, read, edited and started again."""
+        """End the run as `pause` does; the simulation can still be stepped, read, edited and started again."""
         return self._end_run("stopped")
 
     def breakpoint(self, *, at: float | None = None, when: Any = None, name: str = "") -> Breakpoint:
@@ -176,7 +208,8 @@ class Simulation(Generic[S]):
 
         Args:
             at: Simulated time [s]; it must not have passed.
-            when: A condition that the physics package understands, evaluated on the device after every step.
+            when: A condition that the physics package understands, evaluated on the device after every step, or a
+                Python function `simulation -> bool`, called some twenty times a second, between two steps.
             name: Name that identifies it.
         """
         if (at is None) == (when is None):
@@ -186,48 +219,84 @@ class Simulation(Generic[S]):
                 point = Breakpoint(step=self._future_step(at), name=name)
             else:
                 point = Breakpoint(condition=when, name=name)
-                conditional(self.solver).watch_condition(when)
+                if not _in_python(point):
+                    conditional(self.solver).watch_condition(when)
             self._breakpoints.append(point)
         return point
 
     def clear_breakpoint(self, point: Breakpoint) -> None:
-        """Forget a breakpoint."""
+        """Forget a breakpoint; one that was reached is forgotten already."""
         with self.gate:
-            self._drop(point)
+            if point in self._breakpoints:
+                self._drop(point)
 
     def wait(self, timeout: float | None = None) -> Event:
-        """Wait until the run stops and return why, at once if it has stopped already; its errors are raised here."""
-        return self._log.wait(timeout)
+        """Wait until the run stops and return why, at once if it has stopped already.
+
+        An error that ended the run is raised once: in every thread that was waiting for it, or in the first that asks.
+        In an observer or a condition, which the run itself waits for, it ends the run after this step, as `pause` does.
+        """
+        if self._runs.inside:
+            return self._end_run(self._runs.wish or "paused")
+        self._require_gate_free()
+        return self._runs.wait(timeout)
 
     # --- looking and touching ---
 
     def observe(self, callback: Observer, *, every: float) -> None:
         """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
+        if not callable(callback):
+            raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
         steps = self._interval(every)
         with self.gate:
             self._watches.append(_Watch(callback, steps, self._steps + steps))
 
-    def record(self, path: str | PathLike[str], *, every: float, look: Look | None = None, **header: Any) -> Recorder:
+    def record(
+        self,
+        path: str | PathLike[str],
+        *,
+        every: float,
+        fields: Sequence[str] | None = None,
+        look: Look | None = None,
+        **header: Any,
+    ) -> Recorder:
         """Record a snapshot now and each `every` seconds [s] of simulated time; close the result to end it.
 
         Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
+
+        Args:
+            path: File to write.
+            every: Simulated time between two frames [s].
+            fields: Scalars to record, the one that is shown first in front; None for all of `simulation.fields`.
+            look: What is recorded besides the surface, and which fields, instead of `fields`.
+            header: Further entries of the header of the file: `scene`, `parameters`.
         """
-        self._interval(every)  # refused before an older recording is replaced
-        recorder = Recorder(path, **header)
-        chosen = look or Look()
+        # What cannot be recorded is refused before an older recording is replaced.
+        self._interval(every)
+        if look is not None and fields is not None:
+            raise InvalidValue("give record() either fields or a look, which has fields of its own.")
+        chosen = look or Look(fields=tuple(self.fields if fields is None else fields))
+        chosen.require_known(self.fields)
+        recorder = Recorder(as_path(path), **header)
 
         def write(simulation: Simulation[Any]) -> None:
-            if not recorder.closed:
+            if recorder.closed:
+                return
+            try:
                 recorder.write(simulation.snapshot(chosen))
+            except InvalidValue:
+                if not recorder.closed:  # by another thread, at this very moment
+                    raise
 
-        self.observe(write, every=every)
-        self._recordings.append((recorder, write))
-        write(self)
+        with self.gate:  # no frame comes before the first
+            self.observe(write, every=every)
+            self._recordings.append((recorder, write))
+            write(self)
         return recorder
 
     def _interval(self, every: float) -> int:
         """Some time [s] in steps."""
-        steps = round(every / self.dt) if math.isfinite(every) else 0
+        steps = round(every / self.dt) if isinstance(every, Real) and math.isfinite(every) else 0
         if steps < 1:
             raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
         return steps
@@ -263,10 +332,8 @@ class Simulation(Generic[S]):
     @contextmanager
     def edit(self) -> Iterator[Any]:
         """Change masses and springs: `with simulation.edit() as e: ...`; applied between two steps, all or nothing."""
-        editor = editable(self.solver).editor(self.state, self._good)
-        with editor.collecting():
+        with editable(self.solver).editor(self.state, self._good).collecting(self.gate) as editor:
             yield editor
-        editor.apply(self.gate)
 
     def state_hash(self) -> str:
         """A hash of every bit of the state."""
@@ -277,13 +344,14 @@ class Simulation(Generic[S]):
         """Write a checkpoint, whole or not at all."""
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            save_checkpoint(path, self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
+            save_checkpoint(as_path(path), self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._require_idle()
         with self.gate:
-            self._steps = load_checkpoint(path, self.solver.fingerprint(), self.dt, self._fill)
+            self._require_idle()
+            self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
             self._begin_segments()
 
@@ -303,6 +371,7 @@ class Simulation(Generic[S]):
         """
         self._require_idle()
         with self.gate:
+            self._require_idle()
             self.solver.reset(self.state, None if worlds is None else self._mask(worlds))
             if worlds is None:
                 self._steps = 0
@@ -321,9 +390,35 @@ class Simulation(Generic[S]):
 
     # --- the loop ---
 
+    @contextmanager
+    def _advancing(self) -> Iterator[None]:
+        """A block in which the calling thread advances it, when its turn has come."""
+        self._refuse_inside("step")
+        self._require_idle()
+        with self.gate:
+            self._require_idle()
+            self._runs.wish = None
+            with self._runs.driving():
+                yield
+
     def _require_idle(self) -> None:
+        """Refuse while it runs in its own thread; an error of the last run that nobody was told of is raised here."""
+        self.gate.require_process()
         if self.running:
             raise AnnelidError("the simulation runs in its own thread: pause() it first.")
+        self._runs.raise_untold()
+
+    def _refuse_inside(self, verb: str) -> None:
+        if self._runs.inside:
+            raise AnnelidError(f"an observer or a condition cannot {verb} the simulation that has called it.")
+
+    def _require_gate_free(self) -> None:
+        """Refuse to wait for a run that waits for the gate."""
+        self.gate.require_process()
+        if self.running and self.gate.mine:
+            raise AnnelidError(
+                "a run cannot end while `with simulation.gate` holds it: stop it or wait for it after that block."
+            )
 
     def _future_step(self, at: float) -> int:
         step = round(at / self.dt) if 0.0 <= at < float("inf") else -1
@@ -347,21 +442,28 @@ class Simulation(Generic[S]):
             write(self)
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
-        """Advance to a step, or to a breakpoint before it, holding the gate."""
+        """Advance to a step, or to what ends the run before it, holding the gate."""
         while self._steps < goal:
-            reached = self._chunk(goal)
-            if reached is not None:
-                return self._reach(reached)
+            event = self._ended(self._chunk(goal))
+            if event is not None:
+                return event
             if progress is not None:
                 progress.update(self.time, self.dt * (goal - self._steps))
-        reached = self._check()
-        return None if reached is None else self._reach(reached)
+            raise_noted()
+        return self._ended(self._check())
 
     def _take_turn(self, seconds: float, most: int | None) -> Event | None:
         """Advance for about some wall time [s] or until an observer was called, holding the gate."""
         steps = max(1, int(self._check_every * seconds / _SECONDS_BETWEEN_CHECKS))
-        reached = self._chunk(self._steps + (steps if most is None else min(steps, most))) or self._check()
-        return None if reached is None else self._reach(reached)
+        return self._ended(self._chunk(self._steps + (steps if most is None else min(steps, most))) or self._check())
+
+    def _ended(self, reached: Breakpoint | None) -> Event | None:
+        """The event that ends the run here, if any: a breakpoint that was reached, or what someone wished."""
+        if reached is None and self._runs.wish is not None:
+            reached = self._check()
+        if reached is not None:
+            return self._reach(reached)
+        return None if self._runs.wish is None else Event(self._runs.wish, self.time, self._steps)
 
     def _reach(self, point: Breakpoint) -> Event:
         """Use a breakpoint up."""
@@ -370,7 +472,7 @@ class Simulation(Generic[S]):
 
     def _drop(self, point: Breakpoint) -> None:
         self._breakpoints.remove(point)
-        if point.condition is not None:
+        if point.condition is not None and not _in_python(point):
             conditional(self.solver).drop_condition(point.condition)
 
     def _chunk(self, limit: int) -> Breakpoint | None:
@@ -415,7 +517,7 @@ class Simulation(Generic[S]):
         self._collect_events()
         self._choose_interval()
         self._remember()
-        return None
+        return next((b for b in list(self._breakpoints) if _in_python(b) and b.condition(self)), None)
 
     def _choose_interval(self) -> None:
         """Take as many steps from check to check as last the wanted time, by the speed of the last ones."""
@@ -428,7 +530,7 @@ class Simulation(Generic[S]):
 
     def _first_condition(self) -> tuple[int, Breakpoint] | None:
         """The step at which a condition first held since the last check, and its breakpoint."""
-        waiting = [b for b in self._breakpoints if b.condition is not None]
+        waiting = [b for b in self._breakpoints if b.condition is not None and not _in_python(b)]
         if not waiting:
             return None
         hits = conditional(self.solver).condition_hits(self.state)
@@ -466,20 +568,34 @@ class Simulation(Generic[S]):
     # --- the thread ---
 
     def _end_run(self, wish: str) -> Event:
-        """Ask the thread to stop and wait until it has."""
-        if not self.running:
-            self._wish = None
+        """Ask the thread that advances it to stop, and wait until it has, unless it is this one."""
+        if self._runs.inside:
+            self._runs.wish = wish
             return Event(wish, self.time, self._steps)
-        self._wish = wish
-        return self._log.wait(None)
+        self._require_gate_free()
+        if self.running:
+            self._runs.wish = wish
+            return self._runs.wait(None)
+        if self._runs.elsewhere:
+            self._runs.wish = wish
+            with self.gate:  # which that thread holds until it has stopped
+                pass
+        self._runs.raise_untold()
+        return Event(wish, self.time, self._steps)
 
     def _one_turn(self) -> Event | None:
         """One turn of the thread; the event that ends the run, if any."""
-        with self.gate:
-            if self._wish is not None:
-                self._check()
-                return Event(self._wish, self.time, self._steps)
-            return self._take_turn(_SECONDS_BETWEEN_CHECKS, None)
+        with self.gate, self._runs.driving():
+            return self._ended(None) or self._take_turn(_SECONDS_BETWEEN_CHECKS, None)
+
+    def _end(self, event: Event, failure: BaseException | None = None) -> None:
+        self.gate.busy = False
+        self._runs.end(event, failure)
+
+
+def _in_python(point: Breakpoint) -> bool:
+    """Whether the condition of a breakpoint is a function of the simulation, and not one that a device evaluates."""
+    return callable(point.condition) and not isinstance(point.condition, wp.Function)
 
 
 _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()
@@ -494,20 +610,20 @@ def _background(reference: weakref.ref[Simulation[Any]]) -> None:
         try:
             event = simulation._one_turn()
         except BaseException as error:  # handed to the threads that wait
-            simulation._log.end(None, error)
+            simulation._end(Event("failed", simulation.time, simulation.step_count, error), error)
             return
         if event is not None:
-            simulation._log.end(event)
+            simulation._end(event)
             return
         del simulation
 
 
 @atexit.register
 def _stop_all() -> None:
-    """Leaving the program ends every run between two steps."""
+    """Leaving the program ends every run between two steps; errors that nobody was told of are told now."""
     for simulation in list(_ALIVE):
-        simulation._wish = "stopped"
+        simulation._runs.wish = "stopped"
     for simulation in list(_ALIVE):
-        thread = simulation._thread
-        if thread is not None:
-            thread.join(timeout=5.0)
+        simulation._runs.join(timeout=5.0)
+        if simulation._runs.untold is not None:
+            print(f"annelid: a run in its own thread has failed: {simulation._runs.untold}", file=sys.stderr)

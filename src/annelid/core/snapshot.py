@@ -6,13 +6,17 @@ may be NumPy arrays or Warp arrays on any device: the camera reads them where th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import warp as wp
+
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.described import Described
+from annelid.core.errors import UnknownName
 
 Array = Any
 """A NumPy array or a Warp array."""
@@ -130,7 +134,7 @@ class Look:
         surface: Include closed surfaces as meshes.
         spheres: Include masses or grains as spheres.
         lines: Include springs as lines.
-        field: Name of the scalar to colour by, or None.
+        fields: Names of the scalars to colour by.
         host: Copy the arrays to NumPy; False leaves them on the device.
         numbers: Compute the named numbers; physics for which they are free may ignore this.
     """
@@ -138,13 +142,19 @@ class Look:
     surface: bool = True
     spheres: bool = False
     lines: bool = False
-    field: str | None = None
+    fields: tuple[str, ...] = ()
     host: bool = True
     numbers: bool = True
 
+    def require_known(self, offered: Sequence[str]) -> None:
+        """Refuse fields that a simulation does not offer."""
+        for name in self.fields:
+            if name not in offered:
+                raise UnknownName("field", name, offered)
 
-@dataclass(frozen=True)
-class Snapshot:
+
+@dataclass(frozen=True, repr=False)
+class Snapshot(Described):
     """One moment of a simulation.
 
     Attributes:
@@ -158,6 +168,12 @@ class Snapshot:
     step: int = 0
     parts: tuple[Mesh | Spheres | Lines | Plane, ...] = ()
     numbers: Mapping[str, Number] = field(default_factory=lambda: _NOTHING)
+
+    def facts(self) -> Mapping[str, str]:
+        """When it was taken, what there is to draw, and its numbers."""
+        parts = ", ".join(f"{part.name} ({type(part).__name__})" for part in self.parts)
+        numbers = {name: f"{number.value:.6g} {number.unit}".strip() for name, number in self.numbers.items()}
+        return {"at": f"{self.time:.6g} s", "step": str(self.step), "parts": parts or "none", **numbers}
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of all finite geometry [m], two arrays of shape [3]; planes are left out."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import Unsupported
 from annelid.core.events import Event
 from annelid.core.gate import Gate
@@ -112,12 +113,8 @@ class Solver(Protocol):
 class Editor(Protocol):
     """An edit of a running simulation, collected first and applied between two steps, all or nothing."""
 
-    def collecting(self) -> AbstractContextManager[Any]:
-        """The block in which changes are collected."""
-        ...
-
-    def apply(self, gate: Gate) -> None:
-        """Apply what was collected."""
+    def collecting(self, gate: Gate) -> AbstractContextManager[Any]:
+        """The block in which changes are collected; at its end they are applied, and the edit is over."""
         ...
 
 
@@ -189,6 +186,6 @@ def conditional(solver: Solver) -> Conditional:
     if isinstance(solver, Conditional):
         return solver
     raise Unsupported(
-        solver.physics, "wait for a condition (when=...)", ("springs", "coupling"),
-        "Stop at a time with breakpoint(at=...), or look at it again and again with observe(...).",
+        solver.physics, "evaluate this condition (when=...)", ("springs", "coupling"),
+        "Stop at a time with breakpoint(at=...), or give a function of the simulation: breakpoint(when=lambda s: ...).",
     )  # fmt: skip

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import FileFormatError
 from annelid.core.kernels.worlds import restore_kernel
 
@@ -109,6 +110,14 @@ def clone_state(state: S) -> S:
     """A copy on the same device."""
     copies = {name: clone_state(part) if is_dataclass(part) else wp.clone(part) for name, part in vars(state).items()}
     return type(state)(**copies)
+
+
+def overwrite(array: wp.array[Any], values: Any) -> None:
+    """Write host values of the same shape into an array; on the CPU without the array that `assign` makes of them."""
+    if array.device is not None and array.device.is_cpu:
+        array.numpy()[...] = values
+    else:
+        array.assign(values)
 
 
 def copy_state(source: State, target: State) -> None:

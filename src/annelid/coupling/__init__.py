@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.core.errors import StepTooLong
-from annelid.core.options import spelled_out
+from annelid.core.options import Auto, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
@@ -44,8 +44,8 @@ def simulation(
     body: springs.Body,
     bed: grains.Bed,
     *,
-    dt: float | None = World.dt,
-    spring_dt: float | None = World.spring_dt,
+    dt: float | Auto = World.dt,
+    spring_dt: float | Auto = World.spring_dt,
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
     springs: Mapping[str, Any] | None = None,
@@ -62,8 +62,8 @@ def simulation(
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        dt: Time step [s], at whose ends body and grains meet; None takes one that suits bed and body.
-        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; None takes a part of `dt`, 1e-4 at
+        dt: Time step [s], at whose ends body and grains meet; "auto" takes one that suits bed and body.
+        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 1e-4 at
             most.
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
@@ -93,7 +93,7 @@ def _warn_of_steps(model: Model) -> None:
     springy = "springs as stiff as these: the body may shiver or diverge"
     fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep"
     limits = (
-        ("spring_dt", model.springs.world.dt, stable, springy),
+        ("spring_dt", model.springs.dt, stable, springy),
         ("dt", model.dt, LONGEST * stable, springy),
         ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
         ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),

@@ -65,7 +65,7 @@ class Model:
         self.worlds = worlds or 1
         self._require_copies(body, bed, inside)
         world, self.device = world or World(), find_device(device)
-        bodies = world.grains_world(None).touched
+        bodies = world.grains_world().touched
         one = bed.where(np.arange(len(bed) // self.worlds))
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
@@ -96,7 +96,7 @@ class Model:
     @property
     def dt(self) -> float:
         """Time step of the grains, at whose ends both meet [s]."""
-        return self.substeps * self.springs.world.dt
+        return self.substeps * self.springs.dt
 
     def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""

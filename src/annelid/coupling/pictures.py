@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from annelid import grains, springs
-from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Look, Number, Snapshot, Spheres
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
@@ -36,8 +35,7 @@ class Painter:
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """What `look` asks for; a field that only one side has colours that side."""
-        if look.field is not None and look.field not in self.fields:
-            raise UnknownName("field", look.field, self.fields)
+        look.require_known(self.fields)
         bodies = self._springs.snapshot(state.springs, _asked(look, self._springs.fields))
         bed = self._grains.snapshot(state.grains, replace(_asked(look, self._grain_fields), numbers=False))
         parts = tuple(self._without_guests(part) for part in bed.parts)
@@ -64,5 +62,5 @@ class Painter:
 
 
 def _asked(look: Look, offered: tuple[str, ...]) -> Look:
-    """The same wish, without a field that this side does not have."""
-    return look if look.field is None or look.field in offered else replace(look, field=None)
+    """The same wish, without fields that this side does not have."""
+    return replace(look, fields=tuple(name for name in look.fields if name in offered))

@@ -10,7 +10,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
-from annelid.envs.worlds import Worlds
+from annelid.envs.worlds import Worlds, require_open
 
 
 class WorldEnv(gymnasium.Env[Any, np.ndarray]):
@@ -31,10 +31,11 @@ class WorldEnv(gymnasium.Env[Any, np.ndarray]):
         self.metadata = {**type(self).metadata, "render_fps": max(1, round(1.0 / worlds.action_seconds))}
         self.observation_space, self.action_space = observation_space(worlds), action_space(worlds)
         self._photographer = Photographer(worlds)
-        self._seeded = False
+        self._seeded = self._closed = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode: the first of a seed, or the next one."""
+        require_open(self._closed)
         super().reset(seed=seed)
         refuse_options(options, ())
         seeds = None
@@ -46,6 +47,7 @@ class WorldEnv(gymnasium.Env[Any, np.ndarray]):
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Simulate one action."""
+        require_open(self._closed)
         if not self._seeded:
             raise InvalidValue("call reset() before the first step.")
         self.worlds.step(np.asarray(action)[None])
@@ -55,7 +57,12 @@ class WorldEnv(gymnasium.Env[Any, np.ndarray]):
 
     def render(self) -> Any:
         """A picture, shape [height, width, 3], uint8."""
+        require_open(self._closed)
         return None if self.render_mode is None else self._photographer.picture(0)
+
+    def close(self) -> None:
+        """End it: nothing can be done with it from now on, but to close it again."""
+        self._closed = True
 
     def _observation(self) -> Any:
         return packed({name: rows[0] for name, rows in host_observations(self.worlds).items()})

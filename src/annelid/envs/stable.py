@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 from annelid.core.errors import InvalidValue
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
-from annelid.envs.worlds import Worlds, require
+from annelid.envs.worlds import Worlds, require, require_open
 
 
 class StableVecEnv(VecEnv):
@@ -31,11 +31,12 @@ class StableVecEnv(VecEnv):
         self.worlds, self.render_mode, self.repeat = worlds, require_mode(render_mode), repeat
         self.counted = np.zeros(worlds.count, int)
         self._photographer = Photographer(worlds)
-        self._seeded = False
+        self._seeded = self._closed = False
         super().__init__(worlds.count, observation_space(worlds), action_space(worlds))
 
     def reset(self) -> Any:
         """Begin episodes, with the seeds that `seed` gave."""
+        require_open(self._closed)
         given = [number for number in self._seeds if number is not None]
         if not self._seeded and not given:
             self.seed(None)  # draws one
@@ -48,10 +49,12 @@ class StableVecEnv(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions."""
+        require_open(self._closed)
         self._actions = actions
 
     def step_wait(self) -> Any:
         """Simulate them."""
+        require_open(self._closed)
         worlds = self.worlds
         rewards, terminated, truncated = self._hold()
         done, extra = terminated | truncated, worlds.info()
@@ -82,10 +85,12 @@ class StableVecEnv(VecEnv):
         return rewards, terminated, truncated
 
     def close(self) -> None:
-        """Nothing is open."""
+        """End it: nothing can be done with it from now on, but to close it again."""
+        self._closed = True
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         """A picture of each world."""
+        require_open(self._closed)
         return [self._photographer.picture(world) for world in range(self.num_envs)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:

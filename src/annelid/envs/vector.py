@@ -21,7 +21,7 @@ from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.single import refuse_options
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
 from annelid.envs.tensors import Tensors
-from annelid.envs.worlds import Worlds
+from annelid.envs.worlds import Worlds, require_open
 
 MODES = {
     "next-step": AutoresetMode.NEXT_STEP,
@@ -71,6 +71,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes: world i gets the seed + i; `options={"reset_mask": mask}` restarts some worlds only."""
+        require_open(self.closed)
         refuse_options(options, ("reset_mask",))
         mask = self._mask((options or {}).get("reset_mask"))
         if mask is not None and not self._seeded:
@@ -83,6 +84,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Simulate one action of each world."""
+        require_open(self.closed)
         if not self._seeded:
             raise InvalidValue("call reset() before the first step.")
         worlds = self.worlds
@@ -101,6 +103,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def render(self) -> Any:
         """Pictures of all worlds, each of shape [height, width, 3], uint8."""
+        require_open(self.closed)
         if self.render_mode is None:
             return None
         return tuple(self._photographer.picture(world) for world in range(self.num_envs))

@@ -19,6 +19,7 @@ import warp as wp
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.interrupts import held_back
 from annelid.core.snapshot import Snapshot
 from annelid.core.solver import Solver
 from annelid.core.state import State, bundle, fill_state
@@ -156,11 +157,13 @@ class Worlds(ABC):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
         self._given.assign(given.astype(np.int32))
         outputs = [self.seeds, self.steps, self.actions]
-        self._launch(kernels.open_episodes, [chosen, self._given, self.episodes], outputs)
-        if not keep_results:
-            self._launch(kernels.clear_results, [chosen], [self.rewards, self.terminated, self.truncated, self.done])
-        self._begin(chosen)
-        self._observe(chosen)
+        with held_back():
+            self._launch(kernels.open_episodes, [chosen, self._given, self.episodes], outputs)
+            if not keep_results:
+                results = [self.rewards, self.terminated, self.truncated, self.done]
+                self._launch(kernels.clear_results, [chosen], results)
+            self._begin(chosen)
+            self._observe(chosen)
 
     def step(self, actions: Any) -> None:
         """Simulate one action of each world; see the attributes for what it led to.
@@ -169,13 +172,14 @@ class Worlds(ABC):
             actions: Shape [count, action_size], NumPy, PyTorch or Warp, in [-1, 1]. What is outside is clipped with one
                 warning; what is not a number is an error, before anything moves.
         """
-        self._take(actions)
-        self._advance()
-        self._launch(kernels.clear_results, [self._every], [self.rewards, self.terminated, self.truncated, self.done])
-        self._judge()
-        results = [self.steps, self.rewards, self.terminated, self.truncated]
-        self._launch(kernels.close_steps, [self.most_steps, *results], [self.done])
-        self._observe(self._every)
+        with held_back():  # Ctrl-C comes between two actions
+            self._take(actions)
+            self._advance()
+            results = [self.rewards, self.terminated, self.truncated]
+            self._launch(kernels.clear_results, [self._every], [*results, self.done])
+            self._judge()
+            self._launch(kernels.close_steps, [self.most_steps, self.steps, *results], [self.done])
+            self._observe(self._every)
 
     # --- checkpoints ---
 
@@ -284,6 +288,12 @@ def require(name: str, value: float, low: float, high: float, *, whole: bool = F
     if not number or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
         raise InvalidValue(f"{name} must be {kind} from {low:g} to {high:g}, not {value!r}.")
+
+
+def require_open(closed: bool) -> None:
+    """Refuse to go on with an environment that was closed."""
+    if closed:
+        raise InvalidValue("this environment is closed: make a new one to go on.")
 
 
 def require_numbers(name: str, values: Any, count: int) -> None:

@@ -118,7 +118,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileFormatError(f"experiment {path} cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FileFormatError(f"{path} is not a TOML file: {error}.") from None
     return Experiment.from_table(table, path.stem)
 

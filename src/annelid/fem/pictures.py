@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
 from annelid.fem.model import Model
@@ -54,8 +53,7 @@ class Painter:
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for: the surface, what is held as spheres, loads as lines."""
-        if look.field is not None and look.field not in self.fields:
-            raise UnknownName("field", look.field, self.fields)
+        look.require_known(self.fields)
         parts: list[Any] = []
         if look.surface:
             parts.append(self._surface(state, look))
@@ -76,10 +74,9 @@ class Painter:
         vertices = wp.empty(len(self._skin), dtype=wp.vec3, device=self.model.device)
         wp.launch(gather_points, len(vertices), [self._skin, state.positions, vertices], device=self.model.device)
         fields = {}
-        if look.field is not None:
-            labels = tuple(m.name for m in self.model.solid.materials) if look.field == "material" else ()
-            values = self._field(state, look.field)
-            fields = {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
+        for name in look.fields:
+            labels = tuple(m.name for m in self.model.solid.materials) if name == "material" else ()
+            fields[name] = Field(self._host(self._field(state, name), look), _UNITS[name], labels=labels)
         return Mesh("solid", self._host(vertices, look), self._triangles, fields)
 
     def _field(self, state: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -38,7 +39,7 @@ class Container(Protocol):
         ...
 
 
-class Solid:
+class Solid(Described):
     """A deformable solid.
 
     Args:
@@ -80,6 +81,13 @@ class Solid:
         shape = self.nodes.shape
         self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
         self.groups: dict[str, np.ndarray] = {}
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large and of what."""
+        counts = {"nodes": str(self.node_count), "tetrahedra": str(len(self.elements))}
+        size = {"size": extent(self.nodes.min(axis=0), self.nodes.max(axis=0)), "mass": f"{self.mass:.4g} kg"}
+        named = {"groups": ", ".join(self.groups)} if self.groups else {}
+        return {**counts, **size, **named}
 
     @property
     def node_count(self) -> int:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_positive
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """What surrounds a solid and how time passes for it.
 
     Attributes:

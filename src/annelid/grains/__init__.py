@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import warp as wp
 
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
@@ -47,7 +47,7 @@ __all__ = [
 def simulation(
     bed: Bed,
     *,
-    dt: float | None = World.dt,
+    dt: float | Auto = World.dt,
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
     method: str = World.method,
@@ -72,7 +72,7 @@ def simulation(
 
     Args:
         bed: The grains.
-        dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
+        dt: Time step [s]; "auto" takes the longest that keeps overlaps near a hundredth of a diameter.
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth", "paper" or "hertz"; see `World`.

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.grains.material import Grain
 
 
-@dataclass(eq=False)
-class Bed:
+@dataclass(eq=False, repr=False)
+class Bed(Described, Named):
     """Spherical grains.
 
     Attributes:
@@ -67,6 +69,16 @@ class Bed:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large and how heavy."""
+        if len(self) == 0:
+            return {"grains": "0"}
+        low, high = self.radii.min(), self.radii.max()
+        margin = self.radii[:, None]
+        box = extent((self.positions - margin).min(axis=0), (self.positions + margin).max(axis=0))
+        radii = f"{low:.4g} m" if low == high else f"{low:.4g} to {high:.4g} m"
+        return {"grains": str(len(self)), "radii": radii, "size": box, "mass": f"{self.masses.sum():.4g} kg"}
 
     @property
     def masses(self) -> np.ndarray:

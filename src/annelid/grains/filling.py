@@ -11,6 +11,7 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.memory import require_memory
 from annelid.grains.relax import Relaxation, bake_room
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, TriangleMesh
 from annelid.shapes.interior import Interior
@@ -21,9 +22,16 @@ Radii: TypeAlias = float | tuple[float, float] | Callable[[np.random.Generator, 
 
 MOST_GRAINS = 20_000_000
 
+_BYTES_A_GRAIN = 800  # while it is placed and compiled; measured
+_BYTES_A_CENTRE = 150  # of a lattice
+
 _DENSEST = 0.635  # random packing of equal spheres that pushing apart still reaches, far from walls
 _WALL_LOSS = 0.09  # of it for each diameter of wall area over volume; measured in boxes of 10 and 20 diameters
 _MIXED = 0.08  # that spheres of different sizes may pack denser; beyond it nothing is tried
+
+
+class GrainsStuck(InvalidValue):
+    """Grains could not be pushed apart; others, of another seed, may come apart."""
 
 
 def fill(
@@ -61,7 +69,7 @@ def fill(
         depth = _settle_exactly(relaxation, region, grid, steps, depth)
     if depth > 1e-7:
         most = _densest(region, radii)
-        raise InvalidValue(
+        raise GrainsStuck(
             f"packing = {packing:g} is not reached without overlap: {depth:.2g} of a diameter is left after "
             f"{relaxation.steps} steps; ask for less, about {most:.3f} is the limit for equal grains."
         )
@@ -129,7 +137,8 @@ def jittered_lattice(
         seed: Seed of the displacements.
     """
     sizes = [require_count(f"counts[{axis}]", n, least=1, most=MOST_GRAINS) for axis, n in enumerate(counts)]
-    pitch = require_positive("pitch", pitch)
+    pitch, centres = require_positive("pitch", pitch), float(math.prod(sizes))
+    require_memory(f"a lattice of {centres:.2g} centres", _BYTES_A_CENTRE * centres, "use fewer or larger grains")
     if not (math.isfinite(jitter) and jitter >= 0.0):
         raise InvalidValue(f"jitter = {jitter!r} cannot be used; give a finite length of 0 or more [m].")
     grid = np.stack(np.meshgrid(*[np.arange(n) for n in sizes], indexing="ij"), axis=-1).reshape(-1, 3)
@@ -168,9 +177,11 @@ def _sizes(radius: Radii, generator: np.random.Generator, count: int) -> Floats:
 def _drawn(radius: Radii, generator: np.random.Generator, volume: float) -> Floats:
     """As many radii as have a volume [m^3] from below."""
     probe = _sizes(radius, np.random.default_rng(0), 1000)
-    expected = volume / float(np.mean(4.0 / 3.0 * np.pi * probe**3))
+    mean = float(np.mean(4.0 / 3.0 * np.pi * probe**3))
+    expected = volume / mean if mean > 0.0 else math.inf
     if expected > MOST_GRAINS:
         raise InvalidValue(f"{expected:.2g} grains would be needed, more than {MOST_GRAINS}: use larger ones.")
+    require_memory(f"a bed of {expected:.2g} grains", _BYTES_A_GRAIN * expected, "use larger grains or a smaller bed")
     radii = _sizes(radius, generator, int(1.2 * expected) + 1000)
     count = int(np.searchsorted(np.cumsum(4.0 / 3.0 * np.pi * radii**3), volume * (1.0 + 1e-12), side="right"))
     if count == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.shapes import Surface
 from annelid.shapes.surface import is_number, require_at_least_0, require_restitution
 
@@ -20,7 +21,7 @@ def response_of(surface: Surface) -> tuple[float, float, float, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grain:
+class Grain(Named):
     """What grains are made of; two surfaces meet with the geometric mean of their values.
 
     Attributes:

@@ -90,7 +90,7 @@ class Model:
         world = self.world
         loads = [rigid_load(body, self.bed, world.gravity) for body in self.bodies if is_free(body)]
         suits = default_step(self.bed, world, self.worlds, loads)
-        self.dt = world.dt or min(suits, meeting_step(self.bed, loads))
+        self.dt = min(suits, meeting_step(self.bed, loads)) if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
         self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.bed, loads)
         self.calm_speed = world.calm_speed

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.grains.model import Model
 from annelid.grains.readout import Readout
@@ -53,8 +52,7 @@ class Painter:
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for."""
-        if look.field is not None and look.field not in self.fields:
-            raise UnknownName("field", look.field, self.fields)
+        look.require_known(self.fields)
         parts: list[Any] = []
         if look.surface or look.spheres or look.lines:
             parts += self._planes()
@@ -74,7 +72,7 @@ class Painter:
         centers: Any = self.readout.points(state)
         if plain:
             centers = centers.numpy() + self._shift[self.model.worlds]
-        fields = {} if look.field is None else {look.field: self._field(state, look.field)}
+        fields = {name: self._field(state, name) for name in look.fields}
         return Spheres("grains", centers, radii, fields, _SAND)
 
     def _field(self, state: Any, name: str) -> Field:

@@ -9,24 +9,25 @@ from functools import cached_property
 from numbers import Real
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Auto, Named
 from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector, require_positive
+from annelid.shapes.values import as_vector, require_positive, require_step
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
-    "dt", "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
+    "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
     "calm_speed", "contact_step",
 )  # fmt: skip
 TOO_FAST = ("warn", "stop", "substep")
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """Gravity, time step and method.
 
     Attributes:
-        dt: Time step [s]; None takes the longest that keeps overlaps near a hundredth of a diameter.
+        dt: Time step [s]; "auto" takes the longest that keeps overlaps near a hundredth of a diameter.
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         method: "nonsmooth" (hard contacts by impulses), "paper" (GranularGym's Algorithm 1), or "hertz"
@@ -50,7 +51,7 @@ class World:
             the step is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.
     """
 
-    dt: float | None = None
+    dt: float | Auto = "auto"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     method: str = "nonsmooth"
@@ -78,9 +79,9 @@ class World:
             raise UnknownName("method", self.method, METHODS)
         if self.too_fast not in TOO_FAST:
             raise UnknownName("way with grains that are too fast", self.too_fast, TOO_FAST)
-        for name in ("dt", "contact_step"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, require_positive(name, getattr(self, name)))
+        object.__setattr__(self, "dt", require_step("dt", self.dt))
+        if self.contact_step is not None:
+            object.__setattr__(self, "contact_step", require_positive("contact_step", self.contact_step))
         if min(self.period) < 0.0:
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
-from annelid.grains.filling import fill
+from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, Rigid, Surface, box_walls
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
@@ -53,7 +53,7 @@ class Sandbox:
         region = Box((self.length, self.width, self.depth), center=(0.0, 0.0, 0.5 * self.depth))
         packing = _PACKING - _LOOSER * (self.radius / self.depth) ** 2
         for attempt in range(_ATTEMPTS):  # now and then two grains get stuck in each other
-            with suppress(InvalidValue):
+            with suppress(GrainsStuck):
                 positions, radii = fill(region, self.radius, packing, seed=self.seed + _APART * attempt)
                 return grains.Bed(positions, radii, self.grain)
         raise InvalidValue(

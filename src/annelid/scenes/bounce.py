@@ -7,24 +7,26 @@ from typing import Any, ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.shapes import Rigid, ground
 
 
 @dataclass(frozen=True)
-class Bounce:
+class Bounce(Checked):
     """A cube of masses falls, bounces and comes to rest."""
 
     name: ClassVar[str] = "bounce"
     duration: ClassVar[float] = 3.0
 
-    masses: int = parameter(12, "Masses along an edge of the cube", range=(3, 40))
-    height: float = parameter(1.0, "Height of the fall", unit="m", range=(0.1, 5.0))
-    tilt: float = parameter(0.4, "Angle by which the cube is turned before it falls", unit="rad", range=(0.0, 1.5))
-    damping: float = parameter(5.0, "Dashpot of a spring", unit="N s/m", range=(0.0, 30.0))
-    restitution: float = parameter(0.6, "Restitution of the ground", range=(0.0, 1.0), live=True)
-    friction: float = parameter(0.5, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
+    masses: int = parameter(12, "Masses along an edge of the cube", range=(3, 40), limits=(2, 500))
+    height: float = parameter(1.0, "Height of the fall", unit="m", range=(0.1, 5.0), limits=(1e-3, 1e3))
+    tilt: float = parameter(
+        0.4, "Angle by which the cube is turned before it falls", unit="rad", range=(0.0, 1.5), limits=(-10.0, 10.0)
+    )
+    damping: float = parameter(5.0, "Dashpot of a spring", unit="N s/m", range=(0.0, 30.0), limits=(0.0, 1e6))
+    restitution: float = parameter(0.6, "Restitution of the ground", range=(0.0, 1.0), limits=(0.0, 1.0), live=True)
+    friction: float = parameter(0.5, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0), live=True)
 
     def ground(self) -> Rigid:
         """The plane below."""

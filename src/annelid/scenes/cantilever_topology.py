@@ -10,22 +10,22 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look
 from annelid.springs.topology import Optimiser
 
 
 @dataclass(frozen=True)
-class CantileverTopology:
+class CantileverTopology(Checked):
     """A lattice of bars under load loses the bars that carry least, and regrows others, while it is simulated."""
 
     name: ClassVar[str] = "cantilever-topology"
     duration: ClassVar[float] = 4.0
 
     load: Literal["cantilever", "bridge"] = parameter("cantilever", "A load at the free end, or on all of the deck")
-    mass: float = parameter(0.6, "Mass to reach, as a share of the first", range=(0.3, 0.9))
-    growth: float = parameter(0.25, "Share of what is removed that may come back", range=(0.0, 0.8))
+    mass: float = parameter(0.6, "Mass to reach, as a share of the first", range=(0.3, 0.9), limits=(0.05, 1.0))
+    growth: float = parameter(0.25, "Share of what is removed that may come back", range=(0.0, 0.8), limits=(0.0, 0.95))
 
     def body(self) -> springs.Body:
         """A lattice of 25 x 3 x 9 masses, held and loaded."""
@@ -62,7 +62,7 @@ class CantileverTopology:
 
         optimiser: Optimiser = simulation.attachments["optimiser"]
         shape, curve = folder / "shape.png", folder / "curve.png"
-        look = Look(surface=False, lines=True, field="strain")
+        look = Look(surface=False, lines=True, fields=("strain",))
         picture(simulation.snapshot(look), shape, field="strain", name=self.name, device=simulation.solver.device)
         rounds = [(1.0, 1.0), *((r.mass, r.stiffness) for r in optimiser.rounds)]
         mass, stiffness = np.array(rounds).T

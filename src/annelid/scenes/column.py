@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from annelid import grains
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.grains.heaps import Heap, heap
@@ -24,19 +23,21 @@ _SOURCE = "Lube et al. 2004"
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Checked):
     """A column of grains stands in a tube; the tube is lifted, and the column collapses."""
 
     name: ClassVar[str] = "column"
     duration: ClassVar[float] = 1.4
 
-    aspect: float = parameter(2.0, "Height of the column over its radius", range=(0.2, 10.0))
-    width: float = parameter(12.0, "Radius of the column in grain diameters", range=(5.0, 40.0))
-    diameter: float = parameter(0.01, "Diameter of a grain", unit="m", range=(0.001, 0.1))
-    friction: float = parameter(0.5, "Coulomb friction of grains and ground", range=(0.0, 1.5))
-    rolling: float = parameter(0.15, "Rolling resistance of grains and ground", range=(0.0, 1.0))
-    pause: float = parameter(0.2, "Time to settle before the tube is lifted", unit="s", range=(0.0, 2.0))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    aspect: float = parameter(2.0, "Height of the column over its radius", range=(0.2, 10.0), limits=(0.05, 100.0))
+    width: float = parameter(12.0, "Radius of the column in grain diameters", range=(5.0, 40.0), limits=(1.0, 1e3))
+    diameter: float = parameter(0.01, "Diameter of a grain", unit="m", range=(0.001, 0.1), limits=(1e-4, 10.0))
+    friction: float = parameter(0.5, "Coulomb friction of grains and ground", range=(0.0, 1.5), limits=(0.0, 100.0))
+    rolling: float = parameter(0.15, "Rolling resistance of grains and ground", range=(0.0, 1.0), limits=(0.0, 10.0))
+    pause: float = parameter(
+        0.2, "Time to settle before the tube is lifted", unit="s", range=(0.0, 2.0), limits=(0.0, 1e3)
+    )
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     @property
     def radius(self) -> float:
@@ -50,9 +51,6 @@ class Column:
 
     def obstacles(self) -> list[Rigid]:
         """The ground, and the tube, which is smooth so that it drags nothing along."""
-        for name in ("aspect", "width", "diameter"):
-            if not 0.0 < getattr(self, name) < float("inf"):
-                raise InvalidValue(f"the {name} of a column must be above 0, not {getattr(self, name)}.")
         loose = self.height * _SETTLED / _LOOSE
         speed = 8.0 * math.sqrt(9.81 * self.height)
         shape = tube(self.radius, (1.0 + _WALL) * self.radius, 1.1 * loose + 2.0 * self.diameter)

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from annelid import grains
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.shapes import Cylinder, Rigid, Surface
@@ -20,31 +19,30 @@ _PACKED = 0.6  # of a poured bed
 
 
 @dataclass(frozen=True)
-class Drum:
+class Drum(Checked):
     """A slice of a long drum turns; large grains gather at the wall, small ones in the middle."""
 
     name: ClassVar[str] = "drum"
     duration: ClassVar[float] = 6.0
 
-    radius: float = parameter(0.15, "Radius of the drum", unit="m", range=(0.05, 1.0))
-    length: float = parameter(0.08, "Length of the slice, after which everything repeats", unit="m", range=(0.04, 1.0))
-    filling: float = parameter(0.45, "Part of the drum that is filled", range=(0.1, 0.7))
-    diameter: float = parameter(0.01, "Diameter of the small grains", unit="m", range=(0.002, 0.05))
-    ratio: float = parameter(1.5, "Diameter of the large grains over that of the small", range=(1.0, 3.0))
-    spin: float = parameter(1.5, "Speed of rotation", unit="rad/s", range=(-10.0, 10.0))
-    friction: float = parameter(0.6, "Coulomb friction of grains and wall", range=(0.0, 1.5))
-    rolling: float = parameter(0.05, "Rolling resistance of grains and wall", range=(0.0, 1.0))
-    seed: int = parameter(1, "Seed of sizes and places")
+    radius: float = parameter(0.15, "Radius of the drum", unit="m", range=(0.05, 1.0), limits=(0.01, 100.0))
+    length: float = parameter(
+        0.08, "Length of the slice, after which everything repeats", unit="m", range=(0.04, 1.0), limits=(0.01, 100.0)
+    )
+    filling: float = parameter(0.45, "Part of the drum that is filled", range=(0.1, 0.7), limits=(0.01, 0.7))
+    diameter: float = parameter(
+        0.01, "Diameter of the small grains", unit="m", range=(0.002, 0.05), limits=(1e-4, 10.0)
+    )
+    ratio: float = parameter(
+        1.5, "Diameter of the large grains over that of the small", range=(1.0, 3.0), limits=(1.0, 5.0)
+    )
+    spin: float = parameter(1.5, "Speed of rotation", unit="rad/s", range=(-10.0, 10.0), limits=(-100.0, 100.0))
+    friction: float = parameter(0.6, "Coulomb friction of grains and wall", range=(0.0, 1.5), limits=(0.0, 100.0))
+    rolling: float = parameter(0.05, "Rolling resistance of grains and wall", range=(0.0, 1.0), limits=(0.0, 10.0))
+    seed: int = parameter(1, "Seed of sizes and places", limits=SEEDS)
 
     def bed(self) -> grains.Bed:
         """Small and large grains, half of the volume each, at random places all over the drum: they fall at first."""
-        for name in ("radius", "length", "diameter"):
-            if not 0.0 < getattr(self, name) < float("inf"):
-                raise InvalidValue(f"the {name} of a drum must be above 0, not {getattr(self, name)}.")
-        if not 0.0 < self.filling <= 0.7:
-            raise InvalidValue(f"the filling of a drum must be above 0 and at most 0.7, not {self.filling:g}.")
-        if not 1.0 <= self.ratio <= 5.0:
-            raise InvalidValue(f"the ratio of sizes in a drum must be between 1 and 5, not {self.ratio:g}.")
         large = 1.0 / (1.0 + self.ratio**3)  # of the grains: half of the volume
 
         def sizes(generator: np.random.Generator, count: int) -> np.ndarray:

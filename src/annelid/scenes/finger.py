@@ -27,8 +27,8 @@ class Finger(Reaching):
     duration: ClassVar[float] = 3.0
 
     filling: Literal["pneumatic", "hydraulic"] = parameter("hydraulic", "What fills the bellows")
-    pressure: float = parameter(40e3, "Highest pressure", unit="Pa", range=(5e3, 60e3), live=True)
-    modulus: float = parameter(400e3, "Young's modulus", unit="Pa", range=(200e3, 600e3))
+    pressure: float = parameter(40e3, "Highest pressure", unit="Pa", range=(5e3, 60e3), limits=(1.0, 1e6), live=True)
+    modulus: float = parameter(400e3, "Young's modulus", unit="Pa", range=(200e3, 600e3), limits=(1e3, 1e9))
 
     def robot(self, *, device: Any = "auto", threads: int | None = None) -> fem.Robot:
         """The finger along x with its stiff floor on top, so that pressure lifts the tip."""

@@ -10,9 +10,9 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.grains.filling import jittered_lattice
+from annelid.grains.filling import MOST_GRAINS, jittered_lattice
 from annelid.robots import GearTower, gear_tower
 from annelid.robots.gear_tower import MOST_GEARS
 from annelid.shapes import Cylinder, Rigid, Surface
@@ -21,26 +21,22 @@ _COLORS = ((0.30, 0.45, 0.62), (0.70, 0.36, 0.28))
 
 
 @dataclass(frozen=True)
-class Gears:
+class Gears(Checked):
     """Grains fall through pairs of helical gears in a cylinder whose top is its bottom."""
 
     name: ClassVar[str] = "gears"
     duration: ClassVar[float] = 2.0
 
-    gears: int = parameter(6, "Number of gears", range=(1, 20))
-    count: int = parameter(6000, "Number of grains", range=(100, 100_000))
-    radius: float = parameter(0.02, "Radius of a grain", unit="m", range=(0.004, 0.03))
-    spin: float = parameter(3.0, "Largest speed of a gear", unit="rad/s", range=(0.0, 20.0))
-    friction: float = parameter(0.5, "Coulomb friction of grains and gears", range=(0.0, 1.5))
-    cells: int = parameter(64, "Cells of the grid of distances along a gear", range=(16, 200))
-    seed: int = parameter(1, "Seed of speeds and places")
+    gears: int = parameter(6, "Number of gears", range=(1, 20), limits=(1, MOST_GEARS))
+    count: int = parameter(6000, "Number of grains", range=(100, 100_000), limits=(1, MOST_GRAINS))
+    radius: float = parameter(0.02, "Radius of a grain", unit="m", range=(0.004, 0.03), limits=(1e-3, 0.1))
+    spin: float = parameter(3.0, "Largest speed of a gear", unit="rad/s", range=(0.0, 20.0), limits=(0.0, 200.0))
+    friction: float = parameter(0.5, "Coulomb friction of grains and gears", range=(0.0, 1.5), limits=(0.0, 100.0))
+    cells: int = parameter(64, "Cells of the grid of distances along a gear", range=(16, 200), limits=(8, 400))
+    seed: int = parameter(1, "Seed of speeds and places", limits=SEEDS)
 
     def tower(self) -> GearTower:
         """Where the gears are."""
-        if not 1 <= self.gears <= MOST_GEARS:
-            raise InvalidValue(f"the number of gears must be between 1 and {MOST_GEARS}, not {self.gears}.")
-        if not 0.0 < self.radius < float("inf"):
-            raise InvalidValue(f"the radius of a grain must be above 0 m, not {self.radius:g}.")
         return gear_tower(
             self.gears, clearance=5.0 * self.radius, headroom=8.0 * self.radius, speed=self.spin, seed=self.seed
         )

@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.shapes import Box, Surface
@@ -46,20 +46,22 @@ def hoist(top: float, begin: float, speed: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Gripper:
+class Gripper(Checked):
     """Three fingers stand in a bed, curl as their outer halves swell, and are lifted with what they hold."""
 
     name: ClassVar[str] = "gripper"
     duration: ClassVar[float] = 2.0
 
-    closing: float = parameter(0.3, "Swelling of the outer halves of the fingers", range=(0.0, 0.8))
-    speed: float = parameter(0.2, "Speed of the hand as it rises", unit="m/s", range=(0.05, 0.5))
-    opening: float = parameter(0.07, "Distance of the fingers from the axis at the start", unit="m", range=(0.05, 0.12))
-    depth: float = parameter(0.16, "Depth of the bed", unit="m", range=(0.1, 0.3))
-    dip: float = parameter(0.12, "How deep the fingers reach", unit="m", range=(0.0, 0.2))
-    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
-    grain_radius: float = parameter(0.018, "Radius of the grains", unit="m", range=(0.009, 0.03))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    closing: float = parameter(0.3, "Swelling of the outer halves of the fingers", range=(0.0, 0.8), limits=(0.0, 0.9))
+    speed: float = parameter(0.2, "Speed of the hand as it rises", unit="m/s", range=(0.05, 0.5), limits=(0.0, 10.0))
+    opening: float = parameter(
+        0.07, "Distance of the fingers from the axis at the start", unit="m", range=(0.05, 0.12), limits=(0.01, 1.0)
+    )
+    depth: float = parameter(0.16, "Depth of the bed", unit="m", range=(0.1, 0.3), limits=(0.02, 2.0))
+    dip: float = parameter(0.12, "How deep the fingers reach", unit="m", range=(0.0, 0.2), limits=(0.0, 2.0))
+    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0), limits=(0.0, 100.0))
+    grain_radius: float = parameter(0.018, "Radius of the grains", unit="m", range=(0.009, 0.03), limits=(1e-3, 0.1))
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     @property
     def tips(self) -> float:

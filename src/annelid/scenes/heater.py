@@ -10,20 +10,20 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 
 
 @dataclass(frozen=True)
-class Heater:
+class Heater(Checked):
     """A strip of silicone, clamped at one end, whose lower half swells slowly and bends it upwards."""
 
     name: ClassVar[str] = "heater"
     duration: ClassVar[float] = 1.2
 
-    expansion: float = parameter(0.05, "Expansion of the heated half at the end", range=(0.0, 0.15))
-    length: float = parameter(0.1, "Length of the strip", unit="m", range=(0.05, 0.2))
-    thickness: int = parameter(4, "Cells across the thickness, an even number", range=(2, 8))
+    expansion: float = parameter(0.05, "Expansion of the heated half at the end", range=(0.0, 0.15), limits=(0.0, 0.5))
+    length: float = parameter(0.1, "Length of the strip", unit="m", range=(0.05, 0.2), limits=(0.02, 10.0))
+    thickness: int = parameter(4, "Cells across the thickness, an even number", range=(2, 8), limits=(2, 40))
 
     def body(self) -> springs.Body:
         """The strip along x, 8 mm thick and 20 mm wide."""

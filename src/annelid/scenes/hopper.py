@@ -11,7 +11,7 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.shapes import Cylinder, Plane, Rigid, Surface, hopper
@@ -19,26 +19,27 @@ from annelid.shapes import Cylinder, Plane, Rigid, Surface, hopper
 _LOOSE = 0.57  # packing at the start
 _EVERY = 0.02  # time between two looks at the outflow [s]
 _PACKED = 0.59  # of a poured bed
-_STEEPEST = 80.0  # degrees
 LOST = 1.45
 """Grain diameters of an opening that do not count, in the law of Beverloo."""
 
 
 @dataclass(frozen=True)
-class Hopper:
+class Hopper(Checked):
     """Grains run out of a silo through a round hole, at a rate that does not ask how many are left above it."""
 
     name: ClassVar[str] = "hopper"
     duration: ClassVar[float] = 2.0
 
-    opening: float = parameter(12.0, "Diameter of the hole in grain diameters", range=(4.0, 30.0))
-    width: float = parameter(32.0, "Diameter of the silo in grain diameters", range=(12.0, 80.0))
-    filling: float = parameter(24.0, "Height of the filling in grain diameters", range=(5.0, 100.0))
-    slope: float = parameter(35.0, "Slope of the bottom; 0 for a flat one", unit="deg", range=(0.0, 70.0))
-    diameter: float = parameter(0.01, "Diameter of a grain", unit="m", range=(0.001, 0.1))
-    friction: float = parameter(0.5, "Coulomb friction of grains and walls", range=(0.0, 1.5))
-    rolling: float = parameter(0.1, "Rolling resistance of grains and walls", range=(0.0, 1.0))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    opening: float = parameter(12.0, "Diameter of the hole in grain diameters", range=(4.0, 30.0), limits=(0.1, 1e3))
+    width: float = parameter(32.0, "Diameter of the silo in grain diameters", range=(12.0, 80.0), limits=(2.0, 1e3))
+    filling: float = parameter(24.0, "Height of the filling in grain diameters", range=(5.0, 100.0), limits=(1.0, 1e4))
+    slope: float = parameter(
+        35.0, "Slope of the bottom; 0 for a flat one", unit="deg", range=(0.0, 70.0), limits=(0.0, 80.0)
+    )
+    diameter: float = parameter(0.01, "Diameter of a grain", unit="m", range=(0.001, 0.1), limits=(1e-4, 10.0))
+    friction: float = parameter(0.5, "Coulomb friction of grains and walls", range=(0.0, 1.5), limits=(0.0, 100.0))
+    rolling: float = parameter(0.1, "Rolling resistance of grains and walls", range=(0.0, 1.0), limits=(0.0, 10.0))
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     def obstacles(self) -> list[Rigid]:
         """The silo, its hole at z = 0, and the ground below, where a heap grows."""
@@ -104,18 +105,11 @@ class Hopper:
         ]
 
     def _check(self) -> None:
-        if not 0.0 < self.opening < self.width < float("inf"):
+        if not self.opening < self.width:
             raise InvalidValue(
-                f"the opening of a hopper must be above 0 and below its width of {self.width:g} grain diameters, not "
+                f"the opening of a hopper must be below its width of {self.width:g} grain diameters, not "
                 f"{self.opening:g}."
             )
-        if not 0.0 <= self.slope <= _STEEPEST:
-            raise InvalidValue(
-                f"the slope of a hopper must be between 0 and {_STEEPEST:g} degrees, not {self.slope:g}."
-            )
-        for name in ("filling", "diameter"):
-            if not 0.0 < getattr(self, name) < float("inf"):
-                raise InvalidValue(f"the {name} of a hopper must be above 0, not {getattr(self, name):g}.")
 
     def _cells(self) -> int:
         """Two and a half cells a grain diameter, so that the edge of the hole is sharp."""

@@ -34,10 +34,14 @@ class Pendulum(Reaching):
     duration: ClassVar[float] = 12.0
 
     weight: Literal["hydrostatic", "columns"] = parameter("hydrostatic", "How the weight of the water is found")
-    highest: float = parameter(20e3, "Highest pressure", unit="Pa", range=(1e3, 30e3), live=True)
-    lowest: float = parameter(-2e3, "Lowest pressure: suction", unit="Pa", range=(-3e3, 0.0), live=True)
-    growth: float = parameter(18e-6, "Most that a cavity may grow", unit="m³", range=(1e-6, 25e-6), live=True)
-    resolution: int = parameter(1, "Cells through a wall", range=(1, 2))
+    highest: float = parameter(20e3, "Highest pressure", unit="Pa", range=(1e3, 30e3), limits=(0.0, 1e6), live=True)
+    lowest: float = parameter(
+        -2e3, "Lowest pressure: suction", unit="Pa", range=(-3e3, 0.0), limits=(-1e5, 0.0), live=True
+    )
+    growth: float = parameter(
+        18e-6, "Most that a cavity may grow", unit="m³", range=(1e-6, 25e-6), limits=(1e-9, 1e-3), live=True
+    )
+    resolution: int = parameter(1, "Cells through a wall", range=(1, 2), limits=(1, 4))
 
     def robot(self, *, cells: int = 100, layers: int | None = None, **machine: Any) -> fem.Robot:
         """The pendulum with its four cavities.
@@ -116,5 +120,5 @@ class Pendulum(Reaching):
         for offset in _MOVES.values():
             simulation.solver.aim(simulation.state, {"tip": begin + np.array(offset)})
             simulation.step(6)
-            shots.append(simulation.snapshot(Look(field="displacement")))
+            shots.append(simulation.snapshot(Look(fields=("displacement",))))
         return shots

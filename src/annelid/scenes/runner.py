@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, ground
 
@@ -21,15 +21,15 @@ _LEGS = {
 
 
 @dataclass(frozen=True)
-class Runner:
+class Runner(Checked):
     """Motors turn four soft legs, each pair across the body a quarter of a turn behind the other; it runs."""
 
     name: ClassVar[str] = "runner"
     duration: ClassVar[float] = 2.0
 
-    speed: float = parameter(12.0, "Speed of the motors", unit="rad/s", range=(-20.0, 20.0))
-    torque: float = parameter(0.15, "Largest torque of a motor", unit="N m", range=(0.01, 0.5))
-    friction: float = parameter(0.9, "Coulomb friction of the ground", range=(0.0, 1.5))
+    speed: float = parameter(12.0, "Speed of the motors", unit="rad/s", range=(-20.0, 20.0), limits=(-1e3, 1e3))
+    torque: float = parameter(0.15, "Largest torque of a motor", unit="N m", range=(0.01, 0.5), limits=(1e-6, 100.0))
+    friction: float = parameter(0.9, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0))
 
     def body(self) -> springs.Body:
         """A plate of TPU with a leg of PDMS at each corner."""

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.scenes.walker import Walker
@@ -28,20 +28,22 @@ def inflate_gently(time: Any, parameters: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SandWalker:
+class SandWalker(Checked):
     """A quadruped of silicone walks on loose grains; its distance on hard ground is reported for comparison."""
 
     name: ClassVar[str] = "sand-walker"
     duration: ClassVar[float] = 2.0
 
-    inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9))
-    frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0))
-    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
-    depth: float = parameter(0.015, "Depth of the bed", unit="m", range=(0.008, 0.05))
-    grain_radius: float = parameter(0.003, "Radius of the grains", unit="m", range=(0.0017, 0.006))
-    start: float = parameter(0.4, "Time within which it comes to full swing", unit="s", range=(0.05, 1.0))
-    run_up: float = parameter(0.05, "Room before and behind", unit="m", range=(0.02, 0.5))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9), limits=(0.0, 0.95))
+    frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0), limits=(0.0, 100.0))
+    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0), limits=(0.0, 100.0))
+    depth: float = parameter(0.015, "Depth of the bed", unit="m", range=(0.008, 0.05), limits=(1e-3, 1.0))
+    grain_radius: float = parameter(0.003, "Radius of the grains", unit="m", range=(0.0017, 0.006), limits=(5e-4, 0.05))
+    start: float = parameter(
+        0.4, "Time within which it comes to full swing", unit="s", range=(0.05, 1.0), limits=(1e-3, 100.0)
+    )
+    run_up: float = parameter(0.05, "Room before and behind", unit="m", range=(0.02, 0.5), limits=(0.0, 10.0))
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     @property
     def walker(self) -> Walker:

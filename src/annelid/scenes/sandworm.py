@@ -8,31 +8,36 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import coupling, springs
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
 
 
 @dataclass(frozen=True)
-class Sandworm:
+class Sandworm(Checked):
     """A worm of soft flesh lies half buried in sand and crawls by a travelling wave of swelling."""
 
     name: ClassVar[str] = "sandworm"
     duration: ClassVar[float] = 5.0
 
-    amplitude: float = parameter(0.2, "Swelling of a segment as a fraction of its size", range=(0.0, 0.3), live=True)
-    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), live=True)
-    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0), live=True)
-    length: float = parameter(0.6, "Length of the worm", unit="m", range=(0.3, 1.2))
-    depth: float = parameter(0.10, "Depth of the bed", unit="m", range=(0.05, 0.3))
-    buried: float = parameter(0.5, "Part of the worm below the surface at the start", range=(0.0, 1.0))
-    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
-    grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.03))
-    spacing: float = parameter(0.4, "Distance of the worm's masses, in its radii", range=(0.2, 0.6))
-    run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    amplitude: float = parameter(
+        0.2, "Swelling of a segment as a fraction of its size", range=(0.0, 0.3), limits=(0.0, 0.9), live=True
+    )
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), limits=(1e-3, 1e3), live=True)
+    wavelength: float = parameter(
+        0.5, "Length of a wave in body lengths", range=(0.25, 2.0), limits=(0.01, 100.0), live=True
+    )
+    length: float = parameter(0.6, "Length of the worm", unit="m", range=(0.3, 1.2), limits=(0.05, 20.0))
+    depth: float = parameter(0.10, "Depth of the bed", unit="m", range=(0.05, 0.3), limits=(0.01, 10.0))
+    buried: float = parameter(
+        0.5, "Part of the worm below the surface at the start", range=(0.0, 1.0), limits=(0.0, 1.0)
+    )
+    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0), limits=(0.0, 100.0))
+    grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.03), limits=(1e-3, 0.2))
+    spacing: float = parameter(0.4, "Distance of the worm's masses, in its radii", range=(0.2, 0.6), limits=(0.05, 1.0))
+    run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0), limits=(0.0, 100.0))
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     @property
     def worm(self) -> BuriedWorm:
@@ -44,8 +49,6 @@ class Sandworm:
         """The worm as it crawls along x, its middle at the origin."""
         body = self.worm.body()
         speed = self.wavelength * self.length * self.frequency
-        if not speed > 0.0:
-            raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
         return body.actuate(springs.wave(self.amplitude, self.frequency, body.distance_along((1.0, 0.0, 0.0)) / speed))
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
 from annelid.shapes import tet_hollow_cylinder
@@ -21,15 +21,17 @@ _FILLINGS: tuple[Literal["air", "water"], ...] = ("air", "water")
 
 
 @dataclass(frozen=True)
-class SiliconeCylinder:
+class SiliconeCylinder(Checked):
     """A hollow cylinder that sags under its weight and that of its filling; 15 ml more change its tip angle little."""
 
     name: ClassVar[str] = "silicone-cylinder"
     duration: ClassVar[float] = 1.0
 
     filling: Literal["air", "water"] = parameter("water", "What fills the cylinder that is shown")
-    extra: float = parameter(15e-6, "Volume that is pumped in beyond that at rest", unit="m³", range=(0.0, 25e-6))
-    modulus: float = parameter(180e3, "Young's modulus", unit="Pa", range=(100e3, 600e3))
+    extra: float = parameter(
+        15e-6, "Volume that is pumped in beyond that at rest", unit="m³", range=(0.0, 25e-6), limits=(0.0, 1e-3)
+    )
+    modulus: float = parameter(180e3, "Young's modulus", unit="Pa", range=(100e3, 600e3), limits=(1e3, 1e9))
 
     def robot(self, *, device: Any = "auto", threads: int | None = None) -> fem.Robot:
         """The cylinder along x, 388 nodes, its chamber held at the volume that it has at rest."""

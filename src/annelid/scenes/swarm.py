@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
 from annelid.shapes import ground
@@ -18,16 +18,18 @@ from annelid.springs.stiffness import round_area
 
 
 @dataclass(frozen=True)
-class Swarm:
+class Swarm(Checked):
     """Cubes of thin bars, joined by thinner ones at their tops and bottoms, swell in turn and move as a whole."""
 
     name: ClassVar[str] = "swarm"
     duration: ClassVar[float] = 2.0
 
-    side: int = parameter(10, "Cubes along a side of the swarm", range=(2, 12))
-    amplitude: float = parameter(0.15, "Expansion of a spring as a fraction of its length", range=(0.0, 0.25))
-    frequency: float = parameter(2.0, "Swellings a second", unit="Hz", range=(0.5, 5.0))
-    friction: float = parameter(0.6, "Coulomb friction of the ground", range=(0.0, 1.5))
+    side: int = parameter(10, "Cubes along a side of the swarm", range=(2, 12), limits=(1, 1000))
+    amplitude: float = parameter(
+        0.15, "Expansion of a spring as a fraction of its length", range=(0.0, 0.25), limits=(0.0, 0.9)
+    )
+    frequency: float = parameter(2.0, "Swellings a second", unit="Hz", range=(0.5, 5.0), limits=(1e-3, 1e3))
+    friction: float = parameter(0.6, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0))
 
     def body(self) -> springs.Body:
         """Cubes of 10 x 10 x 10 masses, 1 cm apart."""

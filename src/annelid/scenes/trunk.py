@@ -24,9 +24,11 @@ class Trunk(Reaching):
     name: ClassVar[str] = "trunk"
     duration: ClassVar[float] = 6.0
 
-    radius: float = parameter(0.03, "Radius of the circle", unit="m", range=(0.0, 0.06))
-    tension: float = parameter(8.0, "Highest tension of a cable", unit="N", range=(0.5, 20.0), live=True)
-    modulus: float = parameter(300e3, "Young's modulus", unit="Pa", range=(100e3, 600e3))
+    radius: float = parameter(0.03, "Radius of the circle", unit="m", range=(0.0, 0.06), limits=(0.0, 1.0))
+    tension: float = parameter(
+        8.0, "Highest tension of a cable", unit="N", range=(0.5, 20.0), limits=(1e-3, 1e3), live=True
+    )
+    modulus: float = parameter(300e3, "Young's modulus", unit="Pa", range=(100e3, 600e3), limits=(1e3, 1e9))
 
     def robot(self, *, device: Any = "auto", threads: int | None = None) -> fem.Robot:
         """The trunk, hanging from its base, with its cables."""

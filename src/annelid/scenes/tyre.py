@@ -10,10 +10,12 @@ import numpy as np
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.memory import require_memory
+from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
 from annelid.shapes import Cylinder, Rigid, Surface
+from annelid.springs.body import memory_of
 
 _PITCH = 0.02
 _FREQUENCY = 60.0  # at which the tyre has the damping of its material [Hz]
@@ -21,23 +23,23 @@ _GRIP = 0.25  # by how much of a pitch the hub is larger than the hole in the ty
 
 
 @dataclass(frozen=True)
-class Tyre:
+class Tyre(Checked):
     """A steel hub in a tyre of rubber, turned by a torque, rolls over a bed of grains."""
 
     name: ClassVar[str] = "tyre"
     duration: ClassVar[float] = 0.8
 
-    torque: float = parameter(6.0, "Torque on the hub", unit="N m", range=(0.0, 20.0))
-    load: float = parameter(6.0, "Mass of the hub", unit="kg", range=(1.0, 30.0))
-    inner: float = parameter(0.10, "Inner radius of the tyre", unit="m", range=(0.06, 0.12))
-    outer: float = parameter(0.14, "Outer radius of the tyre", unit="m", range=(0.1, 0.2))
-    width: float = parameter(0.16, "Width of the tyre", unit="m", range=(0.08, 0.24))
+    torque: float = parameter(6.0, "Torque on the hub", unit="N m", range=(0.0, 20.0), limits=(-1e3, 1e3))
+    load: float = parameter(6.0, "Mass of the hub", unit="kg", range=(1.0, 30.0), limits=(0.01, 1e4))
+    inner: float = parameter(0.10, "Inner radius of the tyre", unit="m", range=(0.06, 0.12), limits=(0.03, 10.0))
+    outer: float = parameter(0.14, "Outer radius of the tyre", unit="m", range=(0.1, 0.2), limits=(0.04, 20.0))
+    width: float = parameter(0.16, "Width of the tyre", unit="m", range=(0.08, 0.24), limits=(0.02, 20.0))
     material: str = parameter("dragon-skin-30", "Material of the tyre")
-    depth: float = parameter(0.08, "Depth of the bed", unit="m", range=(0.04, 0.2))
-    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0))
-    grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.02))
-    track: float = parameter(1.0, "Length of the bed", unit="m", range=(0.6, 3.0))
-    seed: int = parameter(1, "Seed of the places of the grains")
+    depth: float = parameter(0.08, "Depth of the bed", unit="m", range=(0.04, 0.2), limits=(0.02, 10.0))
+    friction: float = parameter(0.5, "Coulomb friction of the grains", range=(0.0, 1.0), limits=(0.0, 100.0))
+    grain_radius: float = parameter(0.012, "Radius of the grains", unit="m", range=(0.009, 0.02), limits=(2e-3, 0.5))
+    track: float = parameter(1.0, "Length of the bed", unit="m", range=(0.6, 3.0), limits=(0.1, 1e3))
+    seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
 
     @property
     def start(self) -> tuple[float, float, float]:
@@ -112,6 +114,8 @@ def ring(inner: float, outer: float, width: float, matter: str) -> springs.Body:
     """
     layers, across = max(2, round((outer - inner) / _PITCH) + 1), max(2, round(width / _PITCH) + 1)
     around = max(8, round(math.pi * (inner + outer) / _PITCH))
+    count = layers * across * around
+    require_memory(f"a tyre of {count:.3g} masses", memory_of(count, 13 * count), "make it smaller")
     made = material(matter)
     radius, angle, along = np.meshgrid(
         np.linspace(inner, outer, layers),

@@ -8,20 +8,24 @@ from typing import ClassVar
 
 from annelid import control, voxels
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.voxels.tasks import Locomotion
 
 
 @dataclass(frozen=True)
-class VoxelListing:
+class VoxelListing(Checked):
     """A 4×2 robot with a hard bottom and a soft top walks on flat ground (Listing 1 of the paper)."""
 
     name: ClassVar[str] = "voxel-listing"
     duration: ClassVar[float] = 60.0
 
-    hard: float = parameter(25.0, "Frequency of the springs at the bottom", unit="Hz", range=(4.0, 30.0))
-    soft: float = parameter(5.0, "Frequency of the springs at the top", unit="Hz", range=(4.0, 30.0))
+    hard: float = parameter(
+        25.0, "Frequency of the springs at the bottom", unit="Hz", range=(4.0, 30.0), limits=(0.1, 100.0)
+    )
+    soft: float = parameter(
+        5.0, "Frequency of the springs at the top", unit="Hz", range=(4.0, 30.0), limits=(0.1, 100.0)
+    )
 
     def robot(self) -> voxels.Robot:
         """The robot, in as many lines as it takes."""

@@ -8,25 +8,27 @@ from typing import ClassVar, Literal
 
 from annelid import control, voxels
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 
 
 @dataclass(frozen=True)
-class VoxelWorm:
+class VoxelWorm(Checked):
     """Voxel worms crawl over ground of a chosen kind by a wave along their bodies."""
 
     name: ClassVar[str] = "voxel-worm"
     duration: ClassVar[float] = 20.0
 
-    length: int = parameter(8, "Voxels along the body", range=(2, 45))
-    height: int = parameter(2, "Voxels across the body", range=(1, 6))
-    frequency: float = parameter(1.0, "Waves a second", unit="Hz", range=(0.2, 3.0))
-    waves: float = parameter(1.0, "Waves along the body", range=(0.0, 3.0))
-    stiffness: float = parameter(8.0, "Frequency of the springs", unit="Hz", range=(4.0, 30.0))
+    length: int = parameter(8, "Voxels along the body", range=(2, 45), limits=(1, 1000))
+    height: int = parameter(2, "Voxels across the body", range=(1, 6), limits=(1, 100))
+    frequency: float = parameter(1.0, "Waves a second", unit="Hz", range=(0.2, 3.0), limits=(0.0, 100.0))
+    waves: float = parameter(1.0, "Waves along the body", range=(0.0, 3.0), limits=(-100.0, 100.0))
+    stiffness: float = parameter(8.0, "Frequency of the springs", unit="Hz", range=(4.0, 30.0), limits=(0.1, 100.0))
     terrain: str = parameter("hilly-1-10-0", "Ground: flat, uneven-H, hilly-H-W-SEED, steppy-H-W-SEED, uphill-DEGREES")
     preset: Literal["paper", "v1"] = parameter("paper", "Voxels as in the paper, or as its program really made them")
-    robots: int = parameter(1, "Number of worms, each in a world of its own; the others are slower", range=(1, 16))
+    robots: int = parameter(
+        1, "Number of worms, each in a world of its own; the others are slower", range=(1, 16), limits=(1, 4096)
+    )
 
     def worm(self, frequency: float) -> voxels.Robot:
         """A worm with its wave, which travels from head to tail."""

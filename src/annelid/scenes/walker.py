@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.quadruped import quadruped
 from annelid.shapes import ground
@@ -27,16 +27,18 @@ def inflate(time: Any, parameters: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Walker:
+class Walker(Checked):
     """A quadruped of silicone whose limbs curl as stripes of their upper half are inflated in turn."""
 
     name: ClassVar[str] = "walker"
     duration: ClassVar[float] = 4.0
 
-    inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9))
-    ripple: float = parameter(-6.0, "Delay of inflation towards the hind end", unit="cycles/m", range=(-20.0, 20.0))
-    frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0))
-    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5))
+    inflation: float = parameter(0.7, "Expansion of the inflated stripes", range=(0.0, 0.9), limits=(0.0, 0.95))
+    ripple: float = parameter(
+        -6.0, "Delay of inflation towards the hind end", unit="cycles/m", range=(-20.0, 20.0), limits=(-1e3, 1e3)
+    )
+    frequency: float = parameter(2.5, "Steps a second", unit="Hz", range=(0.5, 4.0), limits=(0.0, 100.0))
+    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0))
 
     def body(self) -> springs.Body:
         """A body with two legs forwards and two backwards, each with its own group of actuators."""

@@ -35,6 +35,6 @@ class Workshop(Design):
             Measurement("masses", float(model.body.mass_count)),
             Measurement("springs", float(model.spring_count)),
             Measurement("mass", float(model.body.masses.sum()), "kg"),
-            Measurement("time-step", model.world.dt, "s"),
+            Measurement("time-step", model.dt, "s"),
             Measurement("fall", float(fallen[2]), "m"),
         ]

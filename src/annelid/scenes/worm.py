@@ -6,27 +6,30 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from annelid import springs
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.shapes import Rigid, ground
 
 
 @dataclass(frozen=True)
-class Worm:
+class Worm(Checked):
     """A soft worm crawls by a wave of expansion, on a level plane with equal friction in all directions."""
 
     name: ClassVar[str] = "worm"
     duration: ClassVar[float] = 10.0
 
-    amplitude: float = parameter(0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3), live=True)
-    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), live=True)
-    wavelength: float = parameter(0.5, "Length of a wave in body lengths", range=(0.25, 2.0), live=True)
+    amplitude: float = parameter(
+        0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3), limits=(0.0, 0.9), live=True
+    )
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), limits=(1e-3, 1e3), live=True)
+    wavelength: float = parameter(
+        0.5, "Length of a wave in body lengths", range=(0.25, 2.0), limits=(0.01, 100.0), live=True
+    )
     direction: Literal["forward", "backward"] = parameter("forward", "Where the wave travels")
-    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
-    gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), live=True)
-    segments: int = parameter(16, "Masses along the body", range=(8, 64))
+    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0), live=True)
+    gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), limits=(0.0, 1e3), live=True)
+    segments: int = parameter(16, "Masses along the body", range=(8, 64), limits=(2, 100_000))
     wave: Literal["smooth", "titan"] = parameter("smooth", "A smooth wave, or that of the paper as printed")
 
     def body(self) -> springs.Body:
@@ -37,8 +40,6 @@ class Worm:
         if self.wave == "titan":
             return body.actuate(springs.titan_wave(self.amplitude, offset=distance))
         speed = self.wavelength * length * self.frequency
-        if not speed > 0.0:
-            raise InvalidValue("frequency and wavelength of the worm's wave must be positive.")
         return body.actuate(springs.wave(self.amplitude, self.frequency, distance / speed))
 
     def ground(self) -> Rigid:

@@ -9,22 +9,24 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.scenes.worm import Worm
 
 
 @dataclass(frozen=True)
-class Worms:
+class Worms(Checked):
     """Many worms crawl side by side; they cost no more than one body of as many springs."""
 
     name: ClassVar[str] = "worms"
     duration: ClassVar[float] = 2.0
 
-    count: int = parameter(100, "Number of worms", range=(1, 400))
-    amplitude: float = parameter(0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3))
-    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0))
-    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5))
+    count: int = parameter(100, "Number of worms", range=(1, 400), limits=(1, 100_000))
+    amplitude: float = parameter(
+        0.2, "Expansion of a spring as a fraction of its length", range=(0.0, 0.3), limits=(0.0, 0.9)
+    )
+    frequency: float = parameter(2.0, "Waves a second", unit="Hz", range=(0.5, 5.0), limits=(1e-3, 1e3))
+    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0))
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The worms in rows of ten."""

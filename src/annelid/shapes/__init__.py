@@ -1,5 +1,6 @@
 """Shapes: primitives, triangle meshes, signed distances, and the rigid things that every physics can touch."""
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.shapes.gear import HelicalGear, helical_gear
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface

@@ -6,6 +6,7 @@ A lattice knows geometry only. Masses, stiffnesses and materials are put on it b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.memory import require_memory
 
 _SIDES = (-1, 0, 1)
 _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if (x, y, z) > (0, 0, 0)]
+_BYTES_A_CELL = 2000  # of a filled cell, with the mass and the thirteen springs that it becomes; measured
+_BYTES_A_PLACE = 40  # of any cell of the grid
+_PROBES = 8  # along each side of the box, to guess how many cells will be filled
 _FULL_SHARE = {1: 4, 2: 2, 3: 1}  # cells around an edge, a face diagonal, a body diagonal inside the bulk
 
 
@@ -71,6 +76,10 @@ class Lattice:
             raise InvalidValue(f"a block needs three whole numbers of masses, not {tuple(nodes)}.")
         if min(nodes) < 2:
             raise InvalidValue(f"a block needs at least 2 masses along each axis, not {tuple(nodes)}.")
+        count = math.prod(int(n) for n in nodes)
+        require_memory(
+            f"a block of {count:.3g} masses", _BYTES_A_CELL * float(count), "use fewer masses along its edges"
+        )
         return cls(np.ones([n - 1 for n in nodes], bool), float(pitch), np.zeros(3))
 
     @classmethod
@@ -80,16 +89,19 @@ class Lattice:
         extent = high - low
         if not (np.isfinite(pitch) and pitch > 0.0):
             raise InvalidValue(f"pitch must be a positive length in metres, not {pitch}.")
-        counts = np.round(extent / pitch).astype(int)
         if (extent < pitch * (1.0 - 1e-9)).any():
             size = " x ".join(f"{e:.4g}" for e in extent)
             raise InvalidValue(
                 f"pitch {pitch:g} m is larger than the body ({size} m): use at most {extent.min():.4g} m."
             )
-        if np.prod(counts.astype(float)) > 2e9:
-            raise InvalidValue(
-                f"pitch {pitch:g} m needs {np.prod(counts.astype(float)):.3g} cells: use a larger pitch."
-            )
+        with np.errstate(over="ignore"):
+            places = float(np.prod(np.round(extent / pitch)))
+        if not places <= 2e9:
+            raise InvalidValue(f"pitch {pitch:g} m needs {places:.3g} cells: use a larger pitch.")
+        require_memory(f"a grid of {places:.3g} cells", _BYTES_A_PLACE * places, "use a larger pitch")
+        filled = places * _share(shape, low, extent)
+        require_memory(f"a lattice of {filled:.3g} cells", _BYTES_A_CELL * filled, "use a larger pitch")
+        counts = np.round(extent / pitch).astype(int)
         origin = (low + high - counts * pitch) / 2
         axes = [o + pitch * (np.arange(n) + 0.5) for o, n in zip(origin, counts, strict=True)]
         inside = [shape.contains(_plane(x, axes[1], axes[2])).reshape(counts[1:]) for x in axes[0]]
@@ -191,6 +203,13 @@ class Lattice:
         start = np.nonzero(begins)
         end = tuple(s + d for s, d in zip(start, direction, strict=True))
         return np.stack([self._index[start], self._index[end]], axis=1), start
+
+
+def _share(shape: Solid, low: np.ndarray, extent: np.ndarray) -> float:
+    """About how much of the box around a shape is inside it."""
+    steps = (np.arange(_PROBES) + 0.5) / _PROBES
+    probes = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    return float(np.mean(shape.contains(low + extent * probes)))
 
 
 def _plane(x: float, ys: np.ndarray, zs: np.ndarray) -> np.ndarray:

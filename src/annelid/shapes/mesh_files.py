@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import trimesh
 
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.shapes.values import Floats, Indices
@@ -75,6 +74,8 @@ def _read_bytes(path: Path, suffix: str, max_bytes: int) -> bytes:
 
 
 def _parse(data: bytes, kind: str) -> tuple[Floats, Indices]:
+    import trimesh  # takes half a second, and most programs read no mesh
+
     if kind == "stl":
         _check_stl(data)
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ Which of them a physics can touch is its own matter: it refuses the others by na
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.core.words import with_article
 from annelid.shapes.height_field import HeightField
@@ -38,7 +40,7 @@ MOTIONS = ("fixed", "driven", "free")
 
 
 @dataclass(frozen=True)
-class Rigid:
+class Rigid(Named):
     """A rigid thing.
 
     Attributes:
@@ -104,6 +106,9 @@ class Rigid:
                 raise InvalidValue(f"{name} of a rigid body must be above 0, not {value}.")
 
     def _require_geometry(self) -> None:
+        if isinstance(self.geometry, str | os.PathLike):
+            path = os.fspath(self.geometry)
+            raise InvalidValue(f"a rigid thing needs a shape: read the file first, TriangleMesh.read({path!r}).")
         if not isinstance(self.geometry, Geometry):
             kind = with_article(type(self.geometry).__name__)
             raise InvalidValue(f"a rigid thing needs a shape, a closed mesh, a plane or a height field, not {kind}.")

@@ -8,10 +8,11 @@ from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surface:
+class Surface(Named):
     """Friction, bounce, rolling resistance, cohesion and stiffness of a surface.
 
     None stands for what the physics takes by default, which its page of the documentation says.

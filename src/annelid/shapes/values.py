@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Auto
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
@@ -55,6 +56,15 @@ def as_axis(value: str | ArrayLike) -> Vector:
             "axis = (0, 0, 0) has no direction; give 'x', 'y', 'z' or three numbers that are not all zero."
         )
     return x / length, y / length, z / length
+
+
+def require_step(name: str, value: float | Auto) -> float | Auto:
+    """The value as a float if it is finite and above 0, or "auto" as it is."""
+    if value == "auto":
+        return value
+    if isinstance(value, str):
+        raise InvalidValue(f"{name} = {value!r} cannot be used; give a time in seconds, or 'auto'.")
+    return require_positive(name, value)
 
 
 def require_positive(name: str, value: float) -> float:

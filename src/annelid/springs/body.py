@@ -13,7 +13,10 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.memory import require_memory
+from annelid.core.options import Named
 from annelid.springs.actuation import Signal
 
 Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
@@ -22,8 +25,8 @@ Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
 FREE, ON_LINE, ON_PLANE = 0, 1, 2
 
 
-@dataclass(eq=False)
-class Body:
+@dataclass(eq=False, repr=False)
+class Body(Described, Named):
     """Masses joined by springs.
 
     Attributes:
@@ -112,6 +115,13 @@ class Body:
     def spring_count(self) -> int:
         """Number of springs."""
         return len(self.springs)
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large and how heavy."""
+        made = {"masses": str(self.mass_count), "springs": str(self.spring_count)}
+        size = {"size": extent(*self.bounds()), "mass": f"{self.masses.sum():.4g} kg"} if self.mass_count else {}
+        named = {"groups": ", ".join(self.groups)} if self.groups else {}
+        return {**made, **size, **named}
 
     @property
     def center_of_mass(self) -> np.ndarray:
@@ -228,6 +238,8 @@ class Body:
         """One body made of copies of this one, moved by each of the offsets [m], shape [m, 3]; groups are merged."""
         offsets = _array(offsets, float, 3)
         copies, count = len(offsets), self.mass_count
+        needed = float(copies) * memory_of(count, self.spring_count)
+        require_memory(f"{copies} copies of a body of {count} masses", needed, "make fewer copies")
         first = (np.arange(copies) * count).astype(np.int32)
         twin = copy.copy(self)
         for f in fields(self):
@@ -250,13 +262,25 @@ class Body:
             if where not in self.groups:
                 raise UnknownName("group", where, self.groups)
             return self.groups[where]
-        return _chosen("mass", where(self.positions) if callable(where) else where, self.mass_count)
+        if not callable(where):
+            return _chosen("mass", where, self.mass_count)
+        found = _chosen("mass", where(self.positions), self.mass_count)
+        if len(found) == 0:
+            low, high = self.bounds()
+            raise InvalidValue(
+                f"the function that chooses masses finds none of the {self.mass_count} between {_place(low)} and "
+                f"{_place(high)} m."
+            )
+        return found
 
     def springs_of(self, where: Where) -> np.ndarray:
         """Indices of the springs both of whose masses `where` names, shape [k]."""
         member = np.zeros(self.mass_count, bool)
         member[self.indices(where)] = True
-        return np.flatnonzero(member[self.springs].all(axis=1))
+        found = np.flatnonzero(member[self.springs].all(axis=1))
+        if len(found) == 0 and (callable(where) or isinstance(where, str)):
+            raise InvalidValue("no spring has both of its masses in the part that was chosen: choose a larger one.")
+        return found
 
     def group(self, name: str, where: Where) -> Body:
         """Give a set of masses a name."""
@@ -309,6 +333,11 @@ class Body:
         return along[self.springs].min(axis=1) - along.min()
 
 
+def memory_of(masses: float, springs: float) -> float:
+    """Memory that a body takes while it is built and compiled [B], about; measured."""
+    return 200.0 * masses + 140.0 * springs
+
+
 def join(bodies: Iterable[Body]) -> Body:
     """One body made of several, not attached to each other; groups of one name are merged."""
     parts = list(bodies)
@@ -355,6 +384,10 @@ def _chosen(what: str, where: object, count: int) -> np.ndarray:
     if outside.any():
         raise InvalidValue(f"there is no {what} {values[outside][0]}: there are {count}.")
     return values.astype(np.int64)
+
+
+def _place(point: np.ndarray) -> str:
+    return f"({', '.join(f'{x:.4g}' for x in point)})"
 
 
 def _renumbered(old: Sequence[object], new: Sequence[object]) -> np.ndarray:

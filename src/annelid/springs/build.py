@@ -12,6 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.materials import Material, material
 from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.springs.body import Body
 from annelid.springs.stiffness import lattice_stiffness, round_area
@@ -60,7 +61,7 @@ def block(
 
 
 def lattice(
-    shape: Solid,
+    shape: Solid | MeshLike,
     pitch: float,
     material: MaterialLike,
     *,
@@ -68,19 +69,23 @@ def lattice(
     mass: float | None = None,
     damping_frequency: float | None = None,
     breaking: bool = False,
+    scale: float | None = None,
+    repair: bool = False,
 ) -> Body:
     """A solid as a cubic lattice whose bulk has the material's Young's modulus and density.
 
     Args:
-        shape: Any solid: a primitive or a closed mesh.
+        shape: Any solid: a primitive or a closed mesh, the path of an STL, OBJ or PLY file, or an object of trimesh.
         pitch: Edge of a cell [m].
         material: Material, or the name of one.
         inserts: Parts of another material; later ones win.
         mass: Total mass [kg] spread evenly over the masses; None takes density times volume.
         damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
         breaking: Whether springs break at the material's yield strain.
+        scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
+        repair: Close the surface of a file if need be.
     """
-    grid = Lattice.fill(shape, pitch)
+    grid = Lattice.fill(given_solid(shape, scale=scale, repair=repair), pitch)
     kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
     which = _cell_materials(grid, [part for part, _ in inserts])
     links, kinds = grid.links

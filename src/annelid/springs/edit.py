@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import AnnelidError, InvalidValue, StaleHandle
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles
 from annelid.springs.model import Model
@@ -102,6 +102,9 @@ class Editor:
         self._added: list[_NewSprings] = []
         self._mass_changes: list[tuple[Handles, MassChange]] = []
         self._new_masses: list[Handles] = []
+        self._tables = (self._network.masses, self._network.springs)
+        self._filled = False
+        self._over = False
         self.pause_seconds = 0.0
 
     # --- changes that are asked for ---
@@ -110,6 +113,7 @@ class Editor:
         self, positions: np.ndarray, masses: float | np.ndarray, *, velocities: Any = 0.0, fixed: Any = False
     ) -> Handles:
         """Add masses [kg] at positions [m], shape [k, 3]; the handles are valid at once, also in this edit."""
+        self._require_open()
         points = np.atleast_2d(np.asarray(positions, float))
         weights = _spread("mass", masses, len(points), low=0.0, strict=True)
         if points.shape[1] != 3 or not np.isfinite(points).all():
@@ -121,7 +125,7 @@ class Editor:
         if not np.isfinite(speeds).all():
             raise InvalidValue("velocities of new masses must be finite numbers of shape [k, 3], or one for all.")
         with self._network.lock:
-            handles = self._network.masses.take(len(points))
+            handles = self._network.masses.reserve(len(points))
         self._new_masses.append(handles)
         held = np.broadcast_to(np.asarray(fixed, bool), len(points))
         self._mass_changes.append(
@@ -131,6 +135,7 @@ class Editor:
 
     def change_masses(self, which: MassLike, **values: Any) -> None:
         """Change `positions`, `velocities`, `masses`, `fixed` or `forces` of masses."""
+        self._require_open()
         handles = self._masses(which)
         shapes = {"positions": 3, "velocities": 3, "forces": 3, "masses": 0, "fixed": 0}
         change = MassChange(handles.index)
@@ -146,6 +151,7 @@ class Editor:
 
     def remove_masses(self, masses: MassLike, *, with_springs: bool = False) -> None:
         """Remove masses; those that springs still hold are refused unless their springs go too."""
+        self._require_open()
         self._removed_masses.append((self._masses(masses), with_springs))
 
     def add_springs(
@@ -159,6 +165,7 @@ class Editor:
         yield_strains: float | np.ndarray = np.inf,
     ) -> Handles:
         """Add springs between pairs of masses; None rests at the distance that the masses have when it is applied."""
+        self._require_open()
         a, b = self._masses(first), self._masses(second)
         count = len(a)
         if len(b) != count:
@@ -178,10 +185,12 @@ class Editor:
 
     def remove_springs(self, springs: SpringLike) -> None:
         """Remove springs."""
+        self._require_open()
         self._removed.append(self._springs(springs))
 
     def change_springs(self, springs: SpringLike, **values: float | np.ndarray) -> None:
         """Change `stiffness`, `rest_lengths` or `damping` of springs."""
+        self._require_open()
         handles = self._springs(springs)
         known = ("stiffness", "rest_lengths", "damping")
         for name in values:
@@ -193,39 +202,55 @@ class Editor:
     # --- application ---
 
     @contextmanager
-    def collecting(self) -> Iterator[None]:
-        """Give back what was taken if the block ends with an error."""
+    def collecting(self, gate: Gate) -> Iterator[Editor]:
+        """The block in which changes are collected; at its end they are applied, or given back if anything fails."""
         try:
-            yield
+            yield self
+            self._over = True
+            self._apply(gate)
         except BaseException:
             self._give_back()
             raise
+        finally:
+            self._over = True
 
-    def apply(self, gate: Gate) -> None:
-        """Check everything, then change rows and state between two steps."""
+    def _apply(self, gate: Gate) -> None:
+        """Check everything, then change rows and state between two steps.
+
+        The gate comes before the lock of the network, and nobody waits for the gate with that lock: see `core.locks`.
+        """
         network = self._network
         # What depends on the moment is looked up while the simulation stands still; the rest is prepared while it runs.
-        momentary = self._solver.model.features.breaking or any(new.rest_lengths is None for new in self._added)
-        with network.lock, gate if momentary else nullcontext():
-            try:
-                if momentary:
-                    self._solver.sweep_broken(self._states)
-                removed, masses_gone = self._check()
-                added = self._describe()
-            except BaseException:
-                self._give_back()
-                raise
-            gone, there = self._halves(removed), self._write(added, masses_gone)
-            network.springs.free(removed)
-            patch = network.rewire(gone, there)
-            network.masses.free(masses_gone)
-            if self._solver.device.is_cpu:  # on CUDA another thread may be capturing its stream
-                self._solver.prepare(patch)
-            with gate:
-                begin = time.perf_counter()
-                changes = [change for _, change in self._mass_changes]
-                self._solver.install(patch, changes, masses_gone, self._states)
-                self.pause_seconds = time.perf_counter() - begin
+        if self._solver.model.features.breaking or any(new.rest_lengths is None for new in self._added):
+            with gate, network.settled():
+                self._solver.sweep_broken(self._states)
+                self._prepare(gate)
+        else:
+            with network.lock:
+                self._prepare(gate)
+        with gate, network.settled():  # by now another thread may have installed it
+            pass
+
+    def _prepare(self, gate: Gate) -> None:
+        """Change the network, and leave it to whoever next has the gate and the network to change the device."""
+        network = self._network
+        self._fill_slots()
+        removed, masses_gone = self._check()
+        added = self._describe()
+        gone, there = self._halves(removed), self._write(added, masses_gone)
+        network.springs.free(removed)
+        patch = network.rewire(gone, there)
+        network.masses.free(masses_gone)
+        if self._solver.device.is_cpu:  # on CUDA another thread may be capturing its stream
+            self._solver.prepare(patch)
+        self._new_masses, self._added = [], []  # are not given back any more
+        network.prepared.append((gate, lambda: self._install(patch, masses_gone)))
+
+    def _install(self, patch: Patch, masses_gone: np.ndarray) -> None:
+        begin = time.perf_counter()
+        changes = [change for _, change in self._mass_changes]
+        self._solver.install(patch, changes, masses_gone, self._states)
+        self.pause_seconds = time.perf_counter() - begin
 
     def _check(self) -> tuple[np.ndarray, np.ndarray]:
         """All springs to remove and all masses to remove, after every check that can fail."""
@@ -327,23 +352,44 @@ class Editor:
         changed = np.unique(_joined([handles.index for handles, _ in self._changed]))
         return network.halves(np.concatenate([_joined([index for index, _, _ in added]), changed]))
 
+    def _fill_slots(self) -> None:
+        if self._tables != (self._network.masses, self._network.springs):
+            raise StaleHandle("the simulation was loaded or reset while this edit was collected: begin it again.")
+        for handles in self._new_masses:
+            self._network.masses.fill(handles)
+        for new in self._added:
+            self._network.springs.fill(new.handles)
+        self._filled = True
+
     def _give_back(self) -> None:
-        with self._network.lock:
-            for handles in self._new_masses:
-                self._network.masses.free(handles.index)
-            for new in self._added:
-                self._network.springs.free(new.handles.index)
+        """Free the slots of what will not come, if they are still there after a `load` or `reset`."""
+        taken = [(self._network.masses, handles) for handles in self._new_masses]
+        taken += [(self._network.springs, new.handles) for new in self._added]
         self._new_masses, self._added = [], []
+        if self._tables == (self._network.masses, self._network.springs):
+            with self._network.lock:
+                for table, handles in taken:
+                    table.free(handles.index) if self._filled else table.give_back(handles)
 
     def _take_springs(self, count: int) -> Handles:
         with self._network.lock:
-            return self._network.springs.take(count)
+            return self._network.springs.reserve(count)
 
     def _masses(self, given: MassLike) -> Handles:
-        return given if isinstance(given, Handles) else self._network.masses.handles(np.asarray(given))
+        if isinstance(given, Handles):
+            return given
+        with self._network.lock:
+            return self._network.masses.handles(np.asarray(given))
 
     def _springs(self, given: SpringLike) -> Handles:
-        return given if isinstance(given, Handles) else self._network.springs.handles(np.asarray(given))
+        if isinstance(given, Handles):
+            return given
+        with self._network.lock:
+            return self._network.springs.handles(np.asarray(given))
+
+    def _require_open(self) -> None:
+        if self._over:
+            raise AnnelidError("this edit is over: begin another one, `with simulation.edit() as edit: ...`.")
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -26,6 +26,8 @@ from annelid.springs.rows import Rows, compile_rows
 from annelid.springs.stability import stable_step, what_limits_the_step
 from annelid.springs.world import World
 
+_USUAL_STEP = 1.0e-4  # [s]
+_SAFE = 0.8  # of the stable step, which is estimated
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 
 
@@ -49,6 +51,7 @@ class Model:
         self.lanes = (lanes or _lanes(body.mass_count)) if device.is_cuda else 1
         self._signal_of, kinds, parameters = distinct_signals(body)
         self.rows = self._compile_rows()
+        self.dt = self._step() if world.dt == "auto" else world.dt
         self.network = Network(self.rows, body.springs, self._constants())
         self.masses, self.fixed = body.masses.copy(), body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
@@ -240,7 +243,7 @@ class Model:
         if (
             replace(features_of(self.body, world), conditions=now.conditions, pushed=now.pushed) != now
             or len(world.obstacles) != len(self.world.obstacles)
-            or world.dt != self.world.dt
+            or world.dt not in (self.dt, self.world.dt)
         ):
             raise InvalidValue(
                 "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
@@ -258,11 +261,16 @@ class Model:
         if self.motors is not None:
             self.motors.set_motors(world.motors)
 
+    def _step(self) -> float:
+        """The usual time step [s], or a stable one where that is shorter; no step is where none is stable."""
+        safe = _SAFE * self.stable_step()
+        return min(_USUAL_STEP, safe) if safe > 0.0 else _USUAL_STEP
+
     def _contacts(self) -> Contacts | None:
         """Collisions, as stiff as what the springs leave of the stable time step allows."""
         if not self.world.collisions:
             return None
-        slack = 1.0 - min(1.0, self.world.dt / self.stable_step()) ** 2
+        slack = 1.0 - min(1.0, self.dt / self.stable_step()) ** 2
         return Contacts(self.body, self.world.collisions, self.types, self.device, slack)
 
     def _constants(self) -> dict[str, np.ndarray]:
@@ -354,7 +362,7 @@ class Model:
 
     def _parameters(self) -> list[Any]:
         parameters, world = self.types.Parameters(), self.world
-        parameters.dt = world.dt
+        parameters.dt = self.dt
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag

@@ -15,6 +15,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Named
 from annelid.springs.actuation import Signal
 from annelid.springs.body import Body, Where, join
 from annelid.springs.kernels.layout import Layout
@@ -46,7 +47,7 @@ def swing(
 
 
 @dataclass(frozen=True, eq=False)
-class Motor:
+class Motor(Named):
     """A motor on a hinge; a hinge that occurs several times, in copies of a robot, gets as many motors.
 
     Attributes:

@@ -7,13 +7,17 @@ depends on the edit, not on the size of the body.
 
 from __future__ import annotations
 
-import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from annelid.core.errors import AnnelidError, StaleHandle
+from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
+from annelid.core.locks import RankedLock
 from annelid.springs.rows import Rows, entry_keys
 
 _SMALLEST_ROW = 32
@@ -56,11 +60,17 @@ class Network:
         rows: The rows of the model as it was built.
         springs: The two masses of each spring, shape [s, 2].
         constants: `COLUMNS` of each spring, each of shape [s], in the precision of the device.
+
+    Attributes:
+        lock: Taken after the gate of the simulation, or without it (see `core.locks`); guards all of this.
+        prepared: Edits that are part of it but not yet of the device, in their order: what installs them, and the
+            gate that this needs.
     """
 
     def __init__(self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray]) -> None:
         count = len(rows.row_of)
-        self.lock = threading.RLock()
+        self.lock = RankedLock("network")
+        self.prepared: deque[tuple[Gate, Callable[[], None]]] = deque()
         self.masses, self.springs = HandleTable("mass", count), HandleTable("spring", len(springs))
         self.version = 0
         self.edited = False
@@ -84,6 +94,14 @@ class Network:
         self.row_room = len(self.starts) + spare
         self.entry_room = self.entries_used + (spare + rows.stride) * _SMALLEST_ROW
 
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """A block in which the network stays as it is; for whoever holds the gate it is that of the device."""
+        with self.lock:
+            while self.prepared and self.prepared[0][0].mine:
+                self.prepared.popleft()[1]()
+            yield
+
     # --- what there is ---
 
     def live_springs(self) -> np.ndarray:
@@ -103,7 +121,7 @@ class Network:
         """The live springs between each pair of masses."""
         keys = _pair_keys(first, second)
         if self._pairs is None:
-            live = np.arange(self.springs.used)
+            live = np.arange(self.springs.filled)
             every = _pair_keys(self.ends[live, 0], self.ends[live, 1])
             order = np.argsort(every, kind="stable")
             self._pairs, self._new_pairs = (every[order], live[order]), {}
@@ -160,9 +178,9 @@ class Network:
 
     def become(self, other: Network) -> None:
         """Take over all that another network holds; who waits for the lock of this one goes on waiting for it."""
-        lock, version = self.lock, self.version
+        lock, prepared, version = self.lock, self.prepared, self.version
         vars(self).update(vars(other))
-        self.lock, self.version = lock, version + 1
+        self.lock, self.prepared, self.version = lock, prepared, version + 1
 
     def _note_change(self) -> None:
         self.version += 1

@@ -63,8 +63,10 @@ def restore_network(network: Network, record: Mapping[str, np.ndarray], mass_cou
 
 
 def _table_record(name: str, table: HandleTable) -> dict[str, np.ndarray]:
-    free = np.array(table.free_slots, np.int64)
-    alive, generation = table.alive[: table.used].copy(), table.generation[: table.used].copy()
+    alive, generation = table.alive[: table.filled].copy(), table.generation[: table.filled].copy()
+    free = np.array([slot for slot in table.free_slots if slot < table.filled], np.int64)
+    reserved = np.setdiff1d(np.flatnonzero(~alive), free)  # by edits that are not part of it
+    free = np.concatenate([free, reserved])
     return {f"{name}.alive": alive, f"{name}.generation": generation, f"{name}.free": free}
 
 
@@ -72,7 +74,8 @@ def _restore_table(table: HandleTable, name: str, record: Mapping[str, np.ndarra
     alive, generation, free = (record[f"{name}.{part}"] for part in ("alive", "generation", "free"))
     if len(alive) != len(generation) or not np.array_equal(np.sort(free), np.flatnonzero(~alive)):
         raise FileFormatError(f"the checkpoint is damaged: its slots of {name} contradict each other.")
-    table.used, table.alive, table.generation = len(alive), alive.copy(), generation.copy()
+    table.used = table.filled = len(alive)
+    table.alive, table.generation = alive.copy(), generation.copy()
     table.free_slots = free.tolist()
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import HeightField, Rigid, Sphere
 from annelid.shapes import Plane as PlaneGeometry
@@ -66,15 +65,14 @@ class Painter:
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for."""
-        if look.field is not None and look.field not in self.fields:
-            raise UnknownName("field", look.field, self.fields)
+        look.require_known(self.fields)
         if self.readout.refresh():
             self._follow_network()
         parts: list[Any] = list(self._obstacles())
         if look.surface and self._skin is not None:
             parts.append(self._surface(state, look))
         if look.spheres or (look.surface and self._skin is None and not look.lines):
-            fields = self._field(state, look, self._all)
+            fields = self._fields(state, look, self._all)
             parts.append(
                 Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
             )
@@ -82,20 +80,20 @@ class Painter:
             parts.append(self._lines(state, look))
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
-        return Snapshot(step * self.model.world.dt, step, tuple(parts), numbers)
+        return Snapshot(step * self.model.dt, step, tuple(parts), numbers)
 
     def _surface(self, state: Any, look: Look) -> Mesh:
         assert self._skin is not None
         vertices = self._host(self.readout.points(state, self._skin), look)
-        return Mesh("body", vertices, self._triangles, self._field(state, look, self._skin))
+        return Mesh("body", vertices, self._triangles, self._fields(state, look, self._skin))
 
     def _lines(self, state: Any, look: Look) -> Lines:
         points = self._host(self.readout.points(state, self._all), look)
         fields = {}
-        if look.field == "strain":
-            fields = {"strain": Field(self._host(self.readout.spring_strains(state), look))}
-        if look.field == "material":
-            fields = {"material": Field(self._spring_materials(), labels=self.model.body.materials)}
+        if "strain" in look.fields:
+            fields["strain"] = Field(self._host(self.readout.spring_strains(state), look))
+        if "material" in look.fields:
+            fields["material"] = Field(self._spring_materials(), labels=self.model.body.materials)
         return Lines("springs", points, self._segments, fields)
 
     def _spring_materials(self) -> np.ndarray:
@@ -105,13 +103,14 @@ class Painter:
         materials[: len(first)] = first
         return materials[network.live_springs()]
 
-    def _field(self, state: Any, look: Look, chosen: wp.array[Any]) -> dict[str, Field]:
-        """The field asked for, computed for the masses that are drawn and no others."""
-        if look.field is None:
-            return {}
-        values = self.readout.mass_field(state, look.field, chosen)
-        labels = self.model.body.materials if look.field == "material" else ()
-        return {look.field: Field(self._host(values, look), _UNITS[look.field], labels=labels)}
+    def _fields(self, state: Any, look: Look, chosen: wp.array[Any]) -> dict[str, Field]:
+        """The fields asked for, computed for the masses that are drawn and no others."""
+        fields = {}
+        for name in look.fields:
+            values = self.readout.mass_field(state, name, chosen)
+            labels = self.model.body.materials if name == "material" else ()
+            fields[name] = Field(self._host(values, look), _UNITS[name], labels=labels)
+        return fields
 
     def _obstacles(self) -> list[Any]:
         return [

@@ -21,6 +21,7 @@ from annelid.core.errors import InvalidValue
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Shape
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Region, inside
 from annelid.shapes.quasi import QuasiLattice
 from annelid.springs.body import Body
@@ -31,7 +32,7 @@ _PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network 
 
 
 def quasi_lattice(
-    shape: Shape,
+    shape: Shape | MeshLike,
     spacing: float,
     material: MaterialLike,
     *,
@@ -40,11 +41,13 @@ def quasi_lattice(
     inserts: Sequence[tuple[Region, MaterialLike]] = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
+    scale: float | None = None,
+    repair: bool = False,
 ) -> Body:
     """A solid as a quasi-uniform lattice whose bulk has the material's Young's modulus and density.
 
     Args:
-        shape: Any solid: a primitive or a closed mesh.
+        shape: Any solid: a primitive or a closed mesh, the path of an STL, OBJ or PLY file, or an object of trimesh.
         spacing: Least distance of two masses [m]; their mean distance is about 1.25 times as large.
         material: Material, or the name of one.
         seed: Seed of the random points.
@@ -52,12 +55,14 @@ def quasi_lattice(
         inserts: Parts of another material; later ones win.
         mass: Total mass [kg], shared by volume; None takes density times volume.
         damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
+        scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
+        repair: Close the surface of a file if need be.
     """
     if not (math.isfinite(reach) and 1.8 <= reach <= 6.0):
         raise InvalidValue(f"reach must be between 1.8 and 6 spacings, not {reach}.")
     if damping_frequency is not None and not (math.isfinite(damping_frequency) and damping_frequency > 0.0):
         raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency}.")
-    grid = QuasiLattice.fill(shape, spacing, reach=reach, seed=seed)
+    grid = QuasiLattice.fill(given_solid(shape, scale=scale, repair=repair), spacing, reach=reach, seed=seed)
     matter = [preset(material), *(preset(other) for _, other in inserts)]
     parts = [part for part, _ in inserts]
     which = _materials_at(grid.samples, parts)

@@ -61,11 +61,13 @@ class Readout:
 
     def positions(self, state: Any) -> np.ndarray:
         """Positions of the live masses [m], shape [n, 3]: those of the body, then those that edits have added."""
-        return np.asarray(state.positions.numpy()[self._live(), :3], float)
+        with self.model.network.settled():
+            return np.asarray(state.positions.numpy()[self._live(), :3], float)
 
     def velocities(self, state: Any) -> np.ndarray:
         """Their velocities [m/s], shape [n, 3]."""
-        return np.asarray(state.velocities.numpy()[self._live()], float)
+        with self.model.network.settled():
+            return np.asarray(state.velocities.numpy()[self._live()], float)
 
     def _live(self) -> np.ndarray:
         masses = self.model.network.masses
@@ -73,7 +75,8 @@ class Readout:
 
     def summary(self, state: Any) -> Summary:
         """Totals of the whole body."""
-        self.refresh()
+        with self.model.network.settled():
+            self.refresh()
         self._signals(state)
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)

@@ -13,7 +13,6 @@ from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
-from annelid.core.handles import Handles
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
@@ -74,7 +73,7 @@ class Solver:
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
-        self.dt = model.world.dt
+        self.dt = model.dt
         self.batch = self._batch()
         self._interactions = Interactions(model)
         self._work = self._scratch()
@@ -85,6 +84,7 @@ class Solver:
         self._painter = Painter(model, self.readout)
         self._bound: State | None = None
         self._energies: list[Energy] = []
+        self._broken: list[Event] = []  # not yet collected
         self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
 
     @property
@@ -162,11 +162,14 @@ class Solver:
         largest = max(float(np.abs(velocities).max(initial=0.0)), 1e-300)
         speeds = np.linalg.norm(velocities / largest, axis=1) * largest  # squares of what is about to diverge overflow
         fastest = int(np.nanargmax(speeds))
-        stable = self.model.stable_step()
-        return (
+        stable, culprit = self.model.stable_step(), self.model.what_limits_the_step()
+        found = (
             f"mass {fastest} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
-            f"{stable:.3g} s and dt is {self.dt:.3g} s; a smaller step, softer springs or more damping help"
+            f"{stable:.3g} s, limited most by {culprit}, and dt is {self.dt:.3g} s"
         )
+        if self.dt > stable:
+            return f"{found}; a smaller step helps, and dt='auto' takes one"
+        return f"{found}, which is stable for small motions: look for large forces, deformations or speeds"
 
     def stable_step(self) -> float:
         """Longest stable time step [s], estimated."""
@@ -178,7 +181,8 @@ class Solver:
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
-        return self._painter.snapshot(state, look)
+        with self.model.network.settled():
+            return self._painter.snapshot(state, look)
 
     # --- conditions that end a run ---
 
@@ -188,7 +192,8 @@ class Solver:
             self._energies.append(condition)
             return
         if not isinstance(condition, wp.Function):
-            raise InvalidValue(f"a condition must be a Warp function or an Energy, not {type(condition).__name__}.")
+            kind = type(condition).__name__
+            raise InvalidValue(f"a condition must be a Python function, a Warp function or an Energy, not {kind}.")
         conditions = (*self.model.features.conditions, condition)
         if len(conditions) > _MOST_CONDITIONS:
             raise InvalidValue(f"at most {_MOST_CONDITIONS} conditions can be watched at once.")
@@ -222,7 +227,8 @@ class Solver:
 
     def changes(self) -> dict[str, np.ndarray]:
         """What edits and breaking have made of the body; see `core.solver.Changing`."""
-        return self.model.changes()
+        with self.model.network.settled():
+            return self.model.changes()
 
     def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
         """Make the body what it was; see `core.solver.Changing`."""
@@ -233,9 +239,9 @@ class Solver:
         self._seen_broken = state["broken"].copy()
 
     def _restore_model(self, changes: Mapping[str, np.ndarray]) -> None:
-        if not changes and not self.model.network.edited:
-            return
-        with self.model.network.lock:
+        with self.model.network.settled():
+            if not changes and not self.model.network.edited:
+                return
             self.model.restore_changes(changes)
         self._seen_broken = np.zeros(self.model.mass_count if self.model.features.breaking else 0, np.uint64)
         self._renew_scratch()
@@ -245,27 +251,29 @@ class Solver:
         return Editor(self, states)
 
     def collect_events(self, *states: State) -> list[Event]:
-        """Springs that broke since the last time, as one event; they leave the network."""
-        if not self.model.features.breaking:
-            return []
-        with self.model.network.lock:
-            step, broken = int(self._work.breaks.numpy()[0]), self.harvest(states)
-        return [Event("broken", step * self.dt, step, broken)] if len(broken) else []
+        """Springs that broke since the last time, as one event for each time that they were looked for."""
+        if self.model.features.breaking or self.model.network.prepared:
+            with self.model.network.settled():
+                self.harvest(states)
+        events, self._broken = self._broken, []
+        return events
 
-    def harvest(self, states: Sequence[State]) -> Handles:
-        """Remove springs that broke on the device from the list of springs; returns their handles.
+    def harvest(self, states: Sequence[State]) -> None:
+        """Remove springs that broke on the device from the list of springs, and note the event.
 
         Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
         """
         network = self.model.network
-        if not self.model.features.breaking or int(self._work.breaks.numpy()[0]) < 0:
-            return network.springs.handles(np.zeros(0, np.int64))
+        step = int(self._work.breaks.numpy()[0]) if self.model.features.breaking else -1
+        if step < 0:
+            return
         self._work.breaks.fill_(-1)
         masks = states[0].broken.numpy()
         broken = network.springs.handles(broken_springs(network, masks & ~self._seen_broken))
         self._seen_broken = masks.copy()
         network.strike(broken.index)
-        return broken
+        if len(broken):
+            self._broken.append(Event("broken", step * self.dt, step, broken))
 
     def sweep_broken(self, states: Sequence[State]) -> None:
         """Take the entries of broken springs out of the rows, before an edit that may move entries."""

@@ -26,6 +26,21 @@ Viewpoint = Camera | Callable[[Snapshot], Camera]
 """A camera that stays, or a function that places one for each snapshot."""
 
 
+SMALLEST, LARGEST = 2, 16_384
+"""Ends of the width and the height of a picture [pixels]."""
+
+MOST_SAMPLES = 64
+
+
+def require_size(size: tuple[int, int]) -> None:
+    """Refuse a picture without pixels, or with more than a machine draws."""
+    if len(size) != 2 or any(n != int(n) or not SMALLEST <= n <= LARGEST for n in size):
+        raise InvalidValue(
+            f"width and height of a picture must be whole numbers between {SMALLEST} and {LARGEST} pixels, not "
+            f"{' x '.join(map(str, size))}."
+        )
+
+
 class Painter:
     """Paints one snapshot after another; geometry is laid out once and then only moved.
 
@@ -64,6 +79,9 @@ class Painter:
         device: str | wp.Device = "auto",
         threads: int | None = None,
     ) -> None:
+        require_size(size)
+        if not 1 <= samples <= MOST_SAMPLES:
+            raise InvalidValue(f"samples must be between 1 and {MOST_SAMPLES} rays for a pixel, not {samples}.")
         self.size = size
         self.camera = camera
         self.follow = follow

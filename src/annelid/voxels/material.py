@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 
 GROUPS = {"E": "side external", "I": "side internal", "X": "side cross", "C": "central cross"}
 """The four groups of spring-dampers that can make up a scaffolding."""
@@ -19,7 +20,7 @@ _NOT_NEGATIVE = ("linear_damping", "angular_damping", "friction", "frequency", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Voxel:
+class Voxel(Named):
     """The material of a voxel: four square masses, spring-dampers between them, and how they are actuated.
 
     Attributes:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.voxels.model import Model
 from annelid.voxels.readout import Readout
@@ -45,8 +44,7 @@ class Painter:
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for."""
-        if look.field is not None and look.field not in self.fields:
-            raise UnknownName("field", look.field, self.fields)
+        look.require_known(self.fields)
         areas = self.readout.area_ratios(state)
         parts: list[Any] = []
         if look.surface:
@@ -59,14 +57,19 @@ class Painter:
         step = int(state.clock.numpy()[0])
         return Snapshot(step * self.model.world.dt, step, tuple(parts), self._numbers(state, areas))
 
+    def _painted(self, state: Any, name: str, areas: np.ndarray) -> Field:
+        """A field for each of the eight corners of the plate that a voxel is drawn as."""
+        values = np.repeat(self._field(state, name, areas), 8)
+        limits = {"area": (1.0 - _RANGE, 1.0 + _RANGE), "control": (-1.0, 1.0)}.get(name)
+        labels = tuple(f"material {i}" for i in range(1 + int(values.max()))) if name == "material" else ()
+        return Field(values, "", limits, labels)
+
     def _voxels(self, state: Any, look: Look, areas: np.ndarray) -> list[Mesh]:
         flat = self.readout.corners(state)
         vertices = self._plates(flat, self._world_of_voxel())
-        if look.field is not None:
-            values = np.repeat(self._field(state, look.field, areas), 8)
-            limits = {"area": (1.0 - _RANGE, 1.0 + _RANGE), "control": (-1.0, 1.0)}.get(look.field)
-            labels = tuple(f"material {i}" for i in range(1 + int(values.max()))) if look.field == "material" else ()
-            return [Mesh("robots", vertices, self._triangles, {look.field: Field(values, "", limits, labels)})]
+        if look.fields:
+            fields = {name: self._painted(state, name, areas) for name in look.fields}
+            return [Mesh("robots", vertices, self._triangles, fields)]
         shade = np.clip(np.rint((areas - 1.0) / _RANGE * (_SHADES // 2)), -(_SHADES // 2), _SHADES // 2).astype(int)
         middle = np.repeat(vertices.reshape(-1, 8, 3).mean(axis=1), 8, axis=0)
         # Each shade is a mesh of all voxels in which those of other shades are shrunk to a point: the topology, which

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.control.controller import Controller, controller_from_dict
+from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.voxels.material import Voxel
 from annelid.voxels.sensors import Sensor
@@ -36,8 +37,8 @@ class Load:
     seconds: float = float("inf")
 
 
-@dataclass(frozen=True, eq=False)
-class Robot:
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot(Described):
     """A robot: voxels on a grid, each rigidly joined to those beside, above and below it.
 
     Attributes:
@@ -121,6 +122,16 @@ class Robot:
     def cells(self) -> np.ndarray:
         """Cell (x, y) of each voxel, in the order of all arrays of voxels, shape [voxels, 2]."""
         return np.argwhere(self.grid >= 0)
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large and what moves it."""
+        wide, high = self.grid.shape
+        return {
+            "voxels": str(self.voxel_count),
+            "grid": f"{wide} × {high}",
+            "side": f"{self.side_length:.4g} m",
+            "controller": "none" if self.controller is None else type(self.controller).__name__,
+        }
 
     @property
     def voxel_count(self) -> int:

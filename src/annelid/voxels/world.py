@@ -9,6 +9,7 @@ from functools import cached_property
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.shapes.values import as_vector, require_positive
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle, touched_by_voxels
@@ -18,7 +19,7 @@ PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class World(Named):
     """What surrounds robots and how they are integrated.
 
     Attributes:

@@ -35,7 +35,7 @@ def test_pictures_show_targets_cables_and_obstacles() -> None:
     floor = Plane(point=(0.0, 0.0, -0.1))
     simulation = fem.inverse_simulation(trunk(obstacles=[floor]), script=script)
     simulation.step()
-    shot = simulation.snapshot(Look(field="von-mises"))
+    shot = simulation.snapshot(Look(fields=("von-mises",)))
     assert {"solid", "target", "effector", "up", "down", "left", "right", "plane"} == {part.name for part in shot.parts}
     assert shot.numbers["tension-left"].unit == "N"
     assert shot.numbers["pull-left"].unit == "m"

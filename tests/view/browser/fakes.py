@@ -42,7 +42,7 @@ class Hopper:
         corners[:, 2] += abs(self.scene.height * np.sin(3 * self.time))
         corners[:, 0] += 0.5 * self.time
         known = {"height": Field(corners[:, 2], "m"), "kind": Field(np.array([0.0, 1, 1, 0]), labels=("a", "b"))}
-        fields = {look.field: known[look.field]} if look.field else {}
+        fields = {name: known[name] for name in look.fields}
         parts: list[Any] = [Plane("ground", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))]
         if look.surface:
             parts.append(Mesh("body", corners, TRIANGLES, fields))

@@ -105,7 +105,7 @@ def test_a_recording_is_sought_through(tmp_path: Path) -> None:
     simulation = Hop().build()
     with Recorder(tmp_path / "r.rec", scene="hop") as recorder:
         for _ in range(11):
-            recorder.write(simulation.snapshot(Look(field="height")))
+            recorder.write(simulation.snapshot(Look(fields=("height",))))
             simulation.step(100)
     with ReplayViewer(tmp_path / "r.rec", port=18080) as viewer:
         viewer.page.later(lambda: viewer.seek(0.55))

@@ -11,8 +11,9 @@ from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.view.browser.drawers import shade_colors, shade_numbers
 from annelid.view.browser.drawing import grid_places
-from annelid.view.browser.page import free_port, legend_html
+from annelid.view.browser.page import legend_html
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
+from annelid.view.browser.server import free_port
 from annelid.view.browser.time_plots import History
 from annelid.view.colors import scale_for
 
@@ -78,7 +79,7 @@ def test_history_keeps_all_of_a_long_time() -> None:
 
 
 def test_shades_follow_the_scale() -> None:
-    field = Hop().build().snapshot(Look(field="height")).parts[1].fields["height"]
+    field = Hop().build().snapshot(Look(fields=("height",))).parts[1].fields["height"]
     scale = scale_for("height", [field], limits=(0.0, 1.0))
     count = len(shade_colors(scale))
     values = np.array([[0.0, 0, 0], [0.5, 0.5, 0.5], [1.0, 1, 1], [np.nan, 0, 0], [9, 9, 9]])
@@ -88,7 +89,7 @@ def test_shades_follow_the_scale() -> None:
 
 
 def test_categories_keep_their_colours() -> None:
-    field = Hop().build().snapshot(Look(field="kind")).parts[1].fields["kind"]
+    field = Hop().build().snapshot(Look(fields=("kind",))).parts[1].fields["kind"]
     scale = scale_for("kind", [field])
     assert len(shade_colors(scale)) == 3
     np.testing.assert_array_equal(shade_numbers(np.array([[0.0, 1, 1], [1, 0, 0]]), scale, 3), [0, 1])

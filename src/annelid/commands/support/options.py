@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import tyro
@@ -61,5 +61,6 @@ def helped(scene: type[Any]) -> type[Any]:
     hints, members = get_type_hints(scene), []
     for f in fields(scene):
         note = tyro.conf.arg(help=f.metadata.get("help", ""))
-        members.append((f.name, Annotated[hints[f.name], note], field(default=f.default)))
+        default = field(default=f.default) if f.default_factory is MISSING else field(default_factory=f.default_factory)
+        members.append((f.name, Annotated[hints[f.name], note], default))
     return make_dataclass(scene.__name__, members)

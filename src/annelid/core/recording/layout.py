@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import FileFormatError
 from annelid.core.snapshot import Array, Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,6 +20,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.file_locks import is_there, try_lock
+from annelid.core.locks import RankedLock
 from annelid.core.recording.layout import WORD, Slot, describe, parse
 from annelid.core.recording.reading import ENDING, MOMENT, REFERENCE, Event, Recording
 from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, data_place, encoded
@@ -50,7 +50,7 @@ class Recorder:
     ) -> None:
         self.path = Path(path)
         header = _header(scene, parameters or {})
-        self._lock = threading.Lock()
+        self._lock = RankedLock("recorder")
         self._closed = False
         self._layouts: dict[str, tuple[int, tuple[Slot, ...]]] = {}
         self._stored: dict[_Key, _Stored] = {}

@@ -7,13 +7,14 @@ matrices later, whether it took long or not: timing never changes a result.
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
+from annelid.core.pool import Job, Pool
 from annelid.core.state import new_state
 from annelid.fem.assembly import Assembly
 from annelid.fem.kernels.iteration import (
@@ -72,8 +73,8 @@ class StaleSolver:
         self._now, self._then, self._next = (self._rotations() for _ in range(3))
         self._lists = self._node_lists(tetrahedra)
         self._shift, self._factored_shift, self._age, self._direct = 0.0, 0.0, -1, False
-        self._pool = ThreadPoolExecutor(1, "annelid-factor")
-        self._job: Future[bool] | None = None
+        self._pool = Pool(1, "annelid-factor")
+        self._job: Job[bool] | None = None
         self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
         self.last_iterations = self.factorings = 0
 
@@ -153,7 +154,7 @@ class StaleSolver:
             self._used.factor(self._factored, shift=self._factored_shift)
         self._age = int(age)
         if pending and self._spare is not None:
-            self._job = self._pool.submit(self._prepare, self._spare)
+            self._job = self._pool.submit(partial(self._prepare, self._spare))
 
     def _pairs(self, memory: FactorMemory) -> list[tuple[wp.array[Any], wp.array[Any]]]:
         """Arrays of a memory and those that they stand for."""
@@ -182,7 +183,7 @@ class StaleSolver:
             return  # on CUDA it is made when it is adopted: nothing else could make it meanwhile
         wp.copy(self._next, self._now)
         wp.copy(self._stored, self._values)
-        self._job = self._pool.submit(self._prepare, self._spare)
+        self._job = self._pool.submit(partial(self._prepare, self._spare))
 
     def _prepare(self, solver: FrontSolver | TileSolver) -> bool:
         """Factor the matrix that was stored, in the background; whether that could be done."""

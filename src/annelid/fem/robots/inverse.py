@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.state import new_state
+from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
@@ -223,11 +223,12 @@ class Inverse:
 
     def remember(self, memory: ControlMemory) -> None:
         """Write what the control carries to the next step into a memory."""
-        choosers, device = self._choosers, self.robot.device
-        memory.damping.assign([chooser.damping for chooser in choosers])
-        memory.duals, memory.careful_duals = (
-            wp.array(chooser.duals, dtype=wp.float64, device=device) for chooser in choosers
-        )
+        overwrite(memory.damping, [chooser.damping for chooser in self._choosers])
+        for name, chooser in zip(("duals", "careful_duals"), self._choosers, strict=True):
+            if len(before := vars(memory)[name]) == len(chooser.duals):
+                overwrite(before, chooser.duals)
+            else:
+                setattr(memory, name, wp.array(chooser.duals, dtype=wp.float64, device=self.robot.device))
         self.condenser.remember(memory.stiffness)
 
     def recall(self, memory: ControlMemory) -> None:

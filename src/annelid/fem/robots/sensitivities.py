@@ -11,13 +11,13 @@ strain the solid, which spoils an old factor in the softest directions; over a f
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.pool import Job, Pool
 from annelid.fem.kernels.iteration import start
 from annelid.fem.kernels.motion import add_columns
 from annelid.fem.linalg.front_solver import FrontSolver
@@ -74,8 +74,8 @@ class LaggedSolver:
         self.age, self.shift = -1, 0.0
         self.base: Base | None = None
         self.next_base: Base | None = None
-        self._pool = ThreadPoolExecutor(1, "annelid-factor")
-        self._job: Future[bool] | None = None
+        self._pool = Pool(1, "annelid-factor")
+        self._job: Job[bool] | None = None
         self.factorings = 0
 
     @property

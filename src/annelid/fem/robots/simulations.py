@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
+from annelid.core.state import overwrite
 from annelid.fem.robots.active import limit_count
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
@@ -66,8 +67,8 @@ class InverseSolver(RobotSolver):
             self._set_goals(state, self.script((step + 1) * self.dt))
         self.inverse.number = step
         done = self.inverse.step_to(state.goals.numpy().copy())
-        state.strokes.assign([done.strokes[name] for name in self.robot.names])
-        state.active.assign(done.active_numbers)
+        overwrite(state.strokes, [done.strokes[name] for name in self.robot.names])
+        overwrite(state.active, done.active_numbers)
 
     def _take(self, state: InverseState) -> None:
         super()._take(state)
@@ -84,7 +85,7 @@ class InverseSolver(RobotSolver):
             if effector.name in targets:
                 some = slice(rows.first[i], rows.first[i + 1])
                 goals[some] = effector.goal(targets[effector.name], rows.rest[some])
-        state.goals.assign(goals)
+        overwrite(state.goals, goals)
 
 
 class ForwardSolver(RobotSolver):
@@ -114,8 +115,8 @@ class ForwardSolver(RobotSolver):
             else:
                 efforts[name] = value
         self.forward.settle(efforts)
-        state.strokes.assign(self.robot.aim())
-        state.goals.assign(self.robot.places())
+        overwrite(state.strokes, self.robot.aim())
+        overwrite(state.goals, self.robot.places())
 
 
 @spelled_out("a simulation of inverse control", **{"fem.Robot": Robot})

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.identity import identity
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state
+from annelid.core.state import copy_state, overwrite
 from annelid.fem.kernels.motion import tick
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.pictures import RobotPainter
@@ -99,7 +99,7 @@ class RobotSolver:
         number = self.robot.number(name)
         before = limits[number]
         limits[number] = (effort or before[0], stroke or before[1])
-        state.limits.assign(_packed(limits))
+        overwrite(state.limits, _packed(limits))
 
     def limits(self, state: RobotState) -> dict[str, tuple[Limits, Limits]]:
         """Limits of effort and stroke of each actuator by name."""
@@ -155,10 +155,10 @@ class RobotSolver:
     def _give(self, state: Any) -> None:
         robot = self.robot
         wp.copy(state.positions, robot.positions)
-        state.efforts.assign(robot.efforts)
-        state.limits.assign(_packed(robot.limits))
+        overwrite(state.efforts, robot.efforts)
+        overwrite(state.limits, _packed(robot.limits))
         if robot.contacts is not None:
-            state.forces.assign(robot.contacts.forces)
+            overwrite(state.forces, robot.contacts.forces)
         self.model.linear.remember(state.linear)
 
     def _array(self, values: np.ndarray) -> wp.array[Any]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from annelid.core.errors import InvalidValue
-from annelid.core.scene import parameter
+from annelid.core.scene import Checked, parameter
 from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh, ground
 from annelid.shapes.lattice import Solid
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Checked):
     """What a workpiece is made from."""
 
     sizes: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -26,19 +26,23 @@ class Design:
     """The parameters that each shape has."""
 
     shape: Literal["beam", "box", "sphere", "cylinder", "capsule", "file"] = parameter("beam", "Shape of the body")
-    length: float = parameter(0.2, "Length of the shape", unit="m", range=(0.01, 1.0))
-    width: float = parameter(0.04, "Width of a beam or box", unit="m", range=(0.01, 1.0))
-    height: float = parameter(0.04, "Height of a beam or box", unit="m", range=(0.01, 1.0))
-    radius: float = parameter(0.05, "Radius of a sphere, cylinder or capsule", unit="m", range=(0.01, 0.5))
+    length: float = parameter(0.2, "Length of the shape", unit="m", range=(0.01, 1.0), limits=(1e-4, 1e3))
+    width: float = parameter(0.04, "Width of a beam or box", unit="m", range=(0.01, 1.0), limits=(1e-4, 1e3))
+    height: float = parameter(0.04, "Height of a beam or box", unit="m", range=(0.01, 1.0), limits=(1e-4, 1e3))
+    radius: float = parameter(
+        0.05, "Radius of a sphere, cylinder or capsule", unit="m", range=(0.01, 0.5), limits=(1e-4, 1e3)
+    )
     file: str = parameter("", "An STL, OBJ or PLY file, where the shape is a file")
-    scale: float = parameter(1.0, "Length of the file's unit: 0.001 for millimetres", unit="m")
+    scale: float = parameter(1.0, "Length of the file's unit: 0.001 for millimetres", unit="m", limits=(1e-9, 1e6))
     repair: bool = parameter(False, "Close the surface of the file if it has holes")
-    pitch: float = parameter(0.01, "Distance of two masses", unit="m", range=(0.002, 0.1))
+    pitch: float = parameter(0.01, "Distance of two masses", unit="m", range=(0.002, 0.1), limits=(1e-5, 100.0))
     material: str = parameter("ecoflex-00-30", "Name of a material")
-    drop: float = parameter(0.05, "Height above the ground at the beginning", unit="m", range=(0.0, 1.0))
+    drop: float = parameter(
+        0.05, "Height above the ground at the beginning", unit="m", range=(0.0, 1.0), limits=(0.0, 1e3)
+    )
     ground: bool = parameter(True, "Whether there is a ground")
-    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), live=True)
-    gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), live=True)
+    friction: float = parameter(0.8, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0), live=True)
+    gravity: float = parameter(9.81, "Gravity", unit="m/s²", range=(0.0, 20.0), limits=(0.0, 1e3), live=True)
 
     def solid(self) -> Solid:
         """The shape, wherever it lies."""

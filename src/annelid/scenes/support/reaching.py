@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from annelid import fem
 from annelid.core.files import replaced
+from annelid.core.scene import Checked
 from annelid.core.simulation import Simulation
 
 
-class Reaching:
+class Reaching(Checked):
     """A robot that follows a target, which a script moves until someone drags it."""
 
     def targets(self, simulation: Simulation[fem.InverseSolver]) -> dict[str, Any]:

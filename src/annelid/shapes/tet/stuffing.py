@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.tet.bcc import BccLattice
@@ -36,12 +37,14 @@ class Solid(Protocol):
 
 
 def tet_fill(
-    solid: Solid | SignedDistanceGrid,
+    solid: Solid | SignedDistanceGrid | MeshLike,
     *,
     pitch: float | None = None,
     tolerance: float | None = 0.01,
     cavity_tolerance: float | None = 0.05,
     device: str = "cpu",
+    scale: float | None = None,
+    repair: bool = False,
 ) -> TetMesh:
     """Fill a closed shape with tetrahedra whose dihedral angles lie between 10.7 and 164.8 degrees.
 
@@ -50,16 +53,20 @@ def tet_fill(
     the true one where that is known (a primitive, a mesh), and each surface of a mesh must be found again.
 
     Args:
-        solid: A closed shape or mesh, a baked distance, or any object with `bounds` and `signed_distance`.
+        solid: A closed shape or mesh, a baked distance, any object with `bounds` and `signed_distance`, the path of an
+            STL, OBJ or PLY file, or an object of trimesh.
         pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. By default the first of a falling
             series that keeps the tolerance.
         tolerance: Largest relative error of the solid's volume; None allows any, and any number of surfaces.
         cavity_tolerance: Largest relative error of the volume of each cavity of a mesh; None allows any.
         device: Where distances to meshes are computed, such as 'cpu' or 'cuda:0'.
+        scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
+        repair: Close the surface of a file if need be.
     """
-    goal = _Goal.of(solid, _limit("tolerance", tolerance), _limit("cavity_tolerance", cavity_tolerance))
-    low, high = _bounds(solid)
-    distance = _distance(solid, device)
+    shape: Solid | SignedDistanceGrid = given_solid(solid, scale=scale, repair=repair)
+    goal = _Goal.of(shape, _limit("tolerance", tolerance), _limit("cavity_tolerance", cavity_tolerance))
+    low, high = _bounds(shape)
+    distance = _distance(shape, device)
     if pitch is not None:
         return _filled(low, high, require_positive("pitch", pitch), distance, goal)
     step = float((high - low).max()) / _FIRST_CUBES

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
+from annelid.core.options import Auto
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
 from annelid.scenes.column import Column
@@ -126,9 +127,9 @@ class Drop:
 def dropped_ball(
     *, speed: float = 2.0, radius: float = 0.04, density: float = 2500.0, side: int = 12, layers: int = 10,
     seconds: float = 0.5,
-    dt: float | None = None, device: str | wp.Device, threads: int | None,
+    dt: float | Auto = "auto", device: str | wp.Device, threads: int | None,
 ) -> Drop:  # fmt: skip
-    """Drop a ball into a settled bed in a box, and add up every impulse; the step is the usual one where dt is None."""
+    """Drop a ball into a settled bed in a box, and add up every impulse."""
     edge = 2.1 * RADIUS * side
     spots = jittered_lattice((side, side, layers), 2.1 * RADIUS, jitter=0.09 * RADIUS, seed=5)
     top = float(spots[:, 2].max()) + RADIUS

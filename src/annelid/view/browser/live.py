@@ -6,14 +6,13 @@ and so rarely that looking costs a few hundredths of the time. A slow browser ge
 
 from __future__ import annotations
 
-import threading
 import time as wall
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from annelid.core.errors import AnnelidError, UnknownName
+from annelid.core.errors import UnknownName, ViewerFailed
 from annelid.core.scene import Adjustable, Buildable, WithStatus, values
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
@@ -43,11 +42,13 @@ class LiveViewer:
     """A page with simulations of a scene; paused until someone plays.
 
     Args:
-        scenes: Classes of scenes by name.
+        scenes: Classes of scenes by name; none leaves out what chooses between scenes and puts several side by side.
         scene: The scene to begin with, an object of one of them.
         build: Makes the simulation of a scene; by default `scene.build()`.
+        name: Title; by default the name of the scene.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
     """
 
     def __init__(
@@ -56,12 +57,15 @@ class LiveViewer:
         scene: Buildable,
         *,
         build: Build | None = None,
+        name: str | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
+        allow_hosts: Sequence[str] = (),
     ) -> None:
         self._scenes, self._scene = dict(scenes), scene
         self._build: Build = build or (lambda s: s.build())
-        self._name = next((name for name, kind in self._scenes.items() if type(scene) is kind), type(scene).__name__)
+        named = (known for known, kind in self._scenes.items() if type(scene) is kind)
+        self._name = name or next(named, type(scene).__name__)
         self._variants: list[Buildable] = [scene]
         self._names: list[str] = []
         self._shown: Moment | None = None
@@ -69,18 +73,15 @@ class LiveViewer:
         self._cost = 0.0
         self._controls: dict[str, Any] = {}
         self._last_of_all = ExitStack()  # what is closed when nobody uses it any more
-        self.page = Page(f"Annelid: {self._name}", host=host, port=port)
+        self.page = Page(f"Annelid: {self._name}", host=host, port=port, allow_hosts=allow_hosts)
         self.runner = Runner()
-        self._thread = threading.Thread(
-            target=self.page.work, args=(self._refresh,), name="annelid-viewer", daemon=True
-        )
         try:
             self._make_panel()
             self._rebuild()
         except BaseException:
             self.close()
             raise
-        self._thread.start()
+        self.page.start(self._refresh, "annelid-viewer")
 
     @property
     def url(self) -> str:
@@ -88,18 +89,18 @@ class LiveViewer:
         return self.page.url
 
     def wait(self) -> None:
-        """Serve until interrupted."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=0.5)
+        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
+        self.page.wait()
 
     def close(self) -> None:
         """Stop the simulation and the server."""
         self.page.stopping.set()
         self.runner.close()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5.0)
         self.page.close()
         self._last_of_all.close()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{self.url}" width="100%" height="600" style="border:0"></iframe>'
 
     def __enter__(self) -> LiveViewer:
         return self
@@ -125,12 +126,14 @@ class LiveViewer:
                 page.add_show_controls((), parts=True)
             self._folder = gui.add_folder("Parameters")
         self._plots = page.add_plots(tabs.add_tab("Numbers"))
-        with tabs.add_tab("Scenes"):
+        with tabs.add_tab("Scenes") if self._scenes else nullcontext():
             names = tuple(dict.fromkeys([*self._scenes, self._name]))
             self._choice = gui.add_dropdown("Scene", names, initial_value=self._name)
             self._about = gui.add_markdown("")
             self._count = gui.add_slider("Side by side", 1, 16, 1, 1)
             self._vary = gui.add_dropdown("Vary", (_SAME,), initial_value=_SAME)
+        for handle in (self._choice, self._about, self._count, self._vary):
+            handle.visible = bool(self._scenes)
         self._targets = Targets(page.server, self.runner, page.later)
         self._make_controls()
         self._connect()
@@ -197,15 +200,25 @@ class LiveViewer:
         return None if self._vary.value == _SAME or self._count.value == 1 else str(self._vary.value)
 
     def _switch(self) -> None:
+        """Show another scene; if it cannot be built, go on with the one that there is."""
         name = str(self._choice.value)
+        if name == self._name:
+            return
         if name not in self._scenes:
             raise UnknownName("scene", name, self._scenes)
-        self._name, self._scene = name, self._scenes[name]()
+        try:
+            scene = self._scenes[name]()
+            variants = [scene] * int(self._count.value)
+            simulations = self._built(variants)
+        except Exception:
+            self._choice.value = self._name
+            raise
+        self._name, self._scene = name, scene
         self._vary.value = _SAME
         self.page.server.gui.set_panel_label(f"Annelid: {name}")
         self._workshop.show(self._scene)
         self._make_controls()
-        self._rebuild()
+        self._install(simulations, variants, [""] * len(variants), aim=True)
 
     def _reset(self) -> None:
         """Back to the beginning: with the work that was done in the workshop, or else with the current parameters."""
@@ -221,7 +234,7 @@ class LiveViewer:
         before, self._scene = self._scene, replace(scene, **live)
         try:
             self._rebuild(aim=True)
-        except AnnelidError:
+        except Exception:
             self._scene = before
             raise
 
@@ -236,28 +249,37 @@ class LiveViewer:
 
     def _rebuild(self, *, aim: bool = False) -> None:
         """Build the simulations anew from the current parameters; keep the old ones if that fails."""
+        variants, names = self._chosen_variants()
+        self._install(self._built(variants), variants, names, aim=aim)
+
+    def _built(self, variants: Sequence[Buildable]) -> list[Simulation[Any]]:
+        """The simulations of scenes, while those that there are stand still."""
         was_playing = self.runner.playing
         self.runner.pause()
         self._status.content = "building …"
-        variants, names = self._chosen_variants()
         try:
             simulations = self.runner.call(lambda: [self._build(v) for v in variants]).result()
-        except AnnelidError:
+        except Exception:
             self._status.content = "not built"
             raise
-        first = (
-            aim
-            or self._shown is None
-            or len(variants) != len(self._variants)
-            or type(variants[0]) is not type(self._variants[0])
-        )
+        finally:
+            if was_playing:
+                self.runner.play()
+        return simulations
+
+    def _install(
+        self, simulations: Sequence[Simulation[Any]], variants: list[Buildable], names: list[str], *, aim: bool
+    ) -> None:
+        """Put simulations in the place of those that there are."""
+        was_playing = self.runner.playing
+        aim = aim or self._shown is None or len(variants) != len(self._variants)
         self._variants, self._names = variants, names
         self.runner.replace(simulations)
         self.page.set_fields(simulations[0].fields)
         self._plots.clear()
         moment = self.runner.look(self.page.look()).result()
         self.page.drawing.arrange(moment.snapshots, names)
-        if first:
+        if aim:
             self.page.aim(moment.snapshots)
         low, high = self.page.drawing.extent(moment.snapshots)
         self._targets.show(variants[0], float((high - low).max()))
@@ -267,7 +289,7 @@ class LiveViewer:
             self.runner.play()
 
     def _chosen_variants(self) -> tuple[list[Buildable], list[str]]:
-        count, name = int(self._count.value), self._varied
+        count, name = int(self._count.value) if self._scenes else 1, self._varied
         if name is None:
             return [self._scene] * count, [""] * count
         swept = sweep(self._scene, name, count)
@@ -279,6 +301,8 @@ class LiveViewer:
 
     def _refresh(self) -> float:
         """Show the present if someone watches; returns the seconds until the next time."""
+        if self.runner.failure is not None:
+            raise ViewerFailed(f"its simulation ended: {self.runner.failure!r}.") from self.runner.failure
         self._show_status()
         if not self.page.watched or not self.runner.simulations:
             return 0.2

@@ -2,89 +2,66 @@
 
 from __future__ import annotations
 
-import errno
 import html
 import io
 import queue
-import socket
 import threading
 import time as wall
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, InvalidValue
-from annelid.core.packages import optional
+from annelid.core.errors import AnnelidError, ViewerFailed
 from annelid.core.snapshot import Look, Snapshot
+from annelid.view.browser.door import ANY_ADDRESS, Door
 from annelid.view.browser.drawing import Drawing
+from annelid.view.browser.inbox import Inbox
+from annelid.view.browser.server import start_server
 from annelid.view.browser.time_plots import Plots
 from annelid.view.colors import Scale
 
 NO_FIELD = "none"
-_PORTS = 100
-
-
-def free_port(host: str, port: int) -> int:
-    """The first free port from `port` on, on an address of this machine."""
-    if not 0 <= port <= 65535:
-        raise InvalidValue(f"port {port} must be between 0 and 65535.")
-    for candidate in range(port, min(port + _PORTS, 65536)):
-        try:
-            kind, _, _, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
-            with socket.socket(kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-                return int(probe.getsockname()[1])
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise InvalidValue(f"cannot listen on host {host!r}: {error}; use 127.0.0.1 or 0.0.0.0.") from error
-    raise InvalidValue(f"no port from {port} to {port + _PORTS - 1} is free on {host!r}; name another one.")
-
-
-def start_server(host: str, port: int, title: str) -> Any:
-    """A viser server with the library's looks."""
-    viser = optional("viser", purpose="the viewer", extra="view")
-    with redirect_stdout(io.StringIO()):  # it greets on standard output, which belongs to the command
-        server = viser.ViserServer(host=host, port=free_port(host, port), label=title, verbose=False)
-    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(200, 85, 61))
-    server.scene.set_up_direction("+z")
-    server.scene.world_axes.visible = False
-    # Own lights: the default ones bleach colours that mean something, and their shadows are slow without a GPU.
-    server.scene.configure_default_lights(enabled=False)
-    server.scene.configure_environment_map(hdri=None)
-    server.scene.add_light_ambient("/light/sky", intensity=1.9)
-    server.scene.add_light_directional("/light/sun", intensity=1.5, position=(0.3, -0.2, 1.0))
-    return server
+_SECONDS_BETWEEN_ERRORS = 5.0
+_SECONDS_BETWEEN_REFUSALS = 1.0
 
 
 class Page:
     """A page in the browser, with what every page has.
 
-    Everything that comes from the browser is put in a queue (`later`) and done by the one thread that runs `work`.
+    Everything that comes from the browser is put in a queue (`later`) and done by the one thread that `start` makes.
 
     Args:
         title: Title of the page.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published (see `Door`).
     """
 
-    def __init__(self, title: str, *, host: str, port: int) -> None:
-        self.server = start_server(host, port, title)
+    def __init__(self, title: str, *, host: str, port: int, allow_hosts: Sequence[str] = ()) -> None:
+        self._door = Door(host, allow_hosts)
+        self._inbox = Inbox(self._refuse)
+        self.server = start_server(host, port, title, self._door, self._inbox)
         self.drawing = Drawing(self.server)
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._told = ("", 0.0)
+        self._refused_at = 0.0
         self._legend_of: Scale | None = None
         self.server.on_client_connect(lambda client: self.later(lambda: None))
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Address of the page, with the token if it needs one."""
         host = self.server.get_host()
-        shown = "localhost" if host in ("0.0.0.0", "::") else host
-        return f"http://{shown}:{self.server.get_port()}"
+        shown = "localhost" if host in ANY_ADDRESS else f"[{host}]" if ":" in host else host
+        token = f"/{self._door.token}/" if self._door.token else ""
+        return f"http://{shown}:{self.server.get_port()}{token}"
 
     @property
     def watched(self) -> bool:
@@ -94,6 +71,18 @@ class Page:
     def later(self, task: Callable[[], None]) -> None:
         """Have something done by the page's thread."""
         self._tasks.put(task)
+
+    def start(self, refresh: Callable[[], float], name: str) -> None:
+        """Have a thread of some name `work`."""
+        self._thread = threading.Thread(target=self._work_until_it_fails, args=(refresh,), name=name, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the page is closed; raises `ViewerFailed` if it can no longer be served."""
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(timeout=0.5)
+        if self._failure is not None:
+            raise ViewerFailed(f"the viewer failed: {_described(self._failure)}") from self._failure
 
     def work(self, refresh: Callable[[], float]) -> None:
         """Do tasks as they come, and `refresh` again after as many seconds as it says, until `close`."""
@@ -106,18 +95,49 @@ class Page:
             except queue.Empty:
                 pass
             if wall.perf_counter() >= due and not self.stopping.is_set():
+                self._look_after_server()
                 self.attempt(lambda: waits.append(refresh()))
                 due = wall.perf_counter() + (waits.pop() if waits else 0.2)
 
     def attempt(self, task: Callable[[], None]) -> None:
-        """Do something; an error that a user can cause is shown on the page."""
+        """Do something; an error, expected or not, is shown on the page, which lives on."""
         try:
             task()
-        except AnnelidError as error:
-            self.tell(str(error))
-        except (RuntimeError, CancelledError):
-            if not self.stopping.is_set():  # a task that comes too late finds its simulation gone
-                raise
+        except ViewerFailed:
+            raise
+        except (Exception, CancelledError) as error:
+            if self.stopping.is_set() and isinstance(error, RuntimeError | CancelledError):
+                return  # a task that comes too late finds its simulation gone
+            self._report(error)
+
+    def _work_until_it_fails(self, refresh: Callable[[], float]) -> None:
+        try:
+            self.work(refresh)
+        except BaseException as error:  # whoever waits for this thread raises it
+            self._failure = error
+
+    def _look_after_server(self) -> None:
+        thread = self.server._websock_server._server_thread
+        if not thread.is_alive() and not self.stopping.is_set():
+            raise ViewerFailed("its server stopped; start it again.")
+
+    def _report(self, error: BaseException) -> None:
+        """Show an error, but not the same one again and again; the terminal gets all of one that was not foreseen."""
+        sentence = _described(error)
+        last, told_at = self._told
+        if sentence == last and wall.perf_counter() - told_at < _SECONDS_BETWEEN_ERRORS:
+            return
+        self._told = (sentence, wall.perf_counter())
+        if not isinstance(error, AnnelidError):
+            with suppress(OSError):  # a terminal that is gone must not end the page
+                traceback.print_exception(error)
+        self.tell(sentence)
+
+    def _refuse(self, sentence: str) -> None:
+        """Show why a value was refused, but not at every digit of a number that someone types."""
+        if wall.perf_counter() - self._refused_at > _SECONDS_BETWEEN_REFUSALS:
+            self._refused_at = wall.perf_counter()
+            self.tell(sentence)
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in all browsers."""
@@ -127,6 +147,8 @@ class Page:
     def close(self) -> None:
         """Stop serving."""
         self.stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 
@@ -144,7 +166,8 @@ class Page:
 
     def look(self, *, numbers: bool = True) -> Look:
         """What the controls ask to see, with or without the named numbers."""
-        return Look(self.surface.value, self.masses.value, self.springs.value, self.field, numbers=numbers)
+        fields = () if self.field is None else (self.field,)
+        return Look(self.surface.value, self.masses.value, self.springs.value, fields, numbers=numbers)
 
     @property
     def field(self) -> str | None:
@@ -180,6 +203,14 @@ class Page:
     def add_plots(self, container: Any) -> Plots:
         """Plots of the named numbers in a tab or folder."""
         return Plots(self.server, container)
+
+
+def _described(error: BaseException) -> str:
+    """An error in a sentence."""
+    if isinstance(error, AnnelidError):
+        return str(error)
+    told = str(error).strip().partition("\n")[0][:300]
+    return f"this failed unexpectedly ({type(error).__name__}{': ' if told else ''}{told})."
 
 
 def legend_html(scale: Scale | None) -> str:

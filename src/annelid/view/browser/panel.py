@@ -5,10 +5,12 @@ Field metadata: `unit`, `range` (two ends), `help`, and `live`, true where a cha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.scene import values
 
 Changed = Callable[[str, Any], None]
@@ -91,8 +93,13 @@ def _step(span: float) -> float:
 
 
 def converted(scene: Any, name: str, value: Any) -> Any:
-    """The value of a control as the type of its parameter."""
+    """The value of a control as the type of its parameter; what is no value of it is refused."""
     kind = get_type_hints(type(scene))[name]
     if get_origin(kind) is Literal:
-        return next(v for v in get_args(kind) if str(v) == str(value))
+        known = {str(v): v for v in get_args(kind)}
+        if str(value) not in known:
+            raise UnknownName(name.replace("_", " "), str(value), known)
+        return known[str(value)]
+    if kind in (int, float) and not math.isfinite(value):
+        raise InvalidValue(f"{name} {value} must be a finite number.")
     return kind(value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time as wall
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,17 @@ class ReplayViewer:
         path: The recording.
         host: Address to listen on.
         port: Port to listen on; the next free one if it is taken.
+        allow_hosts: Other names under which the page is published: `NAME` or `NAME:PORT`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        allow_hosts: Sequence[str] = (),
+    ) -> None:
         self.recording = Recording(path)
         if not len(self.recording):
             self.recording.close()
@@ -36,16 +44,18 @@ class ReplayViewer:
         self.time, self.playing = self._begin, False
         self._shown: Any = None
         self._ticked = wall.perf_counter()
-        self.page = Page(f"Annelid: {self.recording.header.scene or self.recording.path.name}", host=host, port=port)
+        self.page = Page(
+            f"Annelid: {self.recording.header.scene or self.recording.path.name}",
+            host=host,
+            port=port,
+            allow_hosts=allow_hosts,
+        )
         self._make_panel()
         first = [self.recording.frame(0)]
         self.page.drawing.arrange(first)
         self.page.aim(first)
         self._show()
-        self._thread = threading.Thread(
-            target=self.page.work, args=(self._refresh,), name="annelid-replay", daemon=True
-        )
-        self._thread.start()
+        self.page.start(self._refresh, "annelid-replay")
 
     @property
     def url(self) -> str:
@@ -53,14 +63,12 @@ class ReplayViewer:
         return self.page.url
 
     def wait(self) -> None:
-        """Serve until interrupted."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=0.5)
+        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
+        self.page.wait()
 
     def close(self) -> None:
         """Stop serving."""
         self.page.stopping.set()
-        self._thread.join(timeout=5.0)
         self.page.close()
         self.recording.close()
 

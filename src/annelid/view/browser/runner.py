@@ -76,10 +76,12 @@ class Runner:
     Attributes:
         speed: Simulated seconds a second, or None for as fast as it can.
         error: What stopped the simulations, or None; `play` after a repair clears it.
+        failure: What ended the thread, or None.
     """
 
     def __init__(self, simulations: Sequence[Any] = ()) -> None:
         self.error: Exception | None = None
+        self.failure: BaseException | None = None
         self._simulations: tuple[Runnable, ...] = tuple(simulations)
         self._playing = False
         self._speed: float | None = None
@@ -168,6 +170,9 @@ class Runner:
             self._wake.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=10.0)
+        self._cancel_jobs()
+
+    def _cancel_jobs(self) -> None:
         while self._jobs:
             self._jobs.popleft()[1].cancel()
 
@@ -181,6 +186,14 @@ class Runner:
         return Moment(snapshots, wall.perf_counter() - begin)
 
     def _loop(self) -> None:
+        try:
+            self._take_turns()
+        except BaseException as error:  # nobody may wait for a thread that is gone
+            with self._wake:
+                self.failure, self._closed, self._playing = error, True, False
+            self._cancel_jobs()
+
+    def _take_turns(self) -> None:
         while not self._closed:
             self._do_jobs()
             if not (self._playing and self._simulations and self._take_turn()):
@@ -214,10 +227,10 @@ class Runner:
 
     def _take_turn(self) -> bool:
         """One turn of all simulations; whether it was time for one."""
-        allowed = self._allowed_steps()
-        if allowed == 0:
-            return False
         try:
+            allowed = self._allowed_steps()
+            if allowed == 0:
+                return False
             self._advance(allowed)
         except Exception as error:
             self.error = error

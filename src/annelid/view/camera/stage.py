@@ -162,7 +162,7 @@ def _fields(snapshots: Sequence[Snapshot], name: str) -> list[Field]:
     parts = [part for shot in snapshots for part in shot.parts if not isinstance(part, Plane)]
     fields = [part.fields[name] for part in parts if name in part.fields]
     if not fields:
-        hint = f"This snapshot was taken without that field: take it with simulation.snapshot(Look(field={name!r}))."
+        hint = f"This snapshot was taken without it: take one with simulation.snapshot(Look(fields=({name!r},)))."
         raise UnknownName("colour field", name, field_names(snapshots), hint=hint)
     return fields
 

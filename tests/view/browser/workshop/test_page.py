@@ -14,6 +14,8 @@ from annelid.scenes.workshop import Workshop
 from annelid.scenes.worm import Worm
 from annelid.shapes import Box
 
+from ..client import connected
+
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
 from annelid.view.browser.live import LiveViewer
@@ -157,3 +159,31 @@ def test_the_workshop_closes_and_opens_with_its_scene(viewer: LiveViewer) -> Non
     viewer._choice.value = "workshop"
     eventually(lambda: viewer._workshop.open and bool(viewer._workshop._pieces))
     assert set(viewer._controls) == {"friction", "gravity"}
+
+
+@pytest.mark.parametrize("name", ["..", "", "a/../..", "..\\x.stl", "\x00.stl", "é" * 300 + ".ply", ".stl"])
+def test_whatever_an_upload_is_called_it_is_told_what_is_wrong(viewer: LiveViewer, told: list[str], name: str) -> None:
+    with connected(viewer.url) as client:
+        client.upload(viewer._workshop.upload, name, b"nothing of use")
+        eventually(lambda: bool(told))
+    assert "unexpectedly" not in told[0]
+    assert all(path.is_file() for path in Path(viewer._workshop._folder.name).iterdir())  # type: ignore[union-attr]
+    do(viewer, lambda: viewer._workshop._hold("Fix"))
+    assert viewer._workshop.note.content == "27 masses are fixed."
+
+
+def test_a_mesh_whose_repair_fails_leaves_the_body_alone(
+    viewer: LiveViewer, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Workshop:
+        raise ZeroDivisionError("in the repair")
+
+    first = viewer.runner.simulations[0]
+    monkeypatch.setattr(Workshop, "with_file", fail)
+    with connected(viewer.url) as client:
+        client.upload(viewer._workshop.upload, "part.stl", b"solid")
+        eventually(lambda: bool(told))
+    assert told == ["this failed unexpectedly (ZeroDivisionError: in the repair)."]
+    do(viewer, viewer._take_steps)
+    assert viewer.runner.simulations[0] is first
+    assert first.step_count == 100

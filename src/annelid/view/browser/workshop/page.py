@@ -190,7 +190,7 @@ class WorkshopPage:
         before, self._scene = self._scene, design
         try:
             self._build(design)
-        except AnnelidError as error:
+        except Exception as error:
             self._scene = before
             self.note.content = f"**not built:** {_escaped(self._tidy(str(error)))}"
             raise
@@ -202,7 +202,7 @@ class WorkshopPage:
         """Keep the file, and build it; if it cannot be built, say why and leave it chosen, to be tried otherwise."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="annelid-")
-        path = Path(self._folder.name) / (re.sub(r"[^\w.-]", "_", Path(name).name)[-60:] or "file")
+        path = Path(self._folder.name) / file_name(name)
         path.write_bytes(content)
         shapes = tuple(self._scene.sizes)
         self._scene = replace(self._scene, file=str(path))
@@ -329,6 +329,13 @@ def _control(gui: Any, scene: FromFile, name: str) -> Any:
         return gui.add_checkbox(label, value, hint=field.metadata["help"])
     unit = f" [{field.metadata['unit']}]" if field.metadata["unit"] else ""
     return gui.add_number(label + unit, value, min=0.0, step=0.001, hint=field.metadata["help"])
+
+
+def file_name(given: str) -> str:
+    """A plain name for an uploaded file: what comes from a browser may be `..` or have folders in it."""
+    suffix = re.sub(r"[^a-z0-9.]", "", Path(given).suffix.lower())[:10]
+    stem = re.sub(r"[^\w-]+", "_", Path(given.replace("\\", "/")).stem)[:50].strip("_")
+    return (stem or "file") + suffix
 
 
 def _escaped(text: str) -> str:
