@@ -6,8 +6,6 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from annelid.materials import PRESETS
-
 project = "Annelid"
 author = "The Annelid authors"
 project_copyright = "The Annelid authors"
@@ -24,7 +22,7 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put code between single backticks
 
-myst_enable_extensions = ["deflist", "dollarmath", "substitution"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
@@ -39,18 +37,6 @@ html_title = "Annelid"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_sidebars = {"*": [], "api/**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
-
-
-def preset_table() -> str:
-    """The material presets as a table, so that the page shows the figures that the code uses."""
-    head = ["preset", "density [kg/m³]", "Young's modulus [Pa]", "Poisson's ratio", "yield strain", "damping"]
-    fields = ("density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping")
-    rows = [[f"`{m.name}`", *[f"{getattr(m, name):.4g}" for name in fields]] for m in PRESETS]
-    lines = [head, ["---", *["---:"] * 5], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-myst_substitutions = {"preset_table": preset_table()}
 
 
 def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:

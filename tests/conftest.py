@@ -23,6 +23,8 @@ os.environ.setdefault("ANNELID_CHECK_LOCKS", "1")  # locks taken out of order ar
 import warp as wp  # noqa: E402 - after the core is taken
 from hypothesis import settings  # noqa: E402
 
+import annelid.core.device  # noqa: E402, F401 - starts Warp quietly
+
 wp.config.log_level = wp.LOG_ERROR
 
 # A first call compiles kernels, so no example may be judged by its time; and the same code must get the same verdict.

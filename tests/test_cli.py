@@ -25,6 +25,7 @@ from annelid.core.archives import read_archive
 from annelid.core.checkpoint import KIND
 from annelid.core.ownership import LOCK, owned
 from annelid.scenes.bounce import Bounce
+from annelid.scenes.registry import scene_names
 
 SMALL = ["bounce", "--masses", "4", "--seconds", "0.02", "--device", "cpu"]
 
@@ -80,6 +81,8 @@ def test_help_fits_one_screen(arguments: list[str], cli: Callable[..., Result]) 
     assert max(map(len, lines)) <= 80
     for word in ("annelid run", "annelid bench", "annelid doctor", "--device", "--threads", "--json"):
         assert word in result.out
+    scenes = " ".join(result.out.partition("Scenes: ")[2].split()).partition(".")[0]
+    assert scenes.split(", ") == scene_names()
 
 
 def test_version(cli: Callable[..., Result]) -> None:

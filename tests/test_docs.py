@@ -1,10 +1,14 @@
 """The Python examples of the documentation run as they are printed."""
 
+import itertools
 import re
 import runpy
 from pathlib import Path
 
 import pytest
+
+from annelid.materials import PRESETS
+from annelid.scenes.registry import scene_names
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -19,3 +23,27 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     script = tmp_path / f"{page.stem}_example.py"  # a file, because Warp reads the source of what it compiles
     script.write_text("\n".join(examples), encoding="utf-8")
     runpy.run_path(str(script))
+
+
+def table(page: str, head: str) -> list[list[str]]:
+    """Cells of the rows of the first table of a page whose head begins so."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(head)) + 2
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[first:])
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_table_of_scenes_is_complete() -> None:
+    assert sorted(row[0].strip("`") for row in table("scenes.md", "| scene |")) == scene_names()
+
+
+def test_the_table_of_materials_has_the_figures_of_the_code() -> None:
+    fields = ("density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping")
+    figures = [[f"`{m.name}`", *(f"{vars(m)[name]:.4g}" for name in fields)] for m in PRESETS]
+    assert table("materials.md", "| preset |") == figures
+
+
+def test_pages_need_nothing_but_markdown_to_be_read() -> None:
+    """Where they are read as plain Markdown, nobody fills in what a template leaves out."""
+    pages = {page.name: page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")}
+    assert [name for name, text in pages.items() if re.search(r"\{\{.*?\}\}", text)] == []

@@ -16,10 +16,10 @@ COMMANDS = {
     "run": "Simulate a scene and write its results to out/NAME/",
     "view": "Watch a scene live in the browser, or a recording",
     "picture": "Make a picture (PNG) of a scene at a moment",
-    "video": "Make a video (MP4 or GIF) of a scene, or of several side by side",
-    "export": "Turn a recording into a page, a video, a table or a geometry",
+    "video": "Make a video (MP4 or GIF) of a scene, or of several",
+    "export": "Turn a recording into a page, video, table or geometry",
     "study": "Repeat an experiment of a paper",
-    "evolve": "Search for robots: an experiment by name or from a TOML file",
+    "evolve": "Search for robots: an experiment by name or TOML file",
     "train": "Let an agent learn in an environment",
     "bench": "Measure throughput on this machine",
     "doctor": "Show devices and versions, and test that they work",
@@ -83,9 +83,9 @@ def _help() -> None:
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)
-    scenes, studies, experiments = (len(known[name]) for name in ("run", "study", "evolve"))
-    console.print(f"\n{scenes} scenes, {studies} studies, {experiments} experiments: annelid run|study|evolve --list.")
-    console.print("Every command takes --help, --device (auto, cpu, cuda, cuda:N), --threads and --json.")
+    console.print(f"\nScenes: {', '.join(known['run'])}.")
+    console.print(f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list.")
+    console.print("Every command takes --help, --device, --threads and --json.")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

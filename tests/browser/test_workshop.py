@@ -61,7 +61,7 @@ def test_a_box_is_built_held_and_bends(
 
 
 def test_a_file_is_uploaded(workshop: LiveViewer, open_page: Callable[[str], Any], tmp_path: Path) -> None:
-    """What the real client sends for an upload and for a bad number is understood."""
+    """What the real client sends for an upload and for a bad number is understood; its panel scrolls to its end."""
     page = open_page(workshop.url)
     arrived(page)
     Box((0.06, 0.06, 0.06)).surface().write(tmp_path / "part.stl")
@@ -69,6 +69,14 @@ def test_a_file_is_uploaded(workshop: LiveViewer, open_page: Callable[[str], Any
         page.get_by_role("button", name="Upload STL, OBJ or PLY").click()
     chooser.value.set_files(tmp_path / "part.stl")
     wait_until(page, lambda: workshop._scene.shape == "file", "the file is built")
+    page.set_viewport_size({"width": 1200, "height": 800})
+    last = page.get_by_role("button", name="Release")
+    assert last.bounding_box()["y"] > 800
+    page.mouse.move(1020, 500)
+    page.mouse.wheel(0, 2000)
+    wait_until(page, lambda: last.bounding_box()["y"] < 780, "the panel scrolls")
+    page.mouse.wheel(0, -4000)
+    wait_until(page, lambda: page.get_by_role("tab", name="Run").bounding_box()["y"] > 0, "the panel scrolls back")
     page.get_by_role("tab", name="Run").click()
     set_number(page, "Steps a click", "0")
     page.get_by_text("'Steps a click' must be a whole number").first.wait_for()

@@ -3,11 +3,14 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from evolve_test_problems import BowlOptions
+from evolve_test_problems import Bowl, BowlOptions
 from rich.console import Console
 
+from annelid import voxels
 from annelid.cli import main
 from annelid.evolve import EA, Experiment, evolve, read_history
 from annelid.evolve.display import SearchDisplay
@@ -69,6 +72,36 @@ def test_it_goes_on_further_and_prints_one_object(tmp_path: Path, capsys: pytest
     assert found["evaluations"] == 100
     expected = evolve(Experiment("mine", BowlOptions(), EA(population=10), generations=4, repetitions=2))
     assert found["best-fitness"] == expected.fitness.max()
+
+
+@pytest.mark.parametrize(
+    ("film", "sentence"),
+    [
+        (lambda problem, row: None, "must be a simulation and the time to watch it [s], not None."),
+        (lambda problem, row: (3, 0.2), "must be a simulation and the time to watch it [s], not (3, 0.2)."),
+        (lambda problem, row: (crawling(row), "long"), "must be a simulation and the time to watch it [s], not ("),
+        (lambda problem, row: (crawling(row), float("nan")), "must begin at step 0 and last a positive time, not at"),
+        (lambda problem, row: (crawling(row, 2), 1.0), "not at step 2 for 1.0 s."),
+    ],
+)
+def test_a_film_that_cannot_be_shown_is_told_before_the_search(
+    film: Any, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Bowl, "film", film, raising=False)
+    out = tmp_path / "out"
+    assert code(written(tmp_path), "--out", str(out), "--video", "--device", "cpu") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.startswith("annelid: the film of problem 'bowl' must")
+    assert sentence in told
+    assert not out.exists()
+
+
+def crawling(row: np.ndarray, steps: int = 0) -> Any:
+    """A simulation that a film could be made of, some steps on."""
+    assert row.shape == (4,)
+    simulation = voxels.simulation([voxels.worm(3)], device="cpu")
+    simulation.step(steps)
+    return simulation
 
 
 def test_a_video_of_the_best(tmp_path: Path) -> None:

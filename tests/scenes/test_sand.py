@@ -50,7 +50,7 @@ def test_the_wave_can_be_changed_while_it_crawls() -> None:
     simulation.step(20)
     assert simulation.attachments["sandworm"].amplitude == 0.1
     assert np.isfinite(simulation.solver.readout.positions(simulation.state)).all()
-    with pytest.raises(InvalidValue, match="must be positive"):
+    with pytest.raises(InvalidValue, match="frequency of sandworm must be between"):
         WORM.adjust(simulation, "frequency", 0.0)
 
 

@@ -177,7 +177,7 @@ def test_a_force_must_be_three_numbers(force: Any, simulate: Make) -> None:
 
 def test_a_force_needs_a_mass() -> None:
     with pytest.raises(InvalidValue, match="no mass is where the force should act"):
-        particles((0.0, 0.0, 0.0)).push(lambda x: x[:, 0] > 1.0, (1.0, 0.0, 0.0))
+        particles((0.0, 0.0, 0.0)).push(np.zeros(1, bool), (1.0, 0.0, 0.0))
 
 
 def test_functions_must_be_warp_functions(simulate: Make) -> None:

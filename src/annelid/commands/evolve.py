@@ -24,6 +24,7 @@ from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_exp
 from annelid.evolve.display import SearchDisplay
 from annelid.evolve.experiments import experiment_names, experiment_summary
 from annelid.view.figures import band_plot
+from annelid.view.video import require_mp4
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def run_experiment(experiment: Experiment, options: Evolve, machine: Machine) ->
 
 def _run_inside(folder: Path, experiment: Experiment, options: Evolve, machine: Machine) -> tuple[Report, list[Path]]:
     if options.video:
+        require_mp4()
         experiment.problem.build(device=machine.device, threads=machine.threads).require_film()
     kind = "ray" if options.ray_address is not None and options.executor == "local" else options.executor
     executor = make_executor(

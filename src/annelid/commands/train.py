@@ -32,6 +32,7 @@ from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training
 from annelid.envs.worlds import read_options, require
 from annelid.view.figures import line_plot
+from annelid.view.video import require_mp4
 
 MOST_EPISODES = 1_000_000
 
@@ -130,6 +131,8 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
     settings = replace(recipe(name, options.algo), **told)
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
+    if options.video:
+        require_mp4()
     with owned(folder):
         return _train_inside(folder, plan, settings.steps, options, machine)
 

@@ -91,13 +91,30 @@ def team_range(rank: int, size: int, count: int, grain: int) -> wp.vec2i:
     return wp.vec2i(wp.min(low * grain, count), wp.min(high * grain, count))
 
 
-def split_launch(kernel: wp.Kernel, count: int, arguments: Sequence[Any], device: wp.Device, threads: int = 1) -> None:
-    """Launch a kernel whose first argument is an offset to add to `wp.tid()`, over CPU threads or on a CUDA device."""
+def split_launch(
+    kernel: wp.Kernel,
+    count: int,
+    arguments: Sequence[Any],
+    device: wp.Device,
+    threads: int = 1,
+    *,
+    pieces: int = 1,
+) -> None:
+    """Launch a kernel whose first argument is an offset to add to `wp.tid()`, over CPU threads or on a CUDA device.
+
+    Args:
+        kernel: The kernel.
+        count: Elements in all.
+        arguments: What it takes after the offset.
+        device: Where it runs.
+        threads: CPU threads.
+        pieces: Launches for each CPU thread; several even out work that is heavier in one part than in another.
+    """
     if device.is_cuda or threads == 1 or count < 2 * threads:
         wp.launch(kernel, count, [0, *arguments], device=device)
         return
     kernel.module.load(device, block_dim=1)
-    edges = np.linspace(0, count, threads + 1).astype(int)
+    edges = np.linspace(0, count, min(threads * pieces, count) + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
         jobs = [
             pool.submit(wp.launch, kernel, int(high - low), [int(low), *arguments], device=device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -188,11 +188,16 @@ class BulldozerField(Worlds):
         """Depth ahead and from above, pose and time."""
         o = self.options
         x, y = 0.5 * o.extent[0] + 1.0, 0.5 * o.extent[1] + 1.0
-        images = (Channel("ego", (36, 36), _NEAR, _FAR), Channel("sky", (36, 72), 0.0, _CEILING)) if o.images else ()
+        ahead, above = "depth ahead, from above the windshield [m], row by row", "depth from 2 m above [m], row by row"
+        pose = ("x and y of the bulldozer [m]", 2), ("heading [rad]", 1)
+        images = (
+            Channel("ego", (36, 36), _NEAR, _FAR, ((ahead, 36 * 36),)),
+            Channel("sky", (36, 72), 0.0, _CEILING, ((above, 36 * 72),)),
+        )
         return (
-            *images,
-            Channel("pose", (3,), -max(x, y, 3.2), max(x, y, 3.2)),
-            Channel("time", (1,), 0.0, o.seconds + self.action_seconds),
+            *(images if o.images else ()),
+            Channel("pose", (3,), -max(x, y, 3.2), max(x, y, 3.2), pose),
+            Channel("time", (1,), 0.0, o.seconds + self.action_seconds, (("time since the episode began [s]", 1),)),
         )
 
     @property
@@ -212,6 +217,8 @@ class BulldozerField(Worlds):
         return Camera.framing(
             (np.array([-long / 2, -wide / 2, 0.0]), np.array([long / 2, wide / 2, 0.4])), direction=(-0.25, -1.0, 0.75)
         )
+
+    told: ClassVar[Mapping[str, str]] = {"delivered": "part of the grains that lie in the goal"}
 
     def info(self) -> dict[str, np.ndarray]:
         """Part of the grains that lie in the goal."""

@@ -8,7 +8,7 @@ does.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -122,14 +122,16 @@ class Excavation(Worlds):
     @property
     def channels(self) -> tuple[Channel, ...]:
         """Joint angles and speeds, bucket, wrench, mass carried, depth from above."""
-        sky = (Channel("sky", (36, 36), 0.0, _CEILING),) if self.options.images else ()
+        from_above = (("depth from above [m], row by row", 36 * 36),)
+        bucket = (("x, y, z of the bucket [m]", 3), ("its rotation as a quaternion x, y, z, w", 4))
+        wrench = (("force on the bucket in its frame, x, y, z [N]", 3), ("torque, x, y, z [N m]", 3))
         return (
-            Channel("angles", (7,), -4.0, 4.0),
-            Channel("speeds", (7,), -3.0, 3.0),
-            Channel("bucket", (7,), -2.0, 2.0),
-            Channel("wrench", (6,)),
-            Channel("carried", (1,), 0.0, 1.0e3),
-            *sky,
+            Channel("angles", (7,), -4.0, 4.0, (("angles of the joints from the base [rad]", 7),)),
+            Channel("speeds", (7,), -3.0, 3.0, (("speeds of the joints [rad/s]", 7),)),
+            Channel("bucket", (7,), -2.0, 2.0, bucket),
+            Channel("wrench", (6,), parts=wrench),
+            Channel("carried", (1,), 0.0, 1.0e3, (("mass in the bucket [kg]", 1),)),
+            *((Channel("sky", (36, 36), 0.0, _CEILING, from_above),) if self.options.images else ()),
         )
 
     @property
@@ -146,6 +148,13 @@ class Excavation(Worlds):
     def camera(self) -> Camera | None:
         """From the side of the bin."""
         return Camera.framing((np.array([-0.1, -0.3, 0.0]), np.array([0.85, 0.65, 0.7])), direction=(0.9, 0.9, 0.6))
+
+    told: ClassVar[Mapping[str, str]] = {
+        "carried": "mass in the bucket [kg]",
+        "delivered": "mass in the bin [kg]",
+        "work": "work of the arm on the soil since the episode began [J]",
+        "strain": "largest load of a joint over its limit",
+    }
 
     def info(self) -> dict[str, np.ndarray]:
         """Mass in bucket and bin [kg], work of the arm [J], largest load of a joint over its limit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -107,8 +108,17 @@ class SandWorm(Worlds):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """See `kernels.sandworm.feel`."""
-        return (Channel("observation", (kernels.FELT * self.options.segments + kernels.GENERAL,)),)
+        """Segment by segment from tail to head what each feels, then the motion of the whole."""
+        felt = kernels.FELT * self.options.segments
+        parts = (
+            (
+                "of each segment along x: strain along and across the worm, contact force along x, y, z [weights of "
+                "the worm], swelling asked for",
+                felt,
+            ),
+            ("velocity of the worm, x, y, z [lengths/s]", kernels.GENERAL),
+        )
+        return (Channel("observation", (felt + kernels.GENERAL,), parts=parts),)
 
     @property
     def action_size(self) -> int:
@@ -124,6 +134,8 @@ class SandWorm(Worlds):
     def action_seconds(self) -> float:
         """Simulated time of an action [s]."""
         return self.substeps * self.solver.dt
+
+    told: ClassVar[Mapping[str, str]] = {"x": "where the middle of the worm is along x [m]"}
 
     def info(self) -> dict[str, np.ndarray]:
         """Where the middle of each worm is along x [m]."""

@@ -90,8 +90,17 @@ class SpringWalker(Worlds):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """See `kernels.walker.show`."""
-        return (Channel("observation", (kernels.OBSERVED,)),)
+        """Limbs as the body sees them, then its motion, posture and pressures."""
+        limbs = ", ".join(LIMBS)
+        parts = (
+            (f"x, y, z of each limb ({limbs}) from the middle, in the frame of the body [lengths]", 3 * kernels.LIMBS),
+            ("their velocities, x, y, z, in that frame [lengths/s]", 3 * kernels.LIMBS),
+            ("velocity of the middle in that frame, x, y, z [lengths/s]", 3),
+            ("upward axis of the body in the world, x, y, z", 3),
+            ("height of the middle [lengths]", 1),
+            ("pressure that each limb is asked for", kernels.LIMBS),
+        )
+        return (Channel("observation", (kernels.OBSERVED,), parts=parts),)
 
     @property
     def action_size(self) -> int:

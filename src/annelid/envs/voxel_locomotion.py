@@ -98,7 +98,12 @@ class VoxelLocomotion(Worlds):
     @property
     def channels(self) -> tuple[Channel, ...]:
         """Readings of all sensors, voxel by voxel, and the last action."""
-        return (Channel("observation", (len(self.robot.inputs) + self.action_size,)),)
+        sensed = len(self.robot.inputs)
+        parts = (
+            ("readings of the sensors of each voxel, voxel by voxel as in `robot.cells`", sensed),
+            ("the last action", self.action_size),
+        )
+        return (Channel("observation", (sensed + self.action_size,), parts=parts),)
 
     @property
     def action_size(self) -> int:

@@ -6,6 +6,7 @@ into the same ones, and `tensors` hands them to PyTorch without a copy.
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -42,12 +43,18 @@ class Channel:
         shape: Shape for one world.
         low: Least value.
         high: Largest value.
+        parts: What its numbers are, in order: a text and how many there are of it.
     """
 
     name: str
     shape: tuple[int, ...]
     low: float = -np.inf
     high: float = np.inf
+    parts: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.parts and sum(count for _, count in self.parts) != math.prod(self.shape):
+            raise InvalidValue(f"the parts of channel {self.name!r} do not add up to its shape {list(self.shape)}.")
 
 
 class Worlds(ABC):
@@ -120,6 +127,9 @@ class Worlds(ABC):
     def snapshot(self, world: int = 0) -> Snapshot:
         """A picture of one world."""
 
+    told: ClassVar[Mapping[str, str]] = {}
+    """What `info` tells, in words, by name."""
+
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
 
@@ -132,7 +142,7 @@ class Worlds(ABC):
     """What an action is paid in a world that nobody has touched."""
 
     def info(self) -> dict[str, np.ndarray]:
-        """Numbers of each world that are no observation, on the host, shapes [count]."""
+        """Numbers of each world that are no observation, those of `told`, on the host, shapes [count]."""
         return {}
 
     # --- what can be done with it ---

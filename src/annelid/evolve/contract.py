@@ -8,6 +8,7 @@ A *searcher* asks for rows to try and is told how they did; it knows nothing of 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,13 +88,30 @@ class Problem(ABC):
         return None
 
     def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
-        """A simulation of one robot at its beginning, and how long to watch it [s]."""
+        """A simulation of one robot at its beginning, and how long to watch it [s].
+
+        Args:
+            parameters: A row, shape [parameters].
+        """
         raise self._no_film()
 
     def require_film(self) -> None:
-        """Refuse a problem without a film, before a long search and not after it."""
+        """Refuse a problem whose film cannot be shown, before a search and not after it: a random robot is tried."""
         if type(self).film is Problem.film:
             raise self._no_film()
+        given = self.film(self.sample(np.random.default_rng(0), 1)[0])
+        simulation, seconds = given if isinstance(given, tuple) and len(given) == 2 else (None, None)
+        if not isinstance(simulation, Simulation) or not isinstance(seconds, (int, float)):
+            raise InvalidValue(
+                f"the film of problem {self.name!r} must be a simulation and the time to watch it [s], not "
+                f"{given!r:.80}."
+            )
+        if simulation.step_count != 0 or not 0.0 < seconds < math.inf:
+            raise InvalidValue(
+                f"the film of problem {self.name!r} must begin at step 0 and last a positive time, not at step "
+                f"{simulation.step_count} for {seconds} s."
+            )
+        simulation.snapshot()
 
     def _no_film(self) -> InvalidValue:
         return InvalidValue(f"problem {self.name!r} has no film to show: leave out the video.")

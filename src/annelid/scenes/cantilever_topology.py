@@ -24,7 +24,7 @@ class CantileverTopology(Checked):
     duration: ClassVar[float] = 4.0
 
     load: Literal["cantilever", "bridge"] = parameter("cantilever", "A load at the free end, or on all of the deck")
-    mass: float = parameter(0.6, "Mass to reach, as a share of the first", range=(0.3, 0.9), limits=(0.05, 1.0))
+    mass: float = parameter(0.6, "Mass to reach, as a share of the first", range=(0.3, 0.9), limits=(0.05, 0.99))
     growth: float = parameter(0.25, "Share of what is removed that may come back", range=(0.0, 0.8), limits=(0.0, 0.95))
 
     def body(self) -> springs.Body:

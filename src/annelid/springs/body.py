@@ -239,7 +239,7 @@ class Body(Described, Named):
         offsets = _array(offsets, float, 3)
         copies, count = len(offsets), self.mass_count
         needed = float(copies) * memory_of(count, self.spring_count)
-        require_memory(f"{copies} copies of a body of {count} masses", needed, "make fewer copies")
+        require_memory(f"a body of {copies} copies of {count} masses", needed, "make fewer copies")
         first = (np.arange(copies) * count).astype(np.int32)
         twin = copy.copy(self)
         for f in fields(self):

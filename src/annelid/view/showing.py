@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.annotate import pillow
-from annelid.view.browser.given import Given
-from annelid.view.browser.live import LiveViewer
 from annelid.view.picture import Painter, Viewpoint, save_png
 from annelid.view.video import video as film
+
+if TYPE_CHECKING:
+    from annelid.view.browser.live import LiveViewer
 
 PARTS = {"surface": "surface", "springs": "lines", "masses": "spheres"}
 """What can be drawn, and the part of a look that asks for it."""
@@ -177,6 +178,10 @@ def view(
     """Serve a live page; see `Simulation.view`."""
     if simulation.running:
         raise AnnelidError("the simulation runs in its own thread: pause() it first, the page advances it by itself.")
+    # Here: a picture must not wait for the packages of a page to be imported.
+    from annelid.view.browser.given import Given
+    from annelid.view.browser.live import LiveViewer
+
     viewer = LiveViewer({}, Given(simulation), name=name, host=host, port=port, allow_hosts=allow_hosts)
     waits = not in_notebook() if wait is None else wait
     serve(viewer, open_browser=open and waits, wait=waits)

@@ -97,14 +97,20 @@ class VideoWriter:
         os.replace(self._partial, self.path)
 
 
+def require_mp4() -> Any:
+    """The package that writes MP4; refused here where it is missing, before a long search and not after it."""
+    return optional("imageio_ffmpeg", purpose="MP4", extra="view", package="imageio-ffmpeg")
+
+
 class _Mp4:
     """H.264 through the ffmpeg that imageio-ffmpeg brings along."""
 
     def __init__(self, path: Path, size: tuple[int, int], fps: float) -> None:
-        imageio_ffmpeg = optional("imageio_ffmpeg", purpose="MP4", extra="view", package="imageio-ffmpeg")
+        imageio_ffmpeg = require_mp4()
         even = (size[0] + size[0] % 2, size[1] + size[1] % 2)
         self._pad = ((0, size[1] % 2), (0, size[0] % 2), (0, 0))
-        options = ["-crf", "18", "-preset", "medium", "-movflags", "+faststart"]
+        # As near to the images as "medium" at 18 (structural similarity 0.996), in half the time, a quarter larger.
+        options = ["-crf", "16", "-preset", "veryfast", "-movflags", "+faststart"]
         try:
             self._pipe: Generator[None, Any, None] = imageio_ffmpeg.write_frames(
                 str(path),

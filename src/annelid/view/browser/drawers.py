@@ -18,10 +18,11 @@ from annelid.view.browser.decimate import Thinned, thinned
 from annelid.view.colors import MISSING, Scale
 
 MAX_TRIANGLES = 30_000
-MAX_SPHERES = 4_000
+MAX_SPHERES = 30_000
 MAX_POINTS = 100_000
 MAX_LINES = 6_000
 MAX_SHADOW = 2_000
+_BALLS = ((300, 3), (5_000, 2), (MAX_SPHERES, 1))  # so many balls have icospheres of so many subdivisions
 _SHADES = 28
 _SMALLEST = 64
 _LIGHT = np.array([0.3, -0.2, 1.0], np.float32)
@@ -54,6 +55,12 @@ def to_bytes(color: Any) -> tuple[int, int, int]:
     """A colour in [0, 1] as integers up to 255."""
     r, g, b = (round(255.0 * float(c)) for c in color)
     return r, g, b
+
+
+def linear(colors: np.ndarray) -> np.ndarray:
+    """Colours as shares of light, both up to 255: what viser takes for many meshes, without which they are pale."""
+    share = colors / 255.0
+    return np.rint(255.0 * np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)).astype(np.uint8)
 
 
 def _chosen(part: Any, scale: Scale | None) -> Field | None:
@@ -171,7 +178,7 @@ def shade_numbers(values: np.ndarray, scale: Scale, count: int) -> np.ndarray:
 
 
 class SphereDrawer:
-    """Balls: round ones, or dots if they are many."""
+    """Balls, rounder the fewer they are, or dots if they are very many."""
 
     def __init__(self, scene: Any, path: str) -> None:
         self._scene, self._path = scene, path
@@ -191,7 +198,7 @@ class SphereDrawer:
         elif self._many:
             self._handle.points, self._handle.colors = centers, colors
         else:
-            self._handle.batched_positions, self._handle.batched_colors = centers, colors
+            self._handle.batched_positions, self._handle.batched_colors = centers, linear(colors)
 
     def remove(self) -> None:
         """Take them out of the scene."""
@@ -209,11 +216,12 @@ class SphereDrawer:
         return self._scene.add_point_cloud(self._path, centers, colors, **options, point_shading="gradient")
 
     def _balls(self, centers: np.ndarray, radii: np.ndarray, colors: np.ndarray) -> Any:
-        ball = trimesh.creation.icosphere(subdivisions=3 if len(centers) < 50 else 1, radius=1.0)
+        detail = next(detail for count, detail in _BALLS if len(centers) <= count)
+        ball = trimesh.creation.icosphere(subdivisions=detail, radius=1.0)
         upright = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (len(centers), 1))
         faces = np.asarray(ball.faces, np.uint32)
         vertices = np.asarray(ball.vertices, np.float32)
-        options: dict[str, Any] = {"batched_scales": radii.copy(), "batched_colors": colors, "lod": "off"}
+        options: dict[str, Any] = {"batched_scales": radii.copy(), "batched_colors": linear(colors), "lod": "off"}
         return self._scene.add_batched_meshes_simple(self._path, vertices, faces, upright, centers, **options)
 
 

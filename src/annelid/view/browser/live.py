@@ -218,7 +218,7 @@ class LiveViewer:
         self.page.server.gui.set_panel_label(f"Annelid: {name}")
         self._workshop.show(self._scene)
         self._make_controls()
-        self._install(simulations, variants, [""] * len(variants), aim=True)
+        self._install(simulations, variants, [""] * len(variants), anew=True)
 
     def _reset(self) -> None:
         """Back to the beginning: with the work that was done in the workshop, or else with the current parameters."""
@@ -268,14 +268,21 @@ class LiveViewer:
         return simulations
 
     def _install(
-        self, simulations: Sequence[Simulation[Any]], variants: list[Buildable], names: list[str], *, aim: bool
+        self,
+        simulations: Sequence[Simulation[Any]],
+        variants: list[Buildable],
+        names: list[str],
+        *,
+        aim: bool = False,
+        anew: bool = False,
     ) -> None:
-        """Put simulations in the place of those that there are."""
+        """Put simulations in the place of those that there are; anew: of another scene."""
         was_playing = self.runner.playing
-        aim = aim or self._shown is None or len(variants) != len(self._variants)
+        anew = anew or self._shown is None
+        aim = aim or anew or len(variants) != len(self._variants)
         self._variants, self._names = variants, names
         self.runner.replace(simulations)
-        self.page.set_fields(simulations[0].fields)
+        self.page.set_fields(simulations[0].fields, anew=anew)
         self._plots.clear()
         moment = self.runner.look(self.page.look()).result()
         self.page.drawing.arrange(moment.snapshots, names)

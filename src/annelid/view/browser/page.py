@@ -13,18 +13,20 @@ from concurrent.futures import CancelledError
 from contextlib import redirect_stdout, suppress
 from typing import Any
 
-import numpy as np
-
 from annelid.core.errors import AnnelidError, ViewerFailed
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.browser.door import ANY_ADDRESS, Door
 from annelid.view.browser.drawing import Drawing
+from annelid.view.browser.framing import framed
 from annelid.view.browser.inbox import Inbox
 from annelid.view.browser.server import start_server
 from annelid.view.browser.time_plots import Plots
 from annelid.view.colors import Scale
 
 NO_FIELD = "none"
+_TELLING = ("actuation", "control", "speed", "displacement")
+"""Scalars that show what moves a body, or else how it moves, the most telling first."""
+_ASPECT = 1.6  # of a window before anyone has opened one
 _SECONDS_BETWEEN_ERRORS = 5.0
 _SECONDS_BETWEEN_REFUSALS = 1.0
 
@@ -174,9 +176,11 @@ class Page:
         """The scalar to colour by."""
         return None if self.color.value == NO_FIELD else str(self.color.value)
 
-    def set_fields(self, fields: Sequence[str]) -> None:
-        """Offer these scalars to colour by; the chosen one stays if it is among them."""
-        chosen = self.color.value if self.color.value in fields else NO_FIELD
+    def set_fields(self, fields: Sequence[str], *, anew: bool = False) -> None:
+        """Offer these scalars to colour by; the chosen one stays if it is among them and nothing begins anew."""
+        telling = next((name for name in _TELLING if name in fields), NO_FIELD)
+        kept = not anew and self.color.value in (NO_FIELD, *fields)
+        chosen = self.color.value if kept else telling
         self.color.options = (NO_FIELD, *fields)
         self.color.value = chosen
 
@@ -189,16 +193,13 @@ class Page:
             self.legend.content = legend_html(self.drawing.scale)
 
     def aim(self, snapshots: Sequence[Snapshot]) -> None:
-        """Point all cameras at the scene."""
-        low, high = self.drawing.extent(snapshots)
-        distance = 1.35 * max(float(np.linalg.norm(high - low)), 1e-3)
-        # A little to the left of the middle, because the panel covers the right.
-        target = 0.5 * (low + high) + 0.12 * distance * np.array([0.866, 0.5, 0.0])
-        position = target + distance * np.array([0.45, -0.78, 0.42])
-        camera = self.server.initial_camera
-        camera.position, camera.look_at = tuple(position), tuple(target)
+        """Point all cameras at the scene, so that it fills what the panel leaves free."""
+        extent = self.drawing.extent(snapshots)
+        camera, seen = self.server.initial_camera, framed(*extent, _ASPECT)
+        camera.position, camera.look_at, camera.fov = seen.position, seen.target, seen.fov
         for client in self.server.get_clients().values():
-            client.camera.position, client.camera.look_at = tuple(position), tuple(target)
+            seen = framed(*extent, client.camera.image_width / max(client.camera.image_height, 1))
+            client.camera.position, client.camera.look_at, client.camera.fov = seen.position, seen.target, seen.fov
 
     def add_plots(self, container: Any) -> Plots:
         """Plots of the named numbers in a tab or folder."""

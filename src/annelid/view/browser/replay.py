@@ -92,7 +92,8 @@ class ReplayViewer:
             self._slider = gui.add_slider("Time [s]", self._begin, high, max(length / 2000.0, 1e-6), self._begin)
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value="1 ×")
             with gui.add_folder("Show"):
-                page.add_show_controls(self._fields(), parts=True)
+                page.add_show_controls((), parts=True)
+                page.set_fields(self._fields(), anew=True)
             for control, kind in ((page.surface, Mesh), (page.springs, Lines), (page.masses, Spheres)):
                 control.value = True
                 control.visible = any(isinstance(part, kind) for part in self.recording.frame(0).parts)

@@ -55,8 +55,10 @@ def start_server(host: str, port: int, title: str, door: Door, inbox: Inbox) -> 
     # Own lights: the default ones bleach colours that mean something, and their shadows are slow without a GPU.
     server.scene.configure_default_lights(enabled=False)
     server.scene.configure_environment_map(hdri=None)
-    server.scene.add_light_ambient("/light/sky", intensity=1.9)
-    server.scene.add_light_directional("/light/sun", intensity=1.5, position=(0.3, -0.2, 1.0))
+    # From above, a little from where one looks, and from everywhere: what is round looks round, nothing is black.
+    server.scene.add_light_ambient("/light/sky", intensity=1.2)
+    server.scene.add_light_directional("/light/sun", intensity=1.6, position=(0.3, -0.2, 1.0))
+    server.scene.add_light_directional("/light/fill", intensity=0.8, position=(1.0, -0.8, 0.3))
     return server
 
 

@@ -20,22 +20,14 @@ from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Snapshot
 from annelid.view.camera.framing import corners, fit, outline
 from annelid.view.camera.kernels import rays as camera_kernels
+from annelid.view.camera.kernels import refining as refine_kernels
 from annelid.view.camera.kernels import shading as shade_kernels
 from annelid.view.camera.kernels.rays import Eye
 from annelid.view.camera.light import Light
 from annelid.view.camera.stage import Stage
 from annelid.view.camera.transfer import WarpArray, launch
 
-# Images between the passes of a colour image.
-_PASSES = (
-    ("ambient", wp.vec3),
-    ("sun", wp.vec3),
-    ("spot", wp.vec3),
-    ("seen", wp.int8),
-    ("light", wp.vec3),
-    ("shown", wp.vec3),
-    ("border", wp.int8),
-)
+_CPU_RUN = 256  # pixels of one thread of a kernel on a CPU, which are taken one after the other
 
 _EYE: Any = Eye  # a struct to Warp, a plain class to a type checker
 
@@ -134,6 +126,31 @@ class Camera:
         return replace(probe, position=position, target=_vector(target), height=height)
 
 
+class Drafts:
+    """Images between the passes of a colour image.
+
+    Attributes:
+        shown: Display values of a pixel's centre.
+        seen: Whether the sun is seen from there; -1 where that does not matter.
+        border: Whether the border of a shadow is near.
+        reach: How far from a border the sun may be half seen [pixels], and the side of the tiles of `shadows`.
+        shadows: Sun and shadow in tiles.
+        borders: Whether both are in or beside a tile.
+        edges: Whether a tile may hold an edge.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], device: wp.Device) -> None:
+        cameras, height, width = shape
+        self.reach = max(height // 24, 1)
+        self.shown = wp.zeros(shape, dtype=wp.vec3, device=device)
+        self.seen = wp.zeros(shape, dtype=wp.int8, device=device)
+        self.border = wp.zeros(shape, dtype=wp.int8, device=device)
+        self.shadows, self.borders, self.edges = (
+            wp.zeros((cameras, -(-height // side), -(-width // side)), dtype=wp.int8, device=device)
+            for side in (self.reach, self.reach, int(refine_kernels.EDGE_TILE))
+        )
+
+
 class Film:
     """Images of a stage through one or many cameras, as arrays on the device; nothing is copied to the host.
 
@@ -180,11 +197,12 @@ class Film:
         self.samples = samples
         self.far = far
         self.sky = (light or Light()).sky(self.device)
+        self._soft = self.sky.rays.shape[0] > 0
         self.shape = (len(views), height, width)
         self.depth: WarpArray = wp.full(self.shape, far, dtype=wp.float32, device=self.device)
         self.rgb: WarpArray = wp.zeros(self.shape, dtype=wp.vec3ub, device=self.device)
         self.eyes: WarpArray = wp.zeros(len(views), dtype=_EYE, device=self.device)
-        self._passes: dict[str, WarpArray] = {}
+        self._drafts: Drafts | None = None
         self._worlds = 1
         self.aim(views)
 
@@ -206,23 +224,34 @@ class Film:
     def cast_depth(self, stage: Stage) -> WarpArray:
         """Expose `depth` alone, the cheapest image, and return it."""
         self._check(stage)
-        self._launch(camera_kernels.cast_depth, [self.eyes, stage.geometry, self.far], [self.depth])
+        self._expose(camera_kernels.cast_depth, [self.eyes, stage.geometry, self.far], [self.depth])
         return self.depth
 
     def render(self, stage: Stage) -> WarpArray:
         """Expose `depth` and `rgb`, and return `rgb`."""
         self._check(stage)
-        if not self._passes:
-            self._passes = {name: wp.zeros(self.shape, dtype=dtype, device=self.device) for name, dtype in _PASSES}
-        ambient, sun, spot, seen, light, shown, border = (self._passes[name] for name, _ in _PASSES)
-        scene: list[Any] = [self.eyes, stage.geometry, self.sky]
-        self._launch(shade_kernels.shade, [*scene, self.far], [ambient, sun, spot, seen, self.depth])
-        self._launch(shade_kernels.soften, [*scene, ambient, sun, spot, seen], [light, shown, border])
-        self._launch(shade_kernels.resolve, [*scene, self.far, self.samples, light, shown, border], [self.rgb])
+        drafts = self._drafts = self._drafts or Drafts(self.shape, self.device)
+        scene: list[Any] = [self.eyes, stage.geometry, self.sky, self.far]
+        self._expose(shade_kernels.shade, scene, [drafts.shown, drafts.seen, self.depth])
+        if self._soft:
+            self._look(refine_kernels.find_shadows, [drafts.reach, drafts.seen], drafts.shadows)
+            self._look(refine_kernels.find_borders, [drafts.shadows], drafts.borders)
+            inputs = [*scene, drafts.reach, drafts.borders, drafts.seen]
+            self._expose(refine_kernels.soften, inputs, [drafts.shown, drafts.border])
+        if self.samples > 1:
+            self._look(refine_kernels.find_edges, [drafts.shown], drafts.edges)
+        inputs = [*scene, self.samples, drafts.edges, drafts.border, drafts.shown]
+        self._expose(refine_kernels.resolve, inputs, [self.rgb])
         return self.rgb
 
-    def _launch(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        launch(kernel, math.prod(self.shape), inputs, outputs, self.device, self.threads)
+    def _expose(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Run a kernel over all pixels."""
+        run = _CPU_RUN if self.device.is_cpu else 1
+        launch(kernel, -(-math.prod(self.shape) // run), [run, *inputs], outputs, self.device, self.threads)
+
+    def _look(self, kernel: Any, inputs: Sequence[Any], tiles: WarpArray) -> None:
+        """Run a kernel over tiles."""
+        launch(kernel, tiles.size, inputs, [tiles], self.device, self.threads)
 
     def _check(self, stage: Stage) -> None:
         if stage.device != self.device:

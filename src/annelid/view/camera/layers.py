@@ -249,6 +249,7 @@ class PlaneLayer:
         self.first = wp.array(first, dtype=wp.int32, device=device)
         self.points = wp.array(points, dtype=wp.vec3, device=device)
         self.normals = wp.array(normals.astype(np.float32), dtype=wp.vec3, device=device)
+        self.axes = wp.array(_across(normals).astype(np.float32), dtype=wp.vec3, device=device)
         self.colors = wp.array(colors.astype(np.float32), dtype=wp.vec3, device=device)
 
     def enter(self, geometry: Any) -> None:
@@ -256,4 +257,12 @@ class PlaneLayer:
         geometry.plane_first = self.first
         geometry.plane_points = self.points
         geometry.plane_normals = self.normals
+        geometry.plane_axes = self.axes
         geometry.plane_colors = self.colors
+
+
+def _across(normals: np.ndarray) -> np.ndarray:
+    """Unit vectors in planes, shape [n, 3]: along x, or along y where x sticks out of the plane."""
+    axes = np.where(np.abs(normals[:, :1]) > 0.9, [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    axes = axes - np.sum(axes * normals, axis=1, keepdims=True) * normals
+    return np.asarray(axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30))

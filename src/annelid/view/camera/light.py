@@ -10,7 +10,8 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Color
-from annelid.view.camera.kernels.shading import RIM, Sky
+from annelid.view.camera.kernels.refining import RIM
+from annelid.view.camera.kernels.shading import Sky
 from annelid.view.colors import decode
 
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))

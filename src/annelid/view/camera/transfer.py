@@ -21,7 +21,8 @@ def launch(
 ) -> None:
     """Run a kernel whose first argument is the offset of its first thread."""
     if count > 0:
-        split_launch(kernel, count, [*inputs, *outputs], device, threads)
+        # In several pieces: where a body is seen there is more to do than where the sky is.
+        split_launch(kernel, count, [*inputs, *outputs], device, threads, pieces=4)
 
 
 def put_vectors(values: Array, out: WarpArray) -> None:

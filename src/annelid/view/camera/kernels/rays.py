@@ -2,6 +2,7 @@
 
 A ray is `origin + t * direction`. Camera rays have a direction whose component along the optical axis is one, so that
 the `t` of a hit is its depth. Kernels take one row of `Eye` a camera, so many cameras and many worlds share one launch.
+A thread takes a run of pixels: one on CUDA; many on a CPU, where fetching a kernel's arguments costs as much as a ray.
 """
 
 # mypy: ignore-errors
@@ -68,6 +69,7 @@ class Geometry:
     plane_first: wp.array[wp.int32]  # [worlds + 1]
     plane_points: wp.array[wp.vec3]
     plane_normals: wp.array[wp.vec3]
+    plane_axes: wp.array[wp.vec3]  # unit vectors along one family of grid lines
     plane_colors: wp.array[wp.vec3]
     grid_pitch: wp.float32
 
@@ -282,6 +284,7 @@ def occluded_by_line(geometry: wp.array[Geometry], world: int, origin: wp.vec3, 
 @wp.kernel
 def cast_depth(
     offset: int,
+    run: int,
     # Cameras and scene:
     eyes: wp.array[Eye],
     geometry: wp.array[Geometry],
@@ -291,8 +294,10 @@ def cast_depth(
 ):
     width = depth_out.shape[2]
     height = depth_out.shape[1]
-    place = image_place(offset + wp.tid(), width, height)
-    eye = eyes[place[0]]
-    ray = eye_ray(eye, float(place[2]) + 0.5, float(place[1]) + 0.5, width, height)
-    hit = cast(geometry, eye.world, ray.origin, ray.direction, far)
-    depth_out[place[0], place[1], place[2]] = hit.t
+    first = (offset + wp.tid()) * run
+    for index in range(first, wp.min(first + run, depth_out.shape[0] * height * width)):
+        place = image_place(index, width, height)
+        eye = eyes[place[0]]
+        ray = eye_ray(eye, float(place[2]) + 0.5, float(place[1]) + 0.5, width, height)
+        hit = cast(geometry, eye.world, ray.origin, ray.direction, far)
+        depth_out[place[0], place[1], place[2]] = hit.t
