@@ -1,7 +1,7 @@
 """Everything in the library that reads files: a sample of each, and how it is read.
 
 What is not here is read by the same code as something that is: replay buffers (archives), meshes of URDF robots and
-of scenes (surface meshes), agents (Stable-Baselines3's own, trusted).
+of scenes (surface meshes), agents and the scale of their rewards (which need Stable-Baselines3 and are trusted).
 """
 
 from __future__ import annotations

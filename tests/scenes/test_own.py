@@ -101,4 +101,4 @@ def test_a_file_that_is_absent_or_wrong(tmp_path: Path) -> None:
         own_scene(written(tmp_path, "1 / 0"))
     assert is_own("a/b.py:c")
     assert not is_own("worm")
-    assert not is_own("recording.h5")
+    assert not is_own("recording.rec")
