@@ -27,7 +27,7 @@ def driven(path: Any) -> Rigid:
     [
         (lambda: simulated(gravty=(0, 0, -1)), "named 'gravty'. Did you mean 'gravity'?"),
         (lambda: simulated(gravity=-9.81), "gravity = -9.81 cannot be used; give three finite numbers"),
-        (lambda: simulated(dt="short"), "dt must be a number, not 'short'"),
+        (lambda: simulated(dt="short"), "dt = 'short' cannot be used; give a time in seconds, or 'auto'"),
         (lambda: simulated(Plane()), "not a Plane: write \\[obstacle\\] for one"),
         (lambda: simulated([Plane(), "wall"]), "obstacle 1 is a str: give a Rigid"),
         (lambda: grains.Grain(friction="a lot"), "friction of a grain must be a number of 0 or more, not 'a lot'"),  # type: ignore[arg-type]
