@@ -21,8 +21,8 @@ import numpy as np
 
 _READERS = ("gmsh._gmsh22", "gmsh._gmsh40", "gmsh._gmsh41", "gmsh.common", "vtk._vtk_42", "vtk._vtk_51", "vtu._vtu")
 _LEAST = 1 << 16
-_EACH = 8
-"""Numbers that a byte of a file may become."""
+_EACH = 1
+"""Numbers that a byte of a file may become: a node in text takes eight bytes at least and is four numbers."""
 
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
 
