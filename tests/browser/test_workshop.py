@@ -72,11 +72,15 @@ def test_a_file_is_uploaded(workshop: LiveViewer, open_page: Callable[[str], Any
     page.set_viewport_size({"width": 1200, "height": 800})
     last = page.get_by_role("button", name="Release")
     assert last.bounding_box()["y"] > 800
-    page.mouse.move(1020, 500)
-    page.mouse.wheel(0, 2000)
-    wait_until(page, lambda: last.bounding_box()["y"] < 780, "the panel scrolls")
-    page.mouse.wheel(0, -4000)
-    wait_until(page, lambda: page.get_by_role("tab", name="Run").bounding_box()["y"] > 0, "the panel scrolls back")
+
+    def scrolled(by: int) -> bool:
+        """Turn the wheel over the panel, again where the page was still being laid out; whether the end shows."""
+        page.mouse.move(1020, 500)
+        page.mouse.wheel(0, by)
+        return bool(last.bounding_box()["y"] < 780)
+
+    wait_until(page, lambda: scrolled(2000), "the panel scrolls")
+    wait_until(page, lambda: not scrolled(-4000), "the panel scrolls back")
     page.get_by_role("tab", name="Run").click()
     set_number(page, "Steps a click", "0")
     page.get_by_text("'Steps a click' must be a whole number").first.wait_for()
