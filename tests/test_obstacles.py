@@ -66,7 +66,7 @@ def robot_among(obstacles: Sequence[Obstacle]) -> Simulation[Any]:
 
 
 def voxels_among(obstacles: Sequence[Obstacle]) -> Simulation[Any]:
-    return voxels.simulation(voxels.worm(), obstacles=obstacles, precision="float64", device="cpu", threads=1)
+    return voxels.simulation(voxels.worm(), obstacles=obstacles, device="cpu", threads=1)
 
 
 PHYSICS: dict[str, Make] = {

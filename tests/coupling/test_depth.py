@@ -14,7 +14,7 @@ from annelid.shapes import Box, Rigid, Surface
 
 from .conftest import RADIUS, SKIN, block
 
-MASS, MASSES, PITCH, TIME = 2.5, 5, 0.015, 0.08
+MASS, MASSES, PITCH, TIME = 2.5, 5, 0.015, 0.12
 SHIFTS = ((0.0, 0.0), (-0.003, 0.006))
 SIDE = PITCH * (MASSES - 1)
 BLOCK = block(MASSES, PITCH, mass=MASS, stiffness=6000.0)

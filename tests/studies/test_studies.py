@@ -16,7 +16,7 @@ from annelid.core.errors import InvalidMesh, MissingPackage, UnknownName
 from annelid.core.measurement import Report
 from annelid.core.progress import Progress
 from annelid.shapes import Sphere
-from annelid.studies import materials, throughput
+from annelid.studies import throughput
 from annelid.studies.lattices import Lattices
 from annelid.studies.materials import Materials
 from annelid.studies.registry import studies, study_class
@@ -41,8 +41,7 @@ def test_unknown_study() -> None:
         study_class("beam-frequencies")
 
 
-def test_materials(cpu: wp.Device, silence: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(materials, "_CUBE", 3)  # cells across the cube that is compressed, most of the work
+def test_materials(cpu: wp.Device, silence: Progress) -> None:
     rows = by_name(run(Materials(quick=True), cpu, None, silence))
     assert all(row.passed is not False for row in rows.values())
     for count in (4, 6, 8):  # bending errs by about 1.25 over the squared number of cells

@@ -11,7 +11,9 @@ from PIL import Image
 from annelid import fem, grains, springs, voxels
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
 from annelid.core.measurement import Measurement, Report
+from annelid.core.recording import Recording
 from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Look
 from annelid.shapes import tet_beam
 
 SMALL: dict[str, Any] = {"pixels": (120, 80), "samples": 1}
@@ -113,3 +115,30 @@ def test_paths_may_be_any_path(falling: Simulation[Any], tmp_path: Path) -> None
     path: os.PathLike[str] = tmp_path / "cube.png"
     falling.picture(os.fspath(path), **SMALL)
     assert Path(path).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: springs.simulation(springs.block((3, 3, 3)), device="cpu", threads=1),
+        lambda: voxels.simulation(voxels.Robot.from_text("ooo\no.o"), device="cpu"),
+    ],
+)
+def test_a_recording_holds_all_fields_or_those_asked_for(build: Any, tmp_path: Path) -> None:
+    simulation: Simulation[Any] = build()
+    path, some = tmp_path / "all.rec", simulation.fields[:1]
+    simulation.record(path, every=1.0).close()
+    assert _fields(path) == set(simulation.fields)
+    kept = path.read_bytes()
+    with pytest.raises(UnknownName, match="no field named 'colour'"):
+        simulation.record(path, every=1.0, fields=("colour",))
+    with pytest.raises(InvalidValue, match="either fields or a look"):
+        simulation.record(path, every=1.0, fields=some, look=Look())
+    assert path.read_bytes() == kept
+    simulation.record(tmp_path / "some.rec", every=1.0, fields=some).close()
+    assert _fields(tmp_path / "some.rec") == set(some)
+
+
+def _fields(path: Path) -> set[str]:
+    with Recording(path) as recording:
+        return {name for part in recording.frame(0).parts for name in vars(part).get("fields", ())}

@@ -104,7 +104,7 @@ def test_a_robot_that_diverges_does_not_spoil_the_others() -> None:
 
 
 def test_passive_robots_do_not_jump(device: str) -> None:
-    outcome = Jumping(seconds=1.0, precision="float64")(voxels.box(2, 2, Voxel.v1()), device=device)
+    outcome = Jumping(seconds=1.0)(voxels.box(2, 2, Voxel.v1()), device=device)
     assert outcome.height[0] == pytest.approx(0.0, abs=0.01)
     assert outcome.air_time[0] < 0.05
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from annelid.core.errors import AnnelidError
 from annelid.core.interrupts import KEEPER
-from annelid.core.locks import FORKED, note_leaving, note_taking
+from annelid.core.locks import FORKED, leave_ranked, take_ranked
 from annelid.core.waits import waiting_for
 
 
@@ -48,18 +48,7 @@ class Gate:
         return holder is not None and holder.thread == threading.get_ident()
 
     def __enter__(self) -> Gate:
-        KEEPER.hold()
-        try:
-            self.require_process()
-            note_taking("gate", self)
-            try:
-                self._take()
-            except BaseException:
-                note_leaving(self)
-                raise
-        except BaseException:
-            KEEPER.let_go()
-            raise
+        take_ranked("gate", self, self._take)
         return self
 
     def __exit__(
@@ -69,8 +58,7 @@ class Gate:
             self._depth -= 1
             if self._depth == 0:
                 self._pass_on()
-        note_leaving(self)
-        KEEPER.let_go()
+        leave_ranked(self)
 
     def require_process(self) -> None:
         """Refuse a process that was forked while the gate was in use: the threads that used it are not in it."""
@@ -81,6 +69,7 @@ class Gate:
         self._inner, self._queue, self._process = threading.Lock(), deque(), os.getpid()
 
     def _take(self) -> None:
+        self.require_process()
         if self.mine:
             self._depth += 1
             return

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Literal
 
@@ -70,6 +71,27 @@ def note_leaving(lock: object) -> None:
         held.pop(max(place for place, (_, other) in enumerate(held) if other is lock))
 
 
+def take_ranked(rank: Rank, lock: object, take: Callable[[], None]) -> None:
+    """Take a lock by its own means, in order and with Ctrl-C held back; what fails leaves nothing taken."""
+    KEEPER.hold()
+    try:
+        note_taking(rank, lock)
+        try:
+            take()
+        except BaseException:
+            note_leaving(lock)
+            raise
+    except BaseException:
+        KEEPER.let_go()
+        raise
+
+
+def leave_ranked(lock: object) -> None:
+    """A lock was given back: its place in the order is free, and Ctrl-C may come."""
+    note_leaving(lock)
+    KEEPER.let_go()
+
+
 class RankedLock:
     """A re-entrant lock with a place in the order; Ctrl-C comes when it was given back (see `interrupts`).
 
@@ -83,24 +105,13 @@ class RankedLock:
         self._process = os.getpid()
 
     def __enter__(self) -> None:
-        KEEPER.hold()
-        try:
-            note_taking(self._rank, self)
-            try:
-                self._take()
-            except BaseException:
-                note_leaving(self)
-                raise
-        except BaseException:
-            KEEPER.let_go()
-            raise
+        take_ranked(self._rank, self, self._take)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._lock.release()
-        note_leaving(self)
-        KEEPER.let_go()
+        leave_ranked(self)
 
     def _take(self) -> None:
         here = self._process == os.getpid()

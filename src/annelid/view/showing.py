@@ -83,13 +83,13 @@ def look_of(show: Sequence[str], scalar: str | None) -> Look:
 def picture(
     simulation: Simulation[Any],
     *,
-    show: Sequence[str] = ("surface",),
-    field: str | None = None,
-    pixels: tuple[int, int] = (960, 640),
-    camera: Viewpoint | None = None,
-    samples: int = 4,
-    name: str | None = "",
-    threads: int | None = None,
+    show: Sequence[str],
+    field: str | None,
+    pixels: tuple[int, int],
+    camera: Viewpoint | None,
+    samples: int,
+    name: str | None,
+    threads: int | None,
 ) -> Picture:
     """A picture of this moment; see `Simulation.picture`."""
     snapshot, device = simulation.snapshot(look_of(show, field)), simulation.solver.device
@@ -104,16 +104,16 @@ def video(
     path: str | PathLike[str],
     seconds: float,
     *,
-    fps: float = 25.0,
-    speed: float = 1.0,
-    show: Sequence[str] = ("surface",),
-    field: str | None = None,
-    pixels: tuple[int, int] = (960, 640),
-    camera: Viewpoint | None = None,
-    follow: bool = True,
-    samples: int = 2,
-    name: str | None = "",
-    progress: Progress | None = None,
+    fps: float,
+    speed: float,
+    show: Sequence[str],
+    field: str | None,
+    pixels: tuple[int, int],
+    camera: Viewpoint | None,
+    follow: bool,
+    samples: int,
+    name: str | None,
+    progress: Progress | None,
 ) -> Film:
     """Simulate on and film it; see `Simulation.video`."""
     painter = Painter(
@@ -168,12 +168,12 @@ def _moments(
 def view(
     simulation: Simulation[Any],
     *,
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    open: bool = True,
-    wait: bool | None = None,
-    name: str = "simulation",
-    allow_hosts: Sequence[str] = (),
+    host: str,
+    port: int,
+    open: bool,
+    wait: bool | None,
+    name: str,
+    allow_hosts: Sequence[str],
 ) -> LiveViewer:
     """Serve a live page; see `Simulation.view`."""
     if simulation.running:
