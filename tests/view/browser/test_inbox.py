@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time as wall
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from annelid.commands.view import _serve
 from annelid.core.errors import ViewerFailed
 from annelid.view.browser.live import LiveViewer
 
+from ...threads import until
 from .client import CAMERA, connected
 from .fakes import Hop, Hopper
 
@@ -53,13 +54,6 @@ class Leap(Jump):
     """Something that leaps."""
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = wall.monotonic() + seconds
-    while not condition():
-        assert wall.monotonic() < end, "waited in vain"
-        wall.sleep(0.01)
-
-
 @pytest.fixture
 def viewer() -> Iterator[LiveViewer]:
     with LiveViewer({"leap": Leap, "jump": Jump}, Jump(), port=18600) as made:
@@ -81,7 +75,7 @@ def lives(viewer: LiveViewer) -> None:
     """The page's thread does what it is told, and so does the simulations'."""
     done: list[int] = []
     viewer.page.later(lambda: done.append(viewer.runner.call(lambda: 1).result(timeout=10.0)))
-    eventually(lambda: done == [1])
+    until(lambda: done == [1])
 
 
 @pytest.mark.parametrize(
@@ -109,7 +103,7 @@ def test_a_value_that_a_control_cannot_have_is_refused_with_a_sentence(
     before = handle.value
     with connected(viewer.url) as client:
         client.set(handle, value)
-        eventually(lambda: bool(told))
+        until(lambda: bool(told))
     assert sentence in told[0]
     assert handle.value == before
 
@@ -119,7 +113,7 @@ def test_a_value_within_its_range_acts(viewer: LiveViewer) -> None:
         client.set(viewer._controls["height"], 2)  # JavaScript has no floats
         client.set(viewer._controls["style"], "hard")
         client.set(viewer._play, True)
-        eventually(lambda: viewer._scene.height == 2.0 and viewer._scene.style == "hard" and viewer.runner.playing)
+        until(lambda: viewer._scene.height == 2.0 and viewer._scene.style == "hard" and viewer.runner.playing)
 
 
 def test_an_error_that_nobody_foresaw_is_shown_and_the_page_lives_on(
@@ -128,17 +122,17 @@ def test_an_error_that_nobody_foresaw_is_shown_and_the_page_lives_on(
     with connected(viewer.url) as client:
         client.set(viewer._steps, 7)
         client.set(viewer._buttons, "Step")
-        eventually(lambda: bool(told))
+        until(lambda: bool(told))
         assert told == ["this failed unexpectedly (KeyError: 'seven')."]
         assert "KeyError" in capsys.readouterr().err
         client.set(viewer._controls["legs"], 6)
-        eventually(lambda: viewer._scene.legs == 6)
+        until(lambda: viewer._scene.legs == 6)
         client.set(viewer._buttons, "Reset")
-        eventually(lambda: len(told) == 2)
+        until(lambda: len(told) == 2)
         assert "ZeroDivisionError" in told[1]
         client.set(viewer._controls["legs"], 3)
         client.set(viewer._buttons, "Reset")
-        eventually(lambda: viewer.runner.simulations[0].scene.legs == 3)
+        until(lambda: viewer.runner.simulations[0].scene.legs == 3)
     lives(viewer)
 
 
@@ -148,8 +142,8 @@ def test_a_scene_that_cannot_be_built_is_not_switched_to(viewer: LiveViewer, tol
     viewer._choice.options = ("leap", "jump", "broken")
     with connected(viewer.url) as client:
         client.set(viewer._choice, "broken")
-        eventually(lambda: bool(told))
-        eventually(lambda: viewer._choice.value == "jump")
+        until(lambda: bool(told))
+        until(lambda: viewer._choice.value == "jump")
     lives(viewer)
     assert viewer.runner.simulations is before
     assert isinstance(viewer._scene, Jump)
@@ -193,7 +187,7 @@ def test_nothing_that_is_said_ends_the_viewer(viewer: LiveViewer, told: list[str
             for _ in range(150):
                 client.send(_random_message(rng, viewer))
             client.set(viewer._steps, value := rng.randrange(10, 1000))
-            eventually(lambda value=value: viewer._steps.value == value)
+            until(lambda value=value: viewer._steps.value == value)
         lives(viewer)
     assert told
     assert published == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time as wall
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,19 +14,13 @@ from annelid.core.errors import InvalidValue
 from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look
 
+from ...threads import until
 from .fakes import Hop
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = wall.monotonic() + seconds
-    while not condition():
-        assert wall.monotonic() < end, "waited in vain"
-        wall.sleep(0.01)
 
 
 @pytest.fixture
@@ -51,7 +45,7 @@ def test_nobody_watching_costs_nothing(viewer: LiveViewer) -> None:
     real = simulation.snapshot
     simulation.snapshot = lambda look: asked.append(look) or real(look)
     viewer.runner.play()
-    eventually(lambda: simulation.step_count > 1000)
+    until(lambda: simulation.step_count > 1000)
     assert asked == []
 
 
@@ -59,38 +53,38 @@ def test_a_live_parameter_acts_at_once_and_others_after_a_reset(viewer: LiveView
     simulation = viewer.runner.simulations[0]
     viewer.runner.play()
     viewer._controls["height"].value = 1.5
-    eventually(lambda: simulation.scene.height == 1.5)
+    until(lambda: simulation.scene.height == 1.5)
     viewer._controls["legs"].value = 4
-    eventually(lambda: viewer._scene.legs == 4)
+    until(lambda: viewer._scene.legs == 4)
     assert simulation.scene.legs == 2
     viewer.page.later(viewer._rebuild)
-    eventually(lambda: viewer.runner.simulations[0].scene.legs == 4)
+    until(lambda: viewer.runner.simulations[0].scene.legs == 4)
     rebuilt = viewer.runner.simulations[0]
     assert rebuilt.scene.height == 1.5
-    eventually(lambda: viewer.runner.playing)
+    until(lambda: viewer.runner.playing)
 
 
 def test_a_parameter_that_is_refused_changes_nothing(viewer: LiveViewer) -> None:
     told: list[str] = []
     viewer.page.tell = told.append  # type: ignore[method-assign]
     viewer._controls["legs"].value = 5
-    eventually(lambda: told == ["nothing has 5 legs."])
+    until(lambda: told == ["nothing has 5 legs."])
     assert viewer._scene.legs == 2
 
 
 def test_many_side_by_side_vary_a_parameter(viewer: LiveViewer) -> None:
     viewer._vary.value = "height"
     viewer._count.value = 5
-    eventually(lambda: len(viewer.runner.simulations) == 5)
-    eventually(lambda: [s.scene.height for s in viewer.runner.simulations] == [0.0, 0.5, 1.0, 1.5, 2.0])
+    until(lambda: len(viewer.runner.simulations) == 5)
+    until(lambda: [s.scene.height for s in viewer.runner.simulations] == [0.0, 0.5, 1.0, 1.5, 2.0])
     viewer.runner.play()
-    eventually(lambda: viewer.runner.simulations[4].step_count > 10)
+    until(lambda: viewer.runner.simulations[4].step_count > 10)
 
 
 def test_an_error_pauses_and_is_shown() -> None:
     with LiveViewer({"hop": Hop}, Hop(fails=True), port=18080) as viewer:
         viewer.runner.play()
-        eventually(lambda: "stopped: it broke." in viewer._status.content)
+        until(lambda: "stopped: it broke." in viewer._status.content)
         assert viewer._play.label == "Play"
 
 
@@ -98,7 +92,7 @@ def test_a_target_can_be_dragged(viewer: LiveViewer) -> None:
     handle = viewer._targets._handles[0]
     np.testing.assert_allclose(handle.position, (1.0, 0.0, 0.0))
     viewer._targets._dragged(viewer._scene, "goal", np.array([0.0, 2.0, 3.0]))
-    eventually(lambda: viewer.runner.simulations[0].target == (0.0, 2.0, 3.0))
+    until(lambda: viewer.runner.simulations[0].target == (0.0, 2.0, 3.0))
 
 
 def test_a_recording_is_sought_through(tmp_path: Path) -> None:
@@ -109,7 +103,7 @@ def test_a_recording_is_sought_through(tmp_path: Path) -> None:
             simulation.step(100)
     with ReplayViewer(tmp_path / "r.rec", port=18080) as viewer:
         viewer.page.later(lambda: viewer.seek(0.55))
-        eventually(lambda: viewer._shown == 5)
+        until(lambda: viewer._shown == 5)
         assert viewer.page.color.options == ("none", "height")
 
 
@@ -126,7 +120,7 @@ def test_segments_are_played_one_after_another(tmp_path: Path) -> None:
         reel = viewer.recording.reel
         for index in (6, 4, 3):
             viewer.page.later(lambda i=index: viewer.seek(float(reel[i])))
-            eventually(lambda i=index: viewer._shown == i)
+            until(lambda i=index: viewer._shown == i)
 
 
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
@@ -143,8 +137,8 @@ def test_numbers_are_asked_for_only_when_they_are_plotted(viewer: LiveViewer) ->
     viewer._plots._drawn_at = wall.perf_counter() + 1e6  # drawn a moment ago, and for a long time
     viewer.runner.play()
     viewer.page.later(viewer._show)
-    eventually(lambda: len(asked) == 1)
+    until(lambda: len(asked) == 1)
     assert not asked[0].numbers
     viewer.page.later(viewer._take_steps)
-    eventually(lambda: len(asked) == 2)
+    until(lambda: len(asked) == 2)
     assert asked[1].numbers

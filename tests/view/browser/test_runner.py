@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,14 +12,8 @@ from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look
 from annelid.view.browser.runner import Runner
 
+from ...threads import until
 from .fakes import Hop
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = wall.monotonic() + seconds
-    while not condition():
-        assert wall.monotonic() < end, "waited in vain"
-        wall.sleep(0.005)
 
 
 @pytest.fixture
@@ -33,7 +27,7 @@ def test_it_begins_paused_plays_and_pauses(runner: Runner) -> None:
     simulation = runner.simulations[0]
     assert runner.look(Look()).result().snapshots[0].step == 0
     runner.play()
-    eventually(lambda: simulation.step_count > 100)
+    until(lambda: simulation.step_count > 100)
     runner.pause()
     stopped = runner.look(Look()).result().snapshots[0].step
     wall.sleep(0.1)
@@ -53,7 +47,7 @@ def test_a_chosen_speed_is_kept(runner: Runner) -> None:
     runner.speed = 0.5
     runner.play()
     begin = wall.perf_counter()
-    eventually(lambda: wall.perf_counter() - begin > 0.6)
+    until(lambda: wall.perf_counter() - begin > 0.6)
     elapsed, simulated = wall.perf_counter() - begin, runner.simulations[0].time
     assert 0.0 < simulated <= 0.5 * elapsed + 0.01
 
@@ -69,7 +63,7 @@ def test_nobody_who_looks_waits_for_ever(runner: Runner) -> None:
 def test_an_error_stops_it_and_is_kept() -> None:
     runner = Runner([Hop(fails=True).build()])
     runner.play()
-    eventually(lambda: runner.error is not None)
+    until(lambda: runner.error is not None)
     assert not runner.playing
     assert str(runner.error) == "it broke."
     with pytest.raises(InvalidValue, match="it broke"):
@@ -77,7 +71,7 @@ def test_an_error_stops_it_and_is_kept() -> None:
     runner.replace([Hop().build()])
     assert runner.error is None
     runner.play()
-    eventually(lambda: runner.simulations[0].step_count > 100)
+    until(lambda: runner.simulations[0].step_count > 100)
     runner.close()
 
 
@@ -92,7 +86,7 @@ def test_closing_ends_the_thread_and_refuses_more(runner: Runner) -> None:
 def test_simulations_side_by_side_stay_together() -> None:
     runner = Runner([Hop(cost=cost).build() for cost in (2e-5, 1e-5, 4e-5)])
     runner.play()
-    eventually(lambda: runner.simulations[2].step_count > 100)
+    until(lambda: runner.simulations[2].step_count > 100)
     runner.pause()
     counts = runner.call(lambda: {simulation.step_count for simulation in runner.simulations}).result()
     assert len(counts) == 1
@@ -104,8 +98,8 @@ def test_a_breakpoint_pauses_it_at_its_step() -> None:
     simulation.breakpoint(at=50 * simulation.dt)
     runner = Runner([simulation])
     runner.play()
-    eventually(lambda: not runner.playing)
+    until(lambda: not runner.playing)
     assert simulation.step_count == 50
     runner.play()
-    eventually(lambda: simulation.step_count > 50)
+    until(lambda: simulation.step_count > 50)
     runner.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as wall
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from annelid.scenes.workshop import Workshop
 from annelid.scenes.worm import Worm
 from annelid.shapes import Box
 
+from ....threads import until
 from ..client import connected
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
@@ -21,13 +21,6 @@ pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 from annelid.view.browser.live import LiveViewer
 
 SMALL = Workshop(length=0.1, width=0.02, height=0.02, pitch=0.01, drop=0.02)
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = wall.monotonic() + seconds
-    while not condition():
-        assert wall.monotonic() < end, "waited in vain"
-        wall.sleep(0.02)
 
 
 @pytest.fixture
@@ -49,7 +42,7 @@ def do(viewer: LiveViewer, task: Callable[[], None]) -> None:
     done: list[bool] = []
     viewer.page.later(task)
     viewer.page.later(lambda: done.append(True))
-    eventually(lambda: bool(done))
+    until(lambda: bool(done))
 
 
 def body(viewer: LiveViewer) -> Any:
@@ -80,7 +73,7 @@ def test_work_goes_on_while_it_runs(viewer: LiveViewer) -> None:
     do(viewer, lambda: viewer._workshop._hold("Cut away"))
     assert viewer.runner.playing
     first = viewer.runner.simulations[0]
-    eventually(lambda: first.step_count > 10)
+    until(lambda: first.step_count > 10)
 
 
 def test_the_handle_pulls(viewer: LiveViewer) -> None:
@@ -141,9 +134,9 @@ def test_a_file_is_uploaded(viewer: LiveViewer, told: list[str], tmp_path: Path)
 def test_the_ground_and_gravity(viewer: LiveViewer, told: list[str]) -> None:
     tools = viewer._workshop
     tools.controls["ground"].value = False
-    eventually(lambda: not viewer.runner.simulations[0].solver.model.world.obstacles)
+    until(lambda: not viewer.runner.simulations[0].solver.model.world.obstacles)
     viewer._controls["gravity"].value = 0.0
-    eventually(lambda: viewer.runner.simulations[0].solver.model.world.gravity[2] == 0.0)
+    until(lambda: viewer.runner.simulations[0].solver.model.world.gravity[2] == 0.0)
     do(viewer, tools._build_body)
     world = viewer.runner.simulations[0].solver.model.world
     assert world.gravity[2] == 0.0
@@ -153,11 +146,11 @@ def test_the_ground_and_gravity(viewer: LiveViewer, told: list[str]) -> None:
 
 def test_the_workshop_closes_and_opens_with_its_scene(viewer: LiveViewer) -> None:
     viewer._choice.value = "worm"
-    eventually(lambda: viewer._name == "worm" and not viewer._workshop.open)
+    until(lambda: viewer._name == "worm" and not viewer._workshop.open)
     do(viewer, lambda: None)
     assert "amplitude" in viewer._controls
     viewer._choice.value = "workshop"
-    eventually(lambda: viewer._workshop.open and bool(viewer._workshop._pieces))
+    until(lambda: viewer._workshop.open and bool(viewer._workshop._pieces))
     assert set(viewer._controls) == {"friction", "gravity"}
 
 
@@ -165,7 +158,7 @@ def test_the_workshop_closes_and_opens_with_its_scene(viewer: LiveViewer) -> Non
 def test_whatever_an_upload_is_called_it_is_told_what_is_wrong(viewer: LiveViewer, told: list[str], name: str) -> None:
     with connected(viewer.url) as client:
         client.upload(viewer._workshop.upload, name, b"nothing of use")
-        eventually(lambda: bool(told))
+        until(lambda: bool(told))
     assert "unexpectedly" not in told[0]
     assert all(path.is_file() for path in Path(viewer._workshop._folder.name).iterdir())  # type: ignore[union-attr]
     do(viewer, lambda: viewer._workshop._hold("Fix"))
@@ -182,7 +175,7 @@ def test_a_mesh_whose_repair_fails_leaves_the_body_alone(
     monkeypatch.setattr(Workshop, "with_file", fail)
     with connected(viewer.url) as client:
         client.upload(viewer._workshop.upload, "part.stl", b"solid")
-        eventually(lambda: bool(told))
+        until(lambda: bool(told))
     assert told == ["this failed unexpectedly (ZeroDivisionError: in the repair)."]
     do(viewer, viewer._take_steps)
     assert viewer.runner.simulations[0] is first
