@@ -170,6 +170,13 @@ class Lattice:
         return result
 
     @cached_property
+    def corners(self) -> np.ndarray:
+        """The eight nodes of each filled cell, x slowest, shape [c, 8]; cells in the order of `np.argwhere(cells)`."""
+        cells = np.argwhere(self.cells)
+        steps = np.array(list(np.ndindex(2, 2, 2)))
+        return self._index[tuple(np.moveaxis(cells[:, None] + steps, 2, 0))]
+
+    @cached_property
     def cell_centers(self) -> np.ndarray:
         """Centres of all cells of the grid, filled or not [m], shape [nx, ny, nz, 3]."""
         grid = np.stack(np.meshgrid(*[np.arange(n) + 0.5 for n in self.cells.shape], indexing="ij"), axis=-1)
