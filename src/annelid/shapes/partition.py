@@ -7,7 +7,7 @@ leaves out their part of the surface and draws the walls between cells that are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from annelid.shapes.lattice import Lattice
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.slicing import cells_of, sliced
 from annelid.shapes.values import Floats
-from annelid.shapes.walls_between import Walls, walls_between
+from annelid.shapes.walls_between import Patches, Walls, walls_between
 
 _SHIFT = np.array([0.0137, 0.0171, 0.0113])
 """The planes lie that far from those of the lattice [cells], since surfaces that lie in planes are common."""
@@ -64,10 +64,15 @@ class Partition:
 
     @cached_property
     def walls(self) -> Walls:
-        """The walls between parts of different cells, with points in metres."""
+        """The walls between parts of different cells, with points in metres.
+
+        They find out which patches bound the same piece of the mesh, and may give one of them another owner.
+        """
         points, triangles, cells = self._sliced
-        found = walls_between(points, triangles, cells, self.owners, self._cell_owners, self._contains)
-        return Walls(self._metres(found.points), found.triangles, found.owners)
+        areas, _, _, places = self._patch_table
+        patches = Patches(self._patches, places, areas, self._patch_owners)
+        found = walls_between(points, triangles, cells, patches, self._filled_numbers, self._contains)
+        return replace(found, points=self._metres(found.points))
 
     @cached_property
     def _patches(self) -> np.ndarray:
@@ -127,16 +132,6 @@ class Partition:
         number = np.full(self.lattice.cells.shape, -1, np.int64)
         number[self.lattice.cells] = np.arange(int(self.lattice.cells.sum()))
         return number
-
-    @property
-    def _cell_owners(self) -> np.ndarray:
-        """The filled cell that most of each cell belongs to, -1 where there is nothing, shape of the cells."""
-        owners = self._filled_numbers.copy()
-        areas, _, _, cells = self._patch_table
-        order = np.argsort(areas, kind="stable")  # the largest is written last
-        order = order[owners[tuple(cells[order].T)] < 0]
-        owners[tuple(cells[order].T)] = self._patch_owners[order]
-        return owners
 
     def _seen(self, begins: Floats, cells: np.ndarray) -> Any:
         """Whether the way from points [cells] to the centres of cells is inside the mesh."""

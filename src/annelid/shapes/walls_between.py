@@ -8,6 +8,7 @@ All coordinates here are in cells of the grid; the outermost cells reach outward
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from annelid.shapes.grid_lines import CROSSED, INSIDE, GridLines
 from annelid.shapes.values import Floats
-
-_OUTSIDE, _INSIDE, _CROSSED = 0, 1, 2  # what a piece of a line of the grid can be
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,29 @@ class Walls:
         points: Points that follow those of the surface in the numbering of the triangles, shape [k, 3].
         triangles: Point indices, counter-clockwise seen from the second cell, shape [w, 3].
         owners: The two filled cells of each, shape [w, 2].
+        skin: The filled cell of each triangle of the surface, shape [t].
     """
 
     points: Floats
     triangles: np.ndarray
+    owners: np.ndarray
+    skin: np.ndarray
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Parts of a sliced surface, each joined and inside one cell.
+
+    Attributes:
+        of: The patch of each triangle, shape [t].
+        cells: The cell of each patch, shape [p, 3].
+        areas: Area of each patch [cells²].
+        owners: The filled cell that each belongs to.
+    """
+
+    of: np.ndarray
+    cells: np.ndarray
+    areas: Floats
     owners: np.ndarray
 
 
@@ -39,8 +58,8 @@ def walls_between(
     points: Floats,
     triangles: np.ndarray,
     cells: np.ndarray,
-    owners: np.ndarray,
-    cell_owners: np.ndarray,
+    patches: Patches,
+    filled: np.ndarray,
     contains: Callable[[Floats], Any],
 ) -> Walls:
     """The walls of a sliced mesh.
@@ -49,151 +68,132 @@ def walls_between(
         points: Points [cells], shape [n, 3].
         triangles: Triangles of the sliced mesh, shape [t, 3].
         cells: Cell of each, shape [t, 3].
-        owners: Filled cell that each belongs to, shape [t].
-        cell_owners: Filled cell that each cell belongs to, -1 where there is nothing, shape of the grid.
+        patches: Patches of the surface.
+        filled: Number of each filled cell, -1 for the others, shape of the grid.
         contains: Whether points [cells] are inside the mesh.
     """
-    grid = _Grid(points, cell_owners.shape, contains, cell_owners >= 0)
-    parts = [_walls_across(axis, grid, triangles, cells, owners, cell_owners) for axis in range(3)]
-    first, centers, corners, pairs = len(points) + grid.node_count, [], [], []
-    for middle, fan, sides in parts:
-        corners.append(np.where(fan < 0, first - 1 - fan, fan))
-        first += len(middle)
-        centers.append(middle)
-        pairs.append(sides)
-    found, both = np.concatenate(corners), np.concatenate(pairs)
+    held = filled >= 0
+    held[tuple(patches.cells.T)] = True
+    grid = GridLines(points, filled.shape, contains, held)
+    planes = [_across(axis, grid, triangles, cells) for axis in range(3)]
+    patch_owners, cell_owners = _agreed(patches, planes, filled)
+    skin = patch_owners[patches.of]
+    corners = [np.zeros((0, 3), np.int64)]
+    first = len(points) + grid.node_count
+    for plane in planes:
+        corners.append(np.where(plane.triangles < 0, first - 1 - plane.triangles, plane.triangles))
+        first += len(plane.middles)
+    found, both = np.concatenate(corners), np.concatenate([plane.owners(skin, cell_owners) for plane in planes])
     kept = (both[:, 0] != both[:, 1]) & (both >= 0).all(axis=1)
     used, numbers = np.unique(found[kept], return_inverse=True)
     new = used >= len(points)
     names = np.where(new, len(points) + np.cumsum(new) - 1, used)
-    beyond = np.concatenate([grid.nodes(), *centers])[used[new] - len(points)]
-    return Walls(beyond, names[numbers].reshape(-1, 3).astype(np.int32), both[kept])
+    beyond = np.concatenate([grid.nodes(), *(plane.middles for plane in planes)])[used[new] - len(points)]
+    return Walls(beyond, names[numbers].reshape(-1, 3).astype(np.int32), both[kept], skin)
 
 
-class _Grid:
-    """Lines of the grid: which pieces of them are inside the mesh.
+def _agreed(patches: Patches, planes: list[_Plane], filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Owners of patches and of cells, shape of the grid, the same for all that bounds one piece of the mesh in a cell.
+
+    Walls in a cell that share an edge, or border on one patch, bound one piece. If that is the piece in the middle of a
+    filled cell it belongs to this cell, else to the owner of its largest patch.
+    """
+    count = len(patches.owners)
+    joints = [np.zeros((0, 3), np.int64)]
+    pairs = [np.zeros((0, 2), np.int64)]
+    for plane in planes:
+        for side in (0, 1):
+            found, same = plane.bounds(side, patches, filled.shape)
+            joints.append(found)
+            pairs.append(same)
+    table = np.concatenate(joints)
+    table = table[np.lexsort(table[:, :2].T)]
+    again = (table[1:, :2] == table[:-1, :2]).all(axis=1)
+    pairs.append(np.stack([table[:-1, 2], table[1:, 2]], axis=1)[again])
+    first, second = np.concatenate(pairs).T
+    size = count + filled.size
+    graph = sparse.coo_array((np.ones(len(first), bool), (first, second)), shape=(size, size))
+    piece = sparse.csgraph.connected_components(graph, directed=False)[1]
+    owners = np.concatenate([patches.owners, filled.ravel()])
+    weight = np.concatenate([patches.areas, np.where(filled.ravel() >= 0, np.inf, -1.0)])
+    order = np.lexsort((weight, piece))
+    last = np.append(piece[order][1:] != piece[order][:-1], True)
+    agreed = np.asarray(owners[order[last]][piece])
+    return agreed[:count], agreed[count:].reshape(filled.shape)
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Walls in all planes across one axis, before it is known whose they are.
 
     Attributes:
-        states: For each axis, what each piece of the lines along it is.
+        axis: The axis.
+        middles: Middles of regions.
+        triangles: Triangles that face along the axis; corner -1 - k is middle k.
+        region: The region of each triangle, those with segments first; squares at the end have none.
+        beside: The triangles of the surface below and above each segment.
+        faces: The face that each triangle lies in.
     """
 
-    def __init__(self, points: Floats, counts: tuple[int, ...], contains: Callable[[Floats], Any], held: Any) -> None:
-        self.points, self.counts, self._contains = points, np.array(counts), contains
-        self._shape = tuple(self.counts + 1)
-        inside = self._nodes_inside(held)
-        self.states, self._stretches = [], []
-        for axis in range(3):
-            state, stretches = self._lines_along(axis, inside)
-            self.states.append(state)
-            self._stretches.append(stretches)
+    axis: int
+    middles: Floats
+    triangles: np.ndarray
+    region: np.ndarray
+    beside: np.ndarray
+    faces: np.ndarray
 
-    @property
-    def node_count(self) -> int:
-        """Number of nodes of the grid, those without end included."""
-        return int(np.prod(self._shape))
+    def bounds(self, side: int, patches: Patches, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """What the walls bound on one side: a patch, or a cell, which is counted on after the patches.
 
-    def nodes(self) -> Floats:
-        """All nodes, shape [k, 3]."""
-        return np.stack(np.unravel_index(np.arange(self.node_count), self._shape), axis=1).astype(float)
+        Returns:
+            Cell, edge and what is bounded, for each edge of a wall along lines of the grid, shape [k, 3], and pairs of
+            patches that one wall borders on.
+        """
+        step = np.eye(3, dtype=np.int64)[self.axis] * (1 - side)
+        cell = np.ravel_multi_index(tuple((self.faces - step).T), shape)
+        what, begin, fans = len(patches.owners) + cell, len(self.beside), len(self.region)
+        beside = patches.of[self.beside[:, side]]
+        chosen = np.full(len(self.middles), -1, np.int64)
+        chosen[self.region[:begin]] = beside
+        what[:fans] = np.where(chosen[self.region] >= 0, chosen[self.region], what[:fans])
+        mixed = np.zeros(math.prod(shape), bool)  # elsewhere there is nothing to agree on
+        mixed[np.ravel_multi_index(tuple(patches.cells.T), shape)] = True
+        rims, squares = np.arange(begin, fans), fans + np.flatnonzero(mixed[cell[fans:]])
+        edges = [(rims, 1, 2), (squares, 0, 1), (squares, 1, 2), (squares, 2, 0)]
+        found = [_edge_table(cell[part], self.triangles[part][:, [a, b]], what[part]) for part, a, b in edges]
+        return np.concatenate(found), np.stack([beside, chosen[self.region[:begin]]], axis=1)
 
-    def node(self, index: np.ndarray) -> np.ndarray:
-        """Number of nodes by their place, shape [k, 3] -> [k], after those of the surface."""
-        return len(self.points) + np.ravel_multi_index(tuple(index.T), self._shape)
-
-    def stretches(self, axis: int, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of all stretches inside the mesh on pieces [k, 3] of lines, shape [m, 2], and which piece each is of."""
-        state = self.states[axis]
-        of = state[tuple(pieces.T)]
-        plain = np.flatnonzero(of == _INSIDE)
-        step = np.eye(3, dtype=np.int64)[axis]
-        ends = [np.stack([self.node(pieces[plain]), self.node(pieces[plain] + step)], axis=1)]
-        crossed = np.flatnonzero(of == _CROSSED)
-        keys, pairs = self._stretches[axis]
-        wanted = np.ravel_multi_index(tuple(pieces[crossed].T), state.shape)
-        low, high = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-        number = high - low
-        within = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-        ends.append(pairs[np.repeat(low, number) + within])
-        return np.concatenate(ends), np.concatenate([plain, np.repeat(crossed, number)])
-
-    def _nodes_inside(self, held: Any) -> Any:
-        """Whether each node is inside the mesh; those without end are not."""
-        near = np.zeros(self._shape, bool)
-        for corner in np.ndindex(2, 2, 2):
-            near[tuple(slice(c, c + n) for c, n in zip(corner, self.counts, strict=True))] |= held
-        for axis in range(3):
-            ends = [slice(None)] * 3
-            for ends[axis] in (slice(0, 1), slice(-1, None)):
-                near[tuple(ends)] = False
-        inside = np.zeros(self._shape, bool)
-        asked = np.argwhere(near)
-        inside[tuple(asked.T)] = self._contains(asked.astype(float))
-        return inside
-
-    def _lines_along(self, axis: int, inside: Any) -> tuple[Any, tuple[np.ndarray, np.ndarray]]:
-        """The state of each piece of the lines along an axis, and the stretches of those that the mesh crosses."""
-        counts, others = self.counts, [k for k in range(3) if k != axis]
-        low = [slice(None)] * 3
-        low[axis] = slice(0, -1)
-        high = [slice(None)] * 3
-        high[axis] = slice(1, None)
-        state = (inside[tuple(low)] & inside[tuple(high)]).astype(np.int8)
-        on_line = np.ones(len(self.points), bool)
-        for other in others:
-            values = self.points[:, other]
-            on_line &= (values == np.round(values)) & (values > 0.0) & (values < counts[other])
-        crossings = np.flatnonzero(on_line)
-        at = self.points[crossings]
-        piece = np.clip(np.floor(at), 0, counts - 1).astype(np.int64)
-        piece[:, others] = np.round(at[:, others])
-        key = np.ravel_multi_index(tuple(piece.T), state.shape)
-        once, first = np.unique(key, return_index=True)
-        begins = piece[first]
-        step = np.eye(3, dtype=np.int64)[axis]
-        from_end, to_end = begins[:, axis] == 0, begins[:, axis] == counts[axis] - 1
-        keys = np.concatenate([key, once, once])
-        places = np.concatenate(
-            [
-                at[:, axis],
-                np.where(from_end, -np.inf, begins[:, axis]),
-                np.where(to_end, np.inf, begins[:, axis] + 1.0),
-            ]
-        )
-        numbers = np.concatenate([crossings, self.node(begins), self.node(begins + step)])
-        order = np.lexsort((places, keys))
-        keys, places, numbers = keys[order], places[order], numbers[order]
-        joined = (keys[1:] == keys[:-1]) & np.isfinite(places[1:]) & np.isfinite(places[:-1])
-        joined &= places[1:] > places[:-1]
-        middle = np.stack(np.unravel_index(keys[:-1][joined], state.shape), axis=1).astype(float)
-        middle[:, axis] = 0.5 * (places[1:][joined] + places[:-1][joined])
-        held = self._contains(middle)
-        state.reshape(-1)[once] = _CROSSED
-        pairs = np.stack([numbers[:-1], numbers[1:]], axis=1)[joined][held]
-        return state, (keys[:-1][joined][held], pairs)
+    def owners(self, skin: np.ndarray, cell_owners: np.ndarray) -> np.ndarray:
+        """Owners on both sides of each triangle: those of the surface beside its region, else those of the cells."""
+        step = np.eye(3, dtype=np.int64)[self.axis]
+        sides = np.stack([cell_owners[tuple((self.faces - step).T)], cell_owners[tuple(self.faces.T)]], axis=1)
+        known = np.full((len(self.middles), 2), -1, np.int64)
+        known[self.region[: len(self.beside)]] = skin[self.beside]
+        fans = len(self.region)
+        sides[:fans] = np.where(known[self.region] >= 0, known[self.region], sides[:fans])
+        return sides
 
 
-def _walls_across(
-    axis: int, grid: _Grid, triangles: np.ndarray, cells: np.ndarray, owners: np.ndarray, cell_owners: np.ndarray
-) -> tuple[Floats, np.ndarray, np.ndarray]:
-    """Walls in the planes across one axis: middles of regions, triangles, and the two owners of each triangle.
+def _edge_table(cell: np.ndarray, ends: np.ndarray, what: np.ndarray) -> np.ndarray:
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    return np.stack([cell, low << 32 | high, what], axis=1)
 
-    Corner -1 - k of a triangle is middle k.
-    """
+
+def _across(axis: int, grid: GridLines, triangles: np.ndarray, cells: np.ndarray) -> _Plane:
+    """Walls in the planes across one axis."""
     ends, beside, faces = _segments(axis, grid, triangles, cells)
     lines = [line for line in range(3) if line != axis]
     crossed = []
     for line in lines:  # faces on both sides of a crossed piece of a line
-        piece, across = np.argwhere(grid.states[line] == _CROSSED), 3 - axis - line
+        piece, across = np.argwhere(grid.states[line] == CROSSED), 3 - axis - line
         for back in (0, 1):
             face = piece.copy()
             face[:, across] -= back
             crossed.append(face[(face >= 0).all(axis=1) & (face[:, across] < grid.counts[across])])
-    shape = np.array(grid.counts)
-    shape[axis] += 1
-    every = np.concatenate([faces, *crossed])
-    keys = np.unique(np.ravel_multi_index(tuple(every.T), tuple(shape)))
-    rims = np.stack(np.unravel_index(keys, tuple(shape)), axis=1)
-    pairs, of = [ends], [np.searchsorted(keys, np.ravel_multi_index(tuple(faces.T), tuple(shape)))]
+    shape = tuple(grid.counts + np.eye(3, dtype=np.int64)[axis])
+    keys = np.unique(np.ravel_multi_index(tuple(np.concatenate([faces, *crossed]).T), shape))
+    rims = np.stack(np.unravel_index(keys, shape), axis=1)
+    pairs, of = [ends], [np.searchsorted(keys, np.ravel_multi_index(tuple(faces.T), shape))]
     for line in lines:
         across = 3 - axis - line
         for forth in (0, 1):
@@ -202,18 +202,15 @@ def _walls_across(
             found, which = grid.stretches(line, piece)
             pairs.append(found)
             of.append(which)
-    middles, fans, region = _fans(axis, grid, np.concatenate(pairs), np.concatenate(of))
-    sides = _default_owners(axis, cell_owners, rims)[np.concatenate(of)]
-    known = np.full((len(middles), 2), -1, np.int64)
-    known[region[: len(ends)]] = owners[beside]  # a region takes the owners of the surface beside it
-    sides = np.where(known[region] >= 0, known[region], sides)
-    whole = _whole_faces(axis, grid, keys, tuple(shape))
-    squares, both = _squares(axis, grid, whole), _default_owners(axis, cell_owners, whole)
-    return middles, np.concatenate([fans, squares]), np.concatenate([sides, both, both])
+    face = np.concatenate(of)
+    middles, fans, region = _fans(axis, grid, np.concatenate(pairs), face)
+    whole = _whole_faces(axis, grid, keys, shape)
+    corners = np.concatenate([fans, _squares(axis, grid, whole)])
+    return _Plane(axis, middles, corners, region, beside, np.concatenate([rims[face], whole, whole]))
 
 
 def _segments(
-    axis: int, grid: _Grid, triangles: np.ndarray, cells: np.ndarray
+    axis: int, grid: GridLines, triangles: np.ndarray, cells: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Edges of the mesh in planes across an axis: their ends, the triangles below and above, the face they lie in."""
     sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
@@ -229,7 +226,7 @@ def _segments(
     return np.stack([shared >> 32, shared & 0xFFFFFFFF], axis=1), np.stack([below, above], axis=1), cells[above]
 
 
-def _fans(axis: int, grid: _Grid, pairs: np.ndarray, face: np.ndarray) -> tuple[Floats, np.ndarray, np.ndarray]:
+def _fans(axis: int, grid: GridLines, pairs: np.ndarray, face: np.ndarray) -> tuple[Floats, np.ndarray, np.ndarray]:
     """A fan around the middle of each region: middles, triangles that face along the axis, region of each."""
     places = np.concatenate([grid.points, grid.nodes()])
     spot = np.stack([np.repeat(face, 2), pairs.ravel()], axis=1)
@@ -250,12 +247,12 @@ def _fans(axis: int, grid: _Grid, pairs: np.ndarray, face: np.ndarray) -> tuple[
     return middle, fans, region
 
 
-def _whole_faces(axis: int, grid: _Grid, rims: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _whole_faces(axis: int, grid: GridLines, rims: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Faces across an axis that are inside the mesh as a whole, shape [k, 3]."""
     whole = np.ones(shape, bool)
     for line in (line for line in range(3) if line != axis):
         across = 3 - axis - line
-        inside = grid.states[line] == _INSIDE
+        inside = grid.states[line] == INSIDE
         sides = [slice(None)] * 3
         for sides[across] in (slice(0, -1), slice(1, None)):
             whole &= inside[tuple(sides)]
@@ -263,14 +260,8 @@ def _whole_faces(axis: int, grid: _Grid, rims: np.ndarray, shape: tuple[int, ...
     return np.argwhere(whole)
 
 
-def _squares(axis: int, grid: _Grid, faces: np.ndarray) -> np.ndarray:
+def _squares(axis: int, grid: GridLines, faces: np.ndarray) -> np.ndarray:
     """Two triangles for each whole face, facing along the axis."""
     u, v = np.eye(3, dtype=np.int64)[(axis + 1) % 3], np.eye(3, dtype=np.int64)[(axis + 2) % 3]
     a, b, c, d = (grid.node(faces + step) for step in (0 * u, u, u + v, v))
     return np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-
-
-def _default_owners(axis: int, cell_owners: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Owners of the cells on both sides of faces, shape [k, 2]."""
-    step = np.eye(3, dtype=np.int64)[axis]
-    return np.stack([cell_owners[tuple((faces - step).T)], cell_owners[tuple(faces.T)]], axis=1)

@@ -172,10 +172,10 @@ class Covering:
         if standing.all():
             return self.whole
         parts, walls = self.partition, self.partition.walls
-        skin, sides = standing[parts.owners], standing[walls.owners]
+        skin, sides = standing[walls.skin], standing[walls.owners]
         first, second = sides[:, 0] & ~sides[:, 1], sides[:, 1] & ~sides[:, 0]
         triangles = np.concatenate([parts.triangles[skin], walls.triangles[first], walls.triangles[second][:, ::-1]])
-        owners = np.concatenate([parts.owners[skin], walls.owners[first, 0], walls.owners[second, 1]])
+        owners = np.concatenate([walls.skin[skin], walls.owners[first, 0], walls.owners[second, 1]])
         return self._carried(triangles, owners, np.concatenate([parts.points, walls.points]))
 
     def _carried(self, triangles: np.ndarray, owners: np.ndarray, points: np.ndarray) -> Shown:

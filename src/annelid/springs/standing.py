@@ -16,9 +16,12 @@ def missing_springs(springs: np.ndarray, network: Network) -> np.ndarray:
     live[network.live_springs()] = True
     kept = live[: len(springs)] & (network.ends[: len(springs)] == springs).all(axis=1)
     live[: len(springs)] &= ~kept
-    gone, others = _keys(springs[~kept]), _keys(network.ends[live])  # others: springs that edits have added
-    doubled = np.isin(gone, _keys(springs[kept])) if len(gone) else np.zeros(0, bool)
-    return springs[~kept][~np.isin(gone, others) & ~doubled]
+    gone = springs[~kept]
+    near = np.zeros(len(network.row_of), bool)
+    near[gone] = True
+    twins = springs[kept & near[springs].all(axis=1)]  # a pair may have had several springs
+    added = network.ends[live]
+    return gone[~np.isin(_keys(gone), np.concatenate([_keys(twins), _keys(added)]))]
 
 
 def standing_cells(masses: np.ndarray, partners: np.ndarray, lost: np.ndarray, network: Network) -> np.ndarray:
