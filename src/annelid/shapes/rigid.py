@@ -20,7 +20,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.core.words import with_article
-from annelid.shapes.given import MeshLike, given_geometry
+from annelid.shapes.given import given_geometry
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.mass import MassProperties, mass_properties
@@ -242,9 +242,9 @@ def as_rigids(obstacles: Any) -> list[Rigid]:
         kind = with_article(type(obstacles).__name__)
         raise InvalidValue(f"obstacles must be a list of rigid things, not {kind}: write [obstacle] for one.")
     for number, one in enumerate(obstacles):
-        if not isinstance(one, Obstacle | MeshLike):
+        if not isinstance(one, Obstacle):
             raise InvalidValue(
                 f"obstacle {number} is {with_article(type(one).__name__)}: give a Rigid of annelid.shapes, or a bare "
-                "geometry such as Plane(), Sphere(0.1) or a closed mesh."
+                "geometry such as Plane(), Sphere(0.1) or a closed mesh; of a file, Rigid('part.stl')."
             )
     return [one if isinstance(one, Rigid) else Rigid(one) for one in obstacles]

@@ -7,7 +7,7 @@ Nothing of this is computed before a body is drawn, and nothing of it is part of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -37,6 +37,11 @@ class Cells(Protocol):
         ...
 
     @property
+    def present(self) -> np.ndarray:
+        """Whether each cell is part of the body as built, shape [c]."""
+        ...
+
+    @property
     def masses(self) -> np.ndarray:
         """The masses that hold each cell, shape [c, k]; one may be repeated."""
         ...
@@ -57,19 +62,33 @@ class CubicCells:
 
     Attributes:
         lattice: The lattice.
+        kept: Cells of it that the body has, shape of its cells; None for all.
     """
 
     lattice: Lattice
+    kept: np.ndarray | None = None
 
     @property
     def mass_count(self) -> int:
         """Number of masses."""
-        return self.lattice.node_count
+        return self._own.node_count
 
     @property
+    def present(self) -> np.ndarray:
+        """Whether each cell is part of the body as built, shape [c]."""
+        return self._own.cells[self.lattice.cells]
+
+    @cached_property
     def masses(self) -> np.ndarray:
-        """The eight corners of each cell, shape [c, 8]."""
-        return self.lattice.corners
+        """The eight corners of each cell, shape [c, 8]; 0 where it is not present."""
+        masses = np.zeros((int(self.lattice.cells.sum()), 8), np.int32)
+        masses[self.present] = self._own.corners
+        return masses
+
+    @cached_property
+    def _own(self) -> Lattice:
+        """The lattice that the body is made of."""
+        return self.lattice if self.kept is None else replace(self.lattice, cells=self.kept)
 
     @property
     def partners(self) -> np.ndarray:
@@ -102,6 +121,11 @@ class NearCells:
     def mass_count(self) -> int:
         """Number of masses."""
         return len(self.quasi.nodes)
+
+    @property
+    def present(self) -> np.ndarray:
+        """All cells are part of the body."""
+        return np.ones(len(self.masses), bool)
 
     @cached_property
     def masses(self) -> np.ndarray:
@@ -216,6 +240,11 @@ def cover(shape: object, lattice: Lattice) -> tuple[Worn, ...]:
     if not isinstance(shape, TriangleMesh):
         return ()
     return (Worn(Covering(Partition(shape, lattice), CubicCells(lattice))),)
+
+
+def cover_rest(partition: Partition, kept: np.ndarray) -> tuple[Worn, ...]:
+    """The skin of a body that has only some cells of the lattice that fills a mesh; the rest was cut away."""
+    return (Worn(Covering(partition, CubicCells(partition.lattice, kept.copy()))),)
 
 
 def cover_quasi(shape: object, quasi: QuasiLattice, spacing: float) -> tuple[Worn, ...]:

@@ -103,8 +103,8 @@ class Surface:
 def _standing(worn: Worn, lost: np.ndarray, network: Network) -> np.ndarray:
     cells = worn.covering.cells
     if network.version == 0:
-        return np.ones(len(cells.masses), bool)
-    return standing_cells(cells.masses + worn.first, cells.partners, lost, network)
+        return cells.present
+    return cells.present & standing_cells(cells.masses + worn.first, cells.partners, lost, network)
 
 
 def _uncovered(body: Body) -> np.ndarray:
