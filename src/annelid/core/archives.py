@@ -28,6 +28,7 @@ Arrays = dict[str, np.ndarray]
 
 _HEADER = "header"
 _LARGEST_HEADER = 1 << 26
+_PACKED = 20  # times that a header may be larger than the file that holds it, where it is packed
 _CHUNK = 1 << 22
 _KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # ways to pack a part
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -108,7 +109,8 @@ def archive_header(path: Path) -> dict[str, Any] | None:
     try:
         with zipfile.ZipFile(path) as file:
             entry = file.getinfo(f"{_HEADER}.npy")
-            if entry.compress_type not in _KNOWN or entry.file_size > _LARGEST_HEADER:
+            most = min(_LARGEST_HEADER, _PACKED * path.stat().st_size)
+            if entry.compress_type not in _KNOWN or entry.file_size > most:
                 return None
             header = json.loads(_read_part(file, entry).tobytes())
     except Exception:  # as in `read_archive`

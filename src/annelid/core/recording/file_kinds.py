@@ -58,8 +58,8 @@ def _recording(path: Path) -> str:
             first = next(records(file, path.stat().st_size), None)
         if first is not None and first.kind == HEADER:
             header = json.loads(first.meta)
-    except (ValueError, OSError):
-        pass  # damaged; it is told by whoever reads it as what it is
+    except (ValueError, OSError, RecursionError):
+        pass  # damaged, which is told by whoever reads it as what it is
     scene = _word(header, "scene")
     what = f"a recording of the scene {scene}" if scene else "a recording"
     return f"{what}: `annelid view {path}` plays it, and `annelid export {path} FILE.mp4` makes a video of it"
