@@ -185,6 +185,29 @@ def test_a_second_run_replaces_the_first(cli: Callable[..., Result], tmp_path: P
     assert len(everything(tmp_path / "out/bounce")) == 3
 
 
+def test_files_of_another_kind_are_told_apart(cli: Callable[..., Result]) -> None:
+    cli("run", *SMALL, "--record")
+    final, recording = "out/bounce/final.npz", "out/bounce/recording.rec"
+    for arguments in (
+        ["view", final],
+        ["export", final, "page.html"],
+        ["run", final],
+        ["picture", final],
+        ["evolve", final],
+    ):
+        result = cli(*arguments)
+        assert (result.code, result.err.count("\n")) == (2, 1)
+        assert "it is a checkpoint of springs in the scene bounce at 0.02 s, step 200, saved by Annelid" in result.err
+        assert "`annelid run bounce --record` makes a recording" in result.err
+    for arguments in (["run", recording], ["video", recording]):
+        result = cli(*arguments)
+        assert result.code == 2
+        assert f"it is a recording of the scene bounce: `annelid view {recording}` plays it" in result.err
+    result = cli("export", "bounce", "page.html")
+    assert result.code == 2
+    assert "bounce is a scene, not a recording: `annelid run bounce --record`" in result.err
+
+
 # --- bench and doctor ---
 
 

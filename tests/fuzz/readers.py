@@ -41,6 +41,7 @@ class Reader:
 def checkpoint(path: Path) -> Callable[[Path], Any]:
     """A body of springs that was edited: its network is in the file too."""
     from annelid import springs
+    from annelid.core.recording.file_kinds import what_it_is
     from annelid.shapes import Box
 
     body = springs.lattice(Box((0.03, 0.02, 0.02)), 0.01, "pdms")
@@ -50,7 +51,12 @@ def checkpoint(path: Path) -> Callable[[Path], Any]:
         edit.remove_springs([5, 6])
     simulation.step(2)
     simulation.save(path)
-    return simulation.load
+
+    def read(found: Path) -> None:
+        what_it_is(found)
+        simulation.load(found)
+
+    return read
 
 
 def worlds(path: Path) -> Callable[[Path], Any]:
@@ -66,6 +72,7 @@ def worlds(path: Path) -> Callable[[Path], Any]:
 def recording(path: Path) -> Callable[[Path], Any]:
     """Frames with all kinds of parts, events and two segments."""
     from annelid.core.recording import Recorder, Recording
+    from annelid.core.recording.file_kinds import what_it_is
     from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
 
     def moment(i: int) -> Snapshot:
@@ -86,6 +93,7 @@ def recording(path: Path) -> Callable[[Path], Any]:
         recorder.write(moment(2))
 
     def read(found: Path) -> None:
+        what_it_is(found)
         with Recording(found) as opened:
             for i in range(len(opened)):
                 opened.frame(i)

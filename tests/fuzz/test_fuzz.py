@@ -55,6 +55,7 @@ def test_the_command_counts_what_became_of_files() -> None:
 
 FUZZED = {
     "core/archives.py", "core/checkpoint.py", "core/recording/layout.py", "core/recording/reading.py",
+    "core/recording/file_kinds.py",
     "envs/machines/urdf.py",
     "envs/training/history.py", "envs/training/run.py", "evolve/experiment.py", "shapes/mesh_files.py",
     "shapes/sdf_cache.py", "shapes/tet/bounded.py", "voxels/robot.py",

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
+from annelid.core.snapshot import Mesh
 from annelid.scenes.support.workpiece import Workpiece
 from annelid.scenes.workshop import Workshop
-from annelid.shapes import Box
+from annelid.shapes import Box, Cylinder
+from annelid.shapes.topology import signed_volumes
 
 SMALL = Workshop(length=0.1, width=0.02, height=0.02, pitch=0.01, drop=0.02)
 ALL = ((0.0, 0.0, 0.03), (1.0, 1.0, 1.0))
@@ -56,6 +58,32 @@ def test_a_file_is_built_in_its_unit(tmp_path: Path) -> None:
     design = Workshop(scale=1e-3).with_file(str(path))
     assert design.about() == "0.1 × 0.02 × 0.02 m, 10 × 2 × 2 cells"
     assert body_of(made(design)).mass_count == 11 * 3 * 3
+
+
+def test_a_file_in_millimetres_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "part.stl"
+    Box((150.0, 150.0, 150.0)).surface().write(path)
+    with pytest.raises(InvalidValue, match="another scale if the body, 150 m wide, is in millimetres"):
+        made(Workshop().with_file(str(path)))
+
+
+def drawn_volume(piece: Workpiece) -> float:
+    mesh = next(part for part in piece.simulation.snapshot().parts if part.name == "body")
+    assert isinstance(mesh, Mesh)
+    return float(signed_volumes(np.asarray(mesh.vertices, float), np.asarray(mesh.triangles)).sum())
+
+
+def test_a_file_is_drawn_with_its_own_skin_also_where_it_was_cut(tmp_path: Path) -> None:
+    path = tmp_path / "part.stl"
+    Cylinder(0.02, 0.1, axis="x").surface(resolution=12).write(path)
+    piece = made(Workshop().with_file(str(path)))
+    whole = drawn_volume(piece)
+    assert whole == pytest.approx(Cylinder(0.02, 0.1).surface(resolution=12).volume, rel=1e-4)
+    piece.mark(*LEFT)
+    left = len(body_of(piece).coverings[0].covering.partition.lattice.corners) - piece.cut()
+    assert drawn_volume(piece) == pytest.approx(left * 0.01**3, rel=0.1)
+    piece.simulation.step(3)
+    assert drawn_volume(piece) == pytest.approx(left * 0.01**3, rel=0.1)
 
 
 def test_an_open_file_is_refused_and_can_be_repaired(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 import trimesh
 
 from annelid import springs
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes import Box, Rigid, Sphere, tet_fill
+from annelid.shapes import Box, Rigid, Sphere, TetMesh, TriangleMesh, tet_beam, tet_fill
 from annelid.shapes.given import given_solid
 
 BALL = Sphere(0.03).surface(resolution=16)
@@ -59,7 +60,36 @@ def test_an_open_surface_is_repaired_when_asked(tmp_path: Path) -> None:
     assert springs.lattice(path, 0.01, "pla", repair=True).mass_count == springs.lattice(BALL, 0.01, "pla").mass_count
 
 
-def test_an_obstacle_from_a_path_says_how(millimetres: Path) -> None:
-    given: Any = millimetres
-    with pytest.raises(InvalidValue, match=r"read the file first, TriangleMesh.read\('.*ball.stl'\)"):
+def test_a_mesh_has_a_unit_too(millimetres: Path) -> None:
+    mesh = TriangleMesh.read(millimetres)
+    with pytest.raises(InvalidValue, match=r"would be 60 m wide: is it in millimetres\? Give scale=1e-3"):
+        springs.quasi_lattice(mesh, 0.01, "pla")
+    with pytest.raises(InvalidValue, match="60 m wide"):
+        tet_fill(mesh)
+    assert springs.lattice(mesh, 0.01, "pla", scale=1e-3).bounds()[1].max() == pytest.approx(0.03)
+    assert given_solid(mesh, scale=1.0).bounds()[1].max() == pytest.approx(30.0)
+
+
+def test_obstacles_take_files_in_metres(millimetres: Path, tmp_path: Path) -> None:
+    BALL.write(tmp_path / "metres.stl")
+    loaded = trimesh.Trimesh(BALL.vertices, BALL.triangles, process=False)
+    givens: list[Any] = [tmp_path / "metres.stl", str(tmp_path / "metres.stl"), loaded, BALL]
+    for given in givens:
+        rigid = Rigid(given)
+        assert isinstance(rigid.geometry, TriangleMesh)
+        assert rigid.geometry.bounds()[1].max() == pytest.approx(0.03)
+    given = millimetres
+    with pytest.raises(InvalidValue, match=r"ball.stl would be 60 m.*TriangleMesh.read\('.*ball.stl', scale=1e-3\)"):
         Rigid(given)
+    given = trimesh.Trimesh(1e3 * BALL.vertices, BALL.triangles, process=False)
+    with pytest.raises(InvalidValue, match=r"60 m wide: is it in millimetres\?.*scaled\(1e-3\)"):
+        Rigid(given)
+
+
+def test_meshes_of_tetrahedra_in_millimetres_are_noticed(tmp_path: Path) -> None:
+    beam, path = tet_beam(100.0, 20.0, 20.0, cells=(2, 1, 1)), tmp_path / "beam.vtu"
+    meshio.write_points_cells(path, beam.nodes, [("tetra", beam.tetrahedra)])
+    with pytest.raises(InvalidValue, match=r"beam.vtu would be 100 m wide: is it in millimetres\? Give scale=1e-3"):
+        TetMesh.read(path)
+    assert TetMesh.read(path, scale=1e-3).nodes.max() == pytest.approx(0.1)
+    assert TetMesh.read(path, scale=1.0).nodes.max() == pytest.approx(100.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from annelid.commands.support.options import parse
 from annelid.core.errors import AnnelidError
 from annelid.core.progress import Progress
+from annelid.scenes.registry import scene_names
 from annelid.view.files.export import ExportOptions, export
 
 
@@ -43,6 +44,11 @@ def command(arguments: list[str]) -> int:
         raise AnnelidError("name the recording and the file to write: annelid export out/NAME/recording.rec FILE.")
     options: Export = parse(Export, arguments[len(names) :], "annelid export RECORDING FILE", Export.__doc__)
     source, target = Path(names[0]), Path(names[1])
+    if names[0] in scene_names() and not source.is_file():
+        raise AnnelidError(
+            f"{source} is a scene, not a recording: `annelid run {source} --record` makes one in out/{source}, and "
+            f"`annelid video {source} --out FILE.mp4` makes a video at once."
+        )
     chosen = ExportOptions(
         options.frame,
         options.at,

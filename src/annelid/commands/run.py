@@ -76,7 +76,7 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
     except SimulationDiverged:
-        simulation.save(folder / "last-good.npz")
+        simulation.save(folder / "last-good.npz", scene=scene.name)
         print(f"annelid: the last good state is in {folder / 'last-good.npz'}", file=sys.stderr)
         raise
     finally:
@@ -107,7 +107,7 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
-    simulation.save(folder / "final.npz")
+    simulation.save(folder / "final.npz", scene=report.name)
     with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

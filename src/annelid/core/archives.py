@@ -28,7 +28,9 @@ Arrays = dict[str, np.ndarray]
 
 _HEADER = "header"
 _LARGEST_HEADER = 1 << 26
+_PACKED = 20  # times that a header may be larger than the file that holds it, where it is packed
 _CHUNK = 1 << 22
+_KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # ways to pack a part
 _MAGIC = b"\x93NUMPY\x01\x00"
 _DESCRIPTION = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \} *\n\Z"
@@ -102,6 +104,20 @@ def read_archive(
         raise FileFormatError(f"{path} is not {kind.title}, or it is damaged ({reason}).") from error
 
 
+def archive_header(path: Path) -> dict[str, Any] | None:
+    """The header of an archive of whatever kind and version; None where the file is none."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            entry = file.getinfo(f"{_HEADER}.npy")
+            most = min(_LARGEST_HEADER, _PACKED * path.stat().st_size)
+            if entry.compress_type not in _KNOWN or entry.file_size > most:
+                return None
+            header = json.loads(_read_part(file, entry).tobytes())
+    except Exception:  # as in `read_archive`
+        return None
+    return header if isinstance(header, dict) else None
+
+
 def _write_part(file: zipfile.ZipFile, name: str, array: np.ndarray, method: int) -> None:
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"array {name!r} is of the type {array.dtype}, which an archive does not hold.")
@@ -119,8 +135,7 @@ def _checked_parts(path: Path, file: zipfile.ZipFile, kind: Kind, most: int) -> 
     size = sum(part.file_size for part in file.infolist())
     if size > most:
         raise FileFormatError(f"{path} unpacks to {size} bytes, which is more than {most}: too much for {kind.title}.")
-    known = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if len(parts) < len(file.infolist()) or any(part.compress_type not in known for part in parts.values()):
+    if len(parts) < len(file.infolist()) or any(part.compress_type not in _KNOWN for part in parts.values()):
         raise ValueError("it is put together or packed in another way")
     return parts
 

@@ -9,17 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.archives import Arrays, Kind, read_archive, write_archive
+from annelid.core.archives import Arrays, archive_header, read_archive, write_archive
 from annelid.core.errors import FileFormatError
-from annelid.core.recording.records import MAGIC
+from annelid.core.recording.file_kinds import CHECKPOINT, annelid_version, what_it_is
 from annelid.core.state import State, state_arrays
 
-KIND = Kind("annelid-checkpoint", 2, "a checkpoint")
-
-_FOREIGN = {
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file, as those of version 0.1 were; save it again",
-    MAGIC: "a recording, which `annelid view` shows",
-}
+KIND = CHECKPOINT
 
 
 def save_checkpoint(
@@ -31,6 +26,7 @@ def save_checkpoint(
     *,
     changes: Mapping[str, np.ndarray] | None = None,
     settings: Mapping[str, str] | None = None,
+    scene: str = "",
 ) -> None:
     """Write a state, whole or not at all.
 
@@ -42,8 +38,10 @@ def save_checkpoint(
         step: Steps done.
         changes: What has changed in the model since it was built, as arrays.
         settings: What else must agree where it is loaded, by name, in words.
+        scene: Name of the scene, if it is one.
     """
     header = {"model": fingerprint, "dt": float(dt), "step": int(step), "settings": dict(settings or {})}
+    header |= {"scene": scene, "annelid": annelid_version()}
     arrays = {f"state/{name}": array.numpy() for name, array in state_arrays(state).items()}
     write_archive(path, KIND, header, {**arrays, **{f"changes/{name}": a for name, a in (changes or {}).items()}})
 
@@ -90,11 +88,11 @@ def _refuse_foreign(path: Path) -> None:
     """Say of files that a user may take for a checkpoint what they are."""
     if not path.is_file():
         raise FileFormatError(f"there is no checkpoint {path}.")
-    with path.open("rb") as file:
-        begin = file.read(64)
-    for magic, what in _FOREIGN.items():
-        if begin.startswith(magic):
-            raise FileFormatError(f"{path} is not a checkpoint that this Annelid reads: it is {what}.")
+    if (archive_header(path) or {}).get("format") == KIND.format:
+        return
+    what = what_it_is(path)
+    if what is not None:
+        raise FileFormatError(f"{path} is not a checkpoint that this Annelid reads: it is {what}.")
 
 
 def _require_settings(path: Path, saved: Any, settings: Mapping[str, str]) -> None:

@@ -340,11 +340,17 @@ class Simulation(Shown, Described, Generic[S]):
         with self.gate:
             return state_hash(self.state)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a checkpoint, whole or not at all."""
+    def save(self, path: str | PathLike[str], *, scene: str = "") -> None:
+        """Write a checkpoint, whole or not at all.
+
+        Args:
+            path: File.
+            scene: Name of the scene, for messages to those who take the file for something else.
+        """
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            save_checkpoint(as_path(path), self.state, self.solver.fingerprint(), self.dt, self._steps, changes=changes)
+            identity, steps = self.solver.fingerprint(), self._steps
+            save_checkpoint(as_path(path), self.state, identity, self.dt, steps, changes=changes, scene=scene)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.recording.file_kinds import what_it_is
 from annelid.evolve import registry
 from annelid.evolve.contract import ProblemOptions, SearcherOptions
 from annelid.evolve.ea import EA
@@ -119,7 +120,8 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     except OSError as error:
         raise FileFormatError(f"experiment {path} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not a TOML file: {error}.") from None
+        reason = f"it is {what}" if (what := what_it_is(path)) else error
+        raise FileFormatError(f"{path} is not a TOML file: {reason}.") from None
     return Experiment.from_table(table, path.stem)
 
 

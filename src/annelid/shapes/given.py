@@ -38,10 +38,11 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
     """The shape that is meant.
 
     Args:
-        given: The path of an STL, OBJ or PLY file, an object of trimesh, or a shape, which is returned as it is.
-        scale: Length of the unit of a file or an object of trimesh [m], 1e-3 for millimetres. None takes metres, and
-            refuses what would then be too wide for a robot.
-        repair: Close the surface of a file or an object of trimesh if need be.
+        given: The path of an STL, OBJ or PLY file, an object of trimesh, a `TriangleMesh`, or another shape, which is
+            returned as it is.
+        scale: Length of the unit of a mesh [m], 1e-3 for millimetres. None takes metres, and refuses what would then be
+            too wide for a robot.
+        repair: Close the surface of a mesh if need be.
     """
     if isinstance(given, str | os.PathLike):
         mesh = TriangleMesh.read(given, scale=1.0 if scale is None else scale, repair=repair)
@@ -50,21 +51,46 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
         unit = 1.0 if scale is None else require_positive("scale", scale)
         mesh = TriangleMesh(np.asarray(given.vertices, float) * unit, np.asarray(given.faces))
         mesh, name = mesh.repaired() if repair else mesh, "the mesh"
+    elif isinstance(given, TriangleMesh):
+        mesh = given if scale is None else given.scaled(require_positive("scale", scale))
+        mesh, name = mesh.repaired() if repair else mesh, "the mesh"
     else:
         return _as_it_is(given, scale, repair)
-    low, high = mesh.bounds()
-    widest = float((high - low).max())
-    if scale is None and widest > _SUSPICIOUS:
-        raise InvalidValue(
-            f"{name} would be {widest:.4g} m wide: is it in millimetres? Give scale=1e-3, or scale=1 if it is right."
-        )
+    if scale is None:
+        require_likely_size(_corners(mesh), name, "Give scale=1e-3, or scale=1 if it is right")
     return mesh
+
+
+def given_geometry(given: Any) -> Any:
+    """The same for a rigid thing, which takes a mesh in metres: a `TriangleMesh` is taken as it is, however wide."""
+    if not isinstance(given, str | os.PathLike | WithFaces):
+        return given
+    mesh = given_solid(given, scale=1.0)
+    if isinstance(given, str | os.PathLike):
+        path = os.fspath(given)
+        remedy = f"Give TriangleMesh.read({path!r}, scale=1e-3), or scale=1 if it is right"
+        require_likely_size(_corners(mesh), os.path.basename(path), remedy)
+    else:
+        remedy = "Give TriangleMesh(mesh.vertices, mesh.faces).scaled(1e-3), or without scaled() if it is right"
+        require_likely_size(_corners(mesh), "the mesh", remedy)
+    return mesh
+
+
+def require_likely_size(points: np.ndarray, name: str, remedy: str) -> None:
+    """Refuse points [m], shape [n, 3], that are spread too wide for a robot: their unit was probably another."""
+    widest = float(np.ptp(points, axis=0).max(initial=0.0))
+    if widest > _SUSPICIOUS:
+        raise InvalidValue(f"{name} would be {widest:.4g} m wide: is it in millimetres? {remedy}.")
+
+
+def _corners(mesh: TriangleMesh) -> np.ndarray:
+    return np.stack(mesh.bounds())
 
 
 def _as_it_is(shape: Any, scale: float | None, repair: bool) -> Any:
     if scale is not None or repair:
         raise InvalidValue(
-            f"scale and repair are for files and objects of trimesh, not for a {type(shape).__name__}, which has "
+            f"scale and repair are for meshes and their files, not for a {type(shape).__name__}, which has "
             "metres; use its own methods."
         )
     return shape

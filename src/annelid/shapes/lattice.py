@@ -23,6 +23,7 @@ _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if 
 _BYTES_A_CELL = 2000  # of a filled cell, with the mass and the thirteen springs that it becomes; measured
 _BYTES_A_PLACE = 40  # of any cell of the grid
 _PROBES = 8  # along each side of the box, to guess how many cells will be filled
+_SUSPICIOUS = 10.0  # [m]: a robot wider than this probably has another unit
 _FULL_SHARE = {1: 4, 2: 2, 3: 1}  # cells around an edge, a face diagonal, a body diagonal inside the bulk
 
 
@@ -96,11 +97,15 @@ class Lattice:
             )
         with np.errstate(over="ignore"):
             places = float(np.prod(np.round(extent / pitch)))
+        widest = float(extent.max())
+        remedy = "use a larger pitch"
+        if widest > _SUSPICIOUS:
+            remedy = f"{remedy}, or another scale if the body, {widest:.4g} m wide, is in millimetres"
         if not places <= 2e9:
-            raise InvalidValue(f"pitch {pitch:g} m needs {places:.3g} cells: use a larger pitch.")
-        require_memory(f"a grid of {places:.3g} cells", _BYTES_A_PLACE * places, "use a larger pitch")
+            raise InvalidValue(f"pitch {pitch:g} m needs {places:.3g} cells: {remedy}.")
+        require_memory(f"a grid of {places:.3g} cells", _BYTES_A_PLACE * places, remedy)
         filled = places * _share(shape, low, extent)
-        require_memory(f"a lattice of {filled:.3g} cells", _BYTES_A_CELL * filled, "use a larger pitch")
+        require_memory(f"a lattice of {filled:.3g} cells", _BYTES_A_CELL * filled, remedy)
         counts = np.round(extent / pitch).astype(int)
         origin = (low + high - counts * pitch) / 2
         axes = [o + pitch * (np.arange(n) + 0.5) for o, n in zip(origin, counts, strict=True)]
@@ -168,6 +173,13 @@ class Lattice:
         result = np.empty(self.node_count)
         result[self._index[held]] = sums[held]
         return result
+
+    @cached_property
+    def corners(self) -> np.ndarray:
+        """The eight nodes of each filled cell, x slowest, shape [c, 8]; cells in the order of `np.argwhere(cells)`."""
+        cells = np.argwhere(self.cells)
+        steps = np.array(list(np.ndindex(2, 2, 2)))
+        return self._index[tuple(np.moveaxis(cells[:, None] + steps, 2, 0))]
 
     @cached_property
     def cell_centers(self) -> np.ndarray:

@@ -8,7 +8,6 @@ Which of them a physics can touch is its own matter: it refuses the others by na
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -21,6 +20,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.core.words import with_article
+from annelid.shapes.given import given_geometry
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.mass import MassProperties, mass_properties
@@ -45,6 +45,7 @@ class Rigid(Named):
 
     Attributes:
         geometry: A primitive or a closed mesh, a `Plane`, a `HeightField` or an `ImplicitSurface`, in its own frame.
+            The path of an STL, OBJ or PLY file in metres and an object of trimesh become a closed mesh.
         surface: How its surface responds to contact.
         motion: "fixed"; "driven", by `velocity` and `spin`, which can be changed while it runs; "free", moved by
             gravity and by what touches it; or a path, a function of time that drives it, see `Path`.
@@ -106,9 +107,7 @@ class Rigid(Named):
                 raise InvalidValue(f"{name} of a rigid body must be above 0, not {value}.")
 
     def _require_geometry(self) -> None:
-        if isinstance(self.geometry, str | os.PathLike):
-            path = os.fspath(self.geometry)
-            raise InvalidValue(f"a rigid thing needs a shape: read the file first, TriangleMesh.read({path!r}).")
+        object.__setattr__(self, "geometry", given_geometry(self.geometry))
         if not isinstance(self.geometry, Geometry):
             kind = with_article(type(self.geometry).__name__)
             raise InvalidValue(f"a rigid thing needs a shape, a closed mesh, a plane or a height field, not {kind}.")
@@ -246,6 +245,6 @@ def as_rigids(obstacles: Any) -> list[Rigid]:
         if not isinstance(one, Obstacle):
             raise InvalidValue(
                 f"obstacle {number} is {with_article(type(one).__name__)}: give a Rigid of annelid.shapes, or a bare "
-                "geometry such as Plane(), Sphere(0.1) or a closed mesh."
+                "geometry such as Plane(), Sphere(0.1) or a closed mesh; of a file, Rigid('part.stl')."
             )
     return [one if isinstance(one, Rigid) else Rigid(one) for one in obstacles]

@@ -18,6 +18,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.options import Named
 from annelid.springs.actuation import Signal
+from annelid.springs.covering import Worn
 
 Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
 """Which masses: a function of positions [n, 3] -> bool [n], a mask or indices, the name of a group, or None for all."""
@@ -47,7 +48,8 @@ class Body(Described, Named):
         guide_axes: Direction of the line or normal of the plane, unit vectors, shape [n, 3].
         substeps: Smaller steps that a mass and its springs take inside a step, shape [n].
         volumes: Volume that each mass stands for [m³], 0 where unknown, shape [n].
-        triangles: The surface, for pictures: mass indices, outward, shape [t, 3].
+        triangles: The surface between masses: mass indices, outward, shape [t, 3].
+        coverings: Skins that masses carry, drawn instead of the triangles; a body from a mesh has that mesh.
         groups: Named sets of masses.
         signal_functions: Distinct actuation functions.
         signal_kinds: For each spring 0 (passive) or 1 + index of its function, shape [s].
@@ -72,6 +74,7 @@ class Body(Described, Named):
     substeps: Any = None
     volumes: Any = None
     triangles: Any = None
+    coverings: tuple[Worn, ...] = ()
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     signal_functions: tuple[wp.Function, ...] = ()
     signal_kinds: Any = None
@@ -249,6 +252,7 @@ class Body(Described, Named):
         twin.positions = (self.positions[None] + offsets[:, None]).reshape(-1, 3)
         twin.springs = (self.springs[None] + first[:, None, None]).reshape(-1, 2)
         twin.triangles = (self.triangles[None] + first[:, None, None]).reshape(-1, 3)
+        twin.coverings = tuple(worn.shifted(n) for n in first.tolist() for worn in self.coverings)
         twin.groups = {name: (ids[None] + first[:, None]).ravel() for name, ids in self.groups.items()}
         return twin
 
@@ -356,10 +360,11 @@ def join(bodies: Iterable[Body]) -> Body:
     for part, begin in zip(parts, first, strict=False):
         for name, ids in part.groups.items():
             groups[name] = np.concatenate([groups.get(name, np.zeros(0, np.int64)), ids + begin])
-    return Body(**whole, materials=names, signal_functions=functions, groups=groups)
+    coverings = tuple(worn.shifted(int(n)) for p, n in zip(parts, first, strict=False) for worn in p.coverings)
+    return Body(**whole, materials=names, signal_functions=functions, groups=groups, coverings=coverings)
 
 
-_ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions"}
+_ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions", "coverings"}
 
 
 def _unit(what: str, axis: Sequence[float]) -> np.ndarray:

@@ -15,6 +15,7 @@ from annelid.shapes import beam as beam_shape
 from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.springs.body import Body
+from annelid.springs.covering import cover
 from annelid.springs.stiffness import lattice_stiffness, round_area
 
 MaterialLike = Material | str
@@ -85,7 +86,8 @@ def lattice(
         scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
         repair: Close the surface of a file if need be.
     """
-    grid = Lattice.fill(given_solid(shape, scale=scale, repair=repair), pitch)
+    solid = given_solid(shape, scale=scale, repair=repair)
+    grid = Lattice.fill(solid, pitch)
     kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
     which = _cell_materials(grid, [part for part, _ in inserts])
     links, kinds = grid.links
@@ -107,6 +109,7 @@ def lattice(
         materials=tuple(m.name for m in kinds_of_matter),
         volumes=volumes,
         triangles=grid.surface,
+        coverings=cover(solid, grid),
     )
 
 

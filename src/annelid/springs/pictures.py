@@ -11,9 +11,9 @@ from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snaps
 from annelid.shapes import HeightField, Rigid, Sphere
 from annelid.shapes import Plane as PlaneGeometry
 from annelid.springs.model import Model
-from annelid.springs.network import Network
 from annelid.springs.obstacles import Contact
 from annelid.springs.readout import Readout
+from annelid.springs.surface import Surface
 
 _OBSTACLE = (0.72, 0.72, 0.74)
 _UNITS = {"strain": "", "stress": "Pa", "actuation": "", "speed": "m/s", "material": ""}
@@ -30,20 +30,14 @@ class Painter:
     def __init__(self, model: Model, readout: Readout) -> None:
         self.model, self.readout = model, readout
         self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
-        self._skin: wp.array[Any] | None = None
-        self._triangles: np.ndarray = np.zeros((0, 3), np.int32)
+        self._surface = Surface(model, readout)
         self._follow_network()
 
     def _follow_network(self) -> None:
         """Work out what is drawn: again whenever edits have changed the network."""
         network = self.model.network
         self._segments = network.ends[network.live_springs()]
-        triangles = _standing(self.model.body.triangles, network)
-        skin, corners = np.unique(triangles, return_inverse=True)
-        corners = corners.reshape(-1, 3).astype(np.int32)
-        if not np.array_equal(corners, self._triangles):  # viewers take the same array as a sign of no change
-            self._triangles = corners
-        self._skin = self.readout.device_array(skin.astype(np.int32), wp.int32) if len(skin) else None
+        self._surface.follow()
         alive = np.flatnonzero(network.masses.alive[: network.masses.used]).astype(np.int32)
         self._all = self.readout.device_array(alive, wp.int32)
         numbers = np.zeros(network.masses.used, np.int32)
@@ -69,9 +63,10 @@ class Painter:
         if self.readout.refresh():
             self._follow_network()
         parts: list[Any] = list(self._obstacles())
-        if look.surface and self._skin is not None:
-            parts.append(self._surface(state, look))
-        if look.spheres or (look.surface and self._skin is None and not look.lines):
+        surface = look.surface and self._surface.exists()
+        if surface:
+            parts.append(self._body(state, look))
+        if look.spheres or (look.surface and not surface and not look.lines):
             fields = self._fields(state, look, self._all)
             parts.append(
                 Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
@@ -82,10 +77,10 @@ class Painter:
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self.model.dt, step, tuple(parts), numbers)
 
-    def _surface(self, state: Any, look: Look) -> Mesh:
-        assert self._skin is not None
-        vertices = self._host(self.readout.points(state, self._skin), look)
-        return Mesh("body", vertices, self._triangles, self._fields(state, look, self._skin))
+    def _body(self, state: Any, look: Look) -> Mesh:
+        surface = self._surface
+        fields = {name: self._field(name, surface.field(state, name), look) for name in look.fields}
+        return Mesh("body", self._host(surface.points(state), look), surface.triangles, fields)
 
     def _lines(self, state: Any, look: Look) -> Lines:
         points = self._host(self.readout.points(state, self._all), look)
@@ -105,12 +100,11 @@ class Painter:
 
     def _fields(self, state: Any, look: Look, chosen: wp.array[Any]) -> dict[str, Field]:
         """The fields asked for, computed for the masses that are drawn and no others."""
-        fields = {}
-        for name in look.fields:
-            values = self.readout.mass_field(state, name, chosen)
-            labels = self.model.body.materials if name == "material" else ()
-            fields[name] = Field(self._host(values, look), _UNITS[name], labels=labels)
-        return fields
+        return {name: self._field(name, self.readout.mass_field(state, name, chosen), look) for name in look.fields}
+
+    def _field(self, name: str, values: wp.array[Any], look: Look) -> Field:
+        labels = self.model.body.materials if name == "material" else ()
+        return Field(self._host(values, look), _UNITS[name], labels=labels)
 
     def _obstacles(self) -> list[Any]:
         return [
@@ -149,15 +143,3 @@ def _part(number: int, contact: Contact) -> Plane | Spheres | Mesh:
 
 def _name(rigid: Rigid, kind: str, number: int) -> str:
     return f"{rigid.name or kind}-{number}"
-
-
-def _standing(triangles: np.ndarray, network: Network) -> np.ndarray:
-    """Triangles whose masses exist and whose sides are still held by springs."""
-    if network.version == 0 or len(triangles) == 0:
-        return triangles
-    inside = network.masses.alive[triangles].all(axis=1)
-    live = network.ends[network.live_springs()].astype(np.int64)
-    held = np.sort(live, axis=1) @ np.array([1 << 32, 1])
-    sides = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).astype(np.int64), axis=-1)
-    whole = np.isin(sides @ np.array([1 << 32, 1]), held).all(axis=1)
-    return triangles[inside & whole]

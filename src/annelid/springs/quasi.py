@@ -26,6 +26,7 @@ from annelid.shapes.lattice import Region, inside
 from annelid.shapes.quasi import QuasiLattice
 from annelid.springs.body import Body
 from annelid.springs.build import MaterialLike
+from annelid.springs.covering import cover_quasi
 from annelid.springs.potential import Potential
 
 _PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network is measured
@@ -62,7 +63,8 @@ def quasi_lattice(
         raise InvalidValue(f"reach must be between 1.8 and 6 spacings, not {reach}.")
     if damping_frequency is not None and not (math.isfinite(damping_frequency) and damping_frequency > 0.0):
         raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency}.")
-    grid = QuasiLattice.fill(given_solid(shape, scale=scale, repair=repair), spacing, reach=reach, seed=seed)
+    solid = given_solid(shape, scale=scale, repair=repair)
+    grid = QuasiLattice.fill(solid, spacing, reach=reach, seed=seed)
     matter = [preset(material), *(preset(other) for _, other in inserts)]
     parts = [part for part, _ in inserts]
     which = _materials_at(grid.samples, parts)
@@ -81,6 +83,7 @@ def quasi_lattice(
         materials=tuple(m.name for m in matter),
         volumes=grid.node_sums(1.0),
         triangles=grid.surface,
+        coverings=cover_quasi(solid, grid, spacing),
     )
 
 

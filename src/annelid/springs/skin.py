@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import Body
+from annelid.springs.shares import affine_shares
 
 
 class Skin:
@@ -30,19 +31,10 @@ class Skin:
         distance, nearest = cKDTree(body.positions).query(points, count)
         reach = 1.01 * distance[:, -1:]
         weights = (1.0 - (distance / np.maximum(reach, 1e-300)) ** 2) ** 2 + 1e-6
-        shares = _affine_shares(body.positions[nearest] - points[:, None], weights, reach)
+        shares = affine_shares(body.positions[nearest] - points[:, None], weights, reach)
         begins = np.arange(0, nearest.size + 1, count)
         self._shares = sparse.csr_array((shares.ravel(), nearest.ravel(), begins), shape=(len(points), body.mass_count))
 
     def deformed(self, positions: np.ndarray) -> np.ndarray:
         """The points [m], shape [m, 3], when the masses are at these positions [m], shape [n, 3]."""
         return np.asarray(self._shares @ positions)
-
-
-def _affine_shares(offsets: np.ndarray, weights: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Shares of each neighbour that reproduce affine motions (moving least squares), shape [m, k]."""
-    terms = np.concatenate([np.ones((*offsets.shape[:2], 1)), offsets / reach[..., None]], axis=2)
-    moments = np.einsum("mk,mki,mkj->mij", weights, terms, terms)
-    moments += 1e-9 * np.eye(4)  # neighbours in one plane
-    first = np.linalg.solve(moments, np.broadcast_to(np.eye(4)[:, :1], (len(moments), 4, 1)))
-    return np.asarray(weights * (terms @ first)[..., 0])

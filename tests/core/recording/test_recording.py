@@ -329,8 +329,14 @@ def _late(path: Path) -> None:
         (lambda path: path.unlink(), "there is no recording"),
         (lambda path: path.write_bytes(b""), "is empty or cut off"),
         (lambda path: path.write_bytes(b"solid cube\n" * 50), "does not begin like one"),
-        (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(90)), "HDF5 file, as recordings of version 0.1"),
-        (lambda path: np.savez(path.open("wb"), a=np.zeros(3)), "looks like a checkpoint"),
+        (
+            lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(90)),
+            "is an HDF5 file, as checkpoints",
+        ),
+        (
+            lambda path: np.savez(path.open("wb"), a=np.zeros(3)),
+            "an archive of another program, or a damaged",
+        ),
         (lambda path: path.write_bytes(path.read_bytes() + b"x"), "end is not that of a recording"),
         (lambda path: path.write_bytes(path.read_bytes()[:60]), "cut off"),
         (_newer, "has recording version 99, this Annelid reads version 2"),

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
+from annelid.core.errors import FileFormatError
 from annelid.core.parameters import require_parameters
+from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.scene import Scene
 from annelid.scenes.registry import scene_class, scene_names, scenes
 from annelid.scenes.support.own import is_own, own_scene
@@ -21,6 +23,8 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
         for known, kind in scenes().items():
             print(f"  {known:20s} {(kind.__doc__ or '').strip().splitlines()[0]}")
         return None
+    if not is_own(name) and (what := what_it_is(name)) is not None:
+        raise FileFormatError(f"annelid {command} takes a scene, and {name} is none: it is {what}.")
     kind = own_scene(name) if is_own(name) else scene_class(name)
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")

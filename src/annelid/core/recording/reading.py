@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.recording.layout import WORD, Layout, Slot, assemble, parse
 from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, Record, records
 from annelid.core.snapshot import Snapshot
@@ -30,7 +31,6 @@ REFERENCE = np.dtype([("start", "<i8"), ("checksum", "<u4")])
 ENDING = struct.Struct("<QQQ")
 """Meta of the last record: layouts, frames and events before it."""
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 
 
@@ -254,13 +254,13 @@ def _require_recording(path: Path) -> None:
         begin = file.read(len(MAGIC))
     if begin == MAGIC:
         return
-    reason = "it does not begin like one"
-    if begin.startswith(_HDF5):
-        reason = "it is an HDF5 file, as recordings of version 0.1 were; record it again"
+    what = what_it_is(path)
+    if what is not None:
+        reason = f"it is {what}"
     elif begin.startswith(_ZIP):
-        reason = "it looks like a checkpoint, which Simulation.load reads"
-    elif MAGIC.startswith(begin):
-        reason = "it is empty or cut off"
+        reason = "it is an archive of another program, or a damaged checkpoint"
+    else:
+        reason = "it is empty or cut off" if MAGIC.startswith(begin) else "it does not begin like one"
     raise FileFormatError(f"{path} is not an Annelid recording: {reason}.")
 
 

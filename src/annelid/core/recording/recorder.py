@@ -12,7 +12,6 @@ import os
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +20,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.core.file_locks import is_there, try_lock
 from annelid.core.locks import RankedLock
+from annelid.core.recording.file_kinds import annelid_version
 from annelid.core.recording.layout import WORD, Slot, describe, parse
 from annelid.core.recording.reading import ENDING, MOMENT, REFERENCE, Event, Recording
 from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, data_place, encoded
@@ -204,11 +204,7 @@ def _distinct(snapshot: Snapshot) -> Snapshot:
 
 
 def _header(scene: str, parameters: Mapping[str, Any]) -> bytes:
-    try:
-        annelid_version = version("annelid")
-    except PackageNotFoundError:
-        annelid_version = "unknown"
-    header = {"version": VERSION, "annelid": annelid_version, "scene": scene, "parameters": dict(parameters)}
+    header = {"version": VERSION, "annelid": annelid_version(), "scene": scene, "parameters": dict(parameters)}
     text = json.dumps(header, default=lambda value: value.item() if isinstance(value, np.generic) else str(value))
     return text.encode()
 

@@ -13,7 +13,10 @@ import numpy as np
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.materials import material
+from annelid.shapes import TriangleMesh
 from annelid.shapes.lattice import Lattice, Region, Solid
+from annelid.shapes.partition import Partition
+from annelid.springs.covering import cover_rest
 
 _CORNERS = tuple(product((0, 1), repeat=3))
 
@@ -30,6 +33,7 @@ class Blank:
     def __init__(self, solid: Solid, pitch: float, matter: str) -> None:
         self._bounds = solid.bounds()
         self.grid = Lattice.fill(solid, pitch)
+        self._skin = Partition(solid, self.grid) if isinstance(solid, TriangleMesh) else None
         self.kept = self.grid.cells.copy()
         self.materials = [material(matter).name]
         self._matter = np.zeros(self.kept.shape, np.int16)
@@ -96,6 +100,8 @@ class Blank:
             inserts=[(self._part(i), name) for i, name in enumerate(self.materials) if i],
             damping_frequency=self._lowest_frequency(),
         )
+        if self._skin is not None:
+            body.coverings = cover_rest(self._skin, self.kept)
         keys = self.keys(body)
         body.fix(self.fixed.ravel()[keys])
         for nodes, signal in self._signals:

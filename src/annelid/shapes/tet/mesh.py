@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh
+from annelid.shapes.given import require_likely_size
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.tet.files import load_tetrahedra, write_tetrahedra
 from annelid.shapes.tet.locate import Locator
@@ -86,7 +87,7 @@ class TetMesh:
         return cls(nodes[used], number.reshape(-1, 4).astype(np.int32), regions=np.asarray(regions), cells=labels)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, scale: float = 1.0, max_bytes: int = MAX_BYTES) -> TetMesh:
+    def read(cls, path: str | os.PathLike[str], *, scale: float | None = None, max_bytes: int = MAX_BYTES) -> TetMesh:
         """Read a gmsh .msh or VTK .vtk or .vtu file through meshio, which the extra `fem` brings.
 
         Physical groups of gmsh, or an integer cell field named 'region', become regions. Of 10-node tetrahedra the
@@ -94,10 +95,15 @@ class TetMesh:
 
         Args:
             path: The file.
-            scale: Length of the file's unit [m]: 1e-3 for millimetres. The formats do not say which unit they use.
+            scale: Length of the file's unit [m]: 1e-3 for millimetres. The formats do not say which unit they use; None
+                takes metres and refuses what is too wide.
             max_bytes: Larger files are refused.
         """
-        nodes, tetrahedra, regions = read_tetrahedra(path, scale=scale, max_bytes=max_bytes)
+        unit = 1.0 if scale is None else scale
+        nodes, tetrahedra, regions = read_tetrahedra(path, scale=unit, max_bytes=max_bytes)
+        if scale is None:
+            name = os.path.basename(os.fspath(path))
+            require_likely_size(nodes, name, "Give scale=1e-3, or scale=1 if it is right")
         try:
             return cls.repaired(nodes, tetrahedra, regions=regions)
         except InvalidMesh as error:
