@@ -21,7 +21,6 @@ from annelid.core.snapshot import Snapshot
 from annelid.view.camera.framing import corners, fit, outline
 from annelid.view.camera.kernels import rays as camera_kernels
 from annelid.view.camera.kernels import refining as refine_kernels
-from annelid.view.camera.kernels import shading as shade_kernels
 from annelid.view.camera.kernels import shadows as shadow_kernels
 from annelid.view.camera.kernels import softening as soft_kernels
 from annelid.view.camera.kernels.blocks import LISTED
@@ -251,10 +250,8 @@ class Film:
         drafts = self._drafts = self._drafts or Drafts(self.shape, self.device)
         scene: list[Any] = [self.eyes, stage.geometry, self.sky]
         light = [drafts.ambient, drafts.sun, drafts.spot]
-        outputs = [*light, drafts.seen, drafts.even, self.depth]
-        self._paint(shade_kernels.shade, [*scene, self.far, drafts.lists], outputs)
-        outputs = [drafts.seen, drafts.even, drafts.shown]
-        self._paint(shadow_kernels.cast_shadows, [*scene, *light, drafts.lists], outputs)
+        outputs = [*light, drafts.seen, drafts.even, drafts.shown, self.depth]
+        self._paint(shadow_kernels.shade, [*scene, self.far, drafts.lists], outputs)
         if self._soft:
             self._soften(scene, light, drafts)
         if self.samples > 1:

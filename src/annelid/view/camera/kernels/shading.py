@@ -1,6 +1,6 @@
 """From what a ray meets to a colour: one sun with shadows, a sky, a grid on the ground.
 
-`shade` casts a ray through each pixel's centre, `shadows` looks for the sun from there, and `refining` smooths edges.
+`shadows` casts a ray through each pixel's centre and one to the sun; `softening` and `refining` smooth what has steps.
 Light is added up linearly and encoded for the display (sRGB) at the very end.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from annelid.view.camera.kernels.blocks import Near, block_place, cast_near, eye_beam, near_all, near_beam
+from annelid.view.camera.kernels.blocks import Near, cast_near, eye_beam, near_all, near_beam
 from annelid.view.camera.kernels.rays import (
     LINE,
     MESH,
@@ -82,18 +82,22 @@ def plane_grid(geometry: wp.array[Geometry], hit: Hit, ray: Ray, right: wp.vec3,
     first = lines * geometry[0].plane_axes[hit.index]
     second = wp.cross(normal, first)
     here = ray.origin + hit.t * ray.direction
-    # The sides of the pixel, cast along the ray onto the plane.
-    along = (1.0 / wp.dot(ray.direction, normal)) * ray.direction
-    right -= wp.dot(right, normal) * along
-    down -= wp.dot(down, normal) * along
     u = wp.dot(here, first)
     v = wp.dot(here, second)
+    u_free = wp.abs(u - wp.rint(u))
+    v_free = wp.abs(v - wp.rint(v))
+    # Most pixels touch no line, as wide as a slanting pixel may be; the widest lines are five times 0.006.
+    slope = 1.0 / wp.dot(ray.direction, normal)
+    reach = lines * wp.length(right) * wp.length(ray.direction) * wp.abs(slope)
+    if wp.min(u_free, v_free) - reach > 0.0151:
+        return 0.0
+    # The sides of the pixel, cast along the ray onto the plane.
+    along = slope * ray.direction
+    right -= wp.dot(right, normal) * along
+    down -= wp.dot(down, normal) * along
     u_span = wp.abs(wp.dot(right, first)) + wp.abs(wp.dot(down, first))
     v_span = wp.abs(wp.dot(right, second)) + wp.abs(wp.dot(down, second))
-    # Most pixels touch no line; the widest are five times 0.006.
-    u_free = wp.abs(u - wp.rint(u)) - 0.5 * u_span
-    v_free = wp.abs(v - wp.rint(v)) - 0.5 * v_span
-    if wp.min(u_free, v_free) > 0.0151:
+    if wp.min(u_free - 0.5 * u_span, v_free - 0.5 * v_span) > 0.0151:
         return 0.0
     fine = wp.max(stripes(u, 0.018, u_span), stripes(v, 0.018, v_span))
     coarse = wp.max(stripes(0.2 * u, 0.006, 0.2 * u_span), stripes(0.2 * v, 0.006, 0.2 * v_span))
@@ -199,9 +203,10 @@ def plane_light(geometry: wp.array[Geometry], sky: Sky, eye: Eye, hit: Hit, ray:
     clear = 1.0 - 0.30 * plane_grid(geometry, hit, ray, pixel * eye.right, pixel * eye.up)
     haze = float(0.0)
     if eye.focus > 0.0:
-        away = wp.length(point - eye.position - eye.focus * eye.forward)
-        haze = wp.smoothstep(0.8, 6.0, away / eye.focus)
-    clear *= 1.0 - haze
+        away = wp.length_sq(point - eye.position - eye.focus * eye.forward)
+        if away > 0.64 * eye.focus * eye.focus:
+            haze = wp.smoothstep(0.8, 6.0, wp.sqrt(away) / eye.focus)
+            clear *= 1.0 - haze
     color = clear * geometry[0].plane_colors[hit.index]
     facing = wp.dot(hit.normal, sky.sun)
     light = Light()
@@ -284,43 +289,3 @@ def seen_by_block(
         return near_all()
     beam = eye_beam(eye, place[1], place[2], side, width, height)
     return near_beam(geometry, eye.world, beam, far, block, lists)
-
-
-@wp.kernel
-def shade(
-    offset: int,
-    side: int,
-    # Cameras and scene:
-    eyes: wp.array[Eye],
-    geometry: wp.array[Geometry],
-    sky: Sky,
-    far: float,
-    # Room for lists:
-    lists: wp.array[wp.int32],
-    # Images out:
-    ambient_out: wp.array3d[wp.vec3],
-    sun_out: wp.array3d[wp.vec3],
-    spot_out: wp.array3d[wp.vec3],
-    seen_out: wp.array3d[wp.int8],
-    even_out: wp.array3d[wp.int8],
-    depth_out: wp.array3d[wp.float32],
-):
-    """Light at the centre of each pixel of a block."""
-    width = depth_out.shape[2]
-    height = depth_out.shape[1]
-    block = offset + wp.tid()
-    place = block_place(block, side, width, height)
-    camera = place[0]
-    eye = eyes[camera]
-    near = seen_by_block(geometry, eye, far, place, side, width, height, block, lists)
-    for row in range(place[1], wp.min(place[1] + side, height)):
-        for column in range(place[2], wp.min(place[2] + side, width)):
-            x = float(column) + 0.5
-            y = float(row) + 0.5
-            light = sample(geometry, near, lists, sky, eye, x, y, width, height, far)
-            ambient_out[camera, row, column] = light.ambient
-            sun_out[camera, row, column] = light.sun
-            spot_out[camera, row, column] = light.spot
-            seen_out[camera, row, column] = wp.int8(2 * light.sunny - 1)
-            even_out[camera, row, column] = wp.int8(wp.where(light.plane > 0, 1 + light.plane % 40, 0))
-            depth_out[camera, row, column] = light.t

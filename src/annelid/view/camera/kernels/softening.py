@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from annelid.view.camera.kernels.blocks import Near, block_place, occluded_near, tile_place
+from annelid.view.camera.kernels.blocks import Beam, Near, block_place, occluded_near, tile_place
 from annelid.view.camera.kernels.rays import Eye, Geometry, occluded_by_line
 from annelid.view.camera.kernels.shading import Sky, display
-from annelid.view.camera.kernels.shadows import SUN_DISTANCE, sunward
+from annelid.view.camera.kernels.shadows import SUN_DISTANCE, no_beam, sunward
 
 wp.set_module_options({"enable_backward": False})
 
@@ -121,6 +121,19 @@ def block_near_border(tiles: wp.array3d[wp.int8], place: wp.vec3i, side: int, re
     return False
 
 
+@wp.func
+def disc_beam(sky: Sky, place: wp.vec3i, side: int, seen: wp.array3d[wp.int8], spot: wp.array3d[wp.vec3]) -> Beam:
+    """The rays from the points of a block to all of the sun's disc."""
+    spread = wp.vec3(sky.spread)
+    beam = no_beam(sky.sun - spread, sky.sun + spread)
+    for row in range(place[1], wp.min(place[1] + side, seen.shape[1])):
+        for column in range(place[2], wp.min(place[2] + side, seen.shape[2])):
+            if seen[place[0], row, column] >= wp.int8(0):
+                beam.origin_low = wp.min(beam.origin_low, spot[place[0], row, column])
+                beam.origin_high = wp.max(beam.origin_high, spot[place[0], row, column])
+    return beam
+
+
 @wp.kernel
 def find_penumbra(
     offset: int,
@@ -150,7 +163,7 @@ def find_penumbra(
     close = block_near_border(tiles, place, side, reach)
     near = Near()
     if close:
-        near = sunward(geometry, sky, world, sky.spread, place, side, seen, spot, block, lists)
+        near = sunward(geometry, world, disc_beam(sky, place, side, seen, spot), side, block, lists)
     for row in range(place[1], wp.min(place[1] + side, height)):
         for column in range(place[2], wp.min(place[2] + side, width)):
             border = int(0)
@@ -226,7 +239,7 @@ def soften(
     if not block_near_border(tiles, place, side, reach):
         return
     world = eyes[camera].world
-    near = sunward(geometry, sky, world, sky.spread, place, side, seen, spot, block, lists)
+    near = sunward(geometry, world, disc_beam(sky, place, side, seen, spot), side, block, lists)
     for row in range(place[1], wp.min(place[1] + side, height)):
         for column in range(place[2], wp.min(place[2] + side, width)):
             if border[camera, row, column] == wp.int8(0) or seen[camera, row, column] < wp.int8(0):
