@@ -18,7 +18,6 @@ from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.state import State
 
-
 NO_CONTACT = "A solid touches neither the ground nor other obstacles yet: only what holds it stops it."
 
 

@@ -179,7 +179,7 @@ def shade_numbers(values: np.ndarray, scale: Scale, count: int) -> np.ndarray:
 
 
 class SphereDrawer:
-    """Balls, rounder the fewer they are, or dots if they are very many: shaded as balls are, and lit as their heap is."""
+    """Balls, rounder the fewer they are, or dots if they are very many, which carry the light on their heap."""
 
     def __init__(self, scene: Any, path: str) -> None:
         self._scene, self._path = scene, path
