@@ -194,6 +194,14 @@ def test_boundary_is_closed_for_ten_nodes(device: str) -> None:
     assert (np.cross(a, b) * c).sum() / 6 == pytest.approx(0.04, rel=1e-5)
 
 
+def test_what_a_solid_does_not_do_is_said() -> None:
+    """Until solids touch the ground, whoever watches one or gives it obstacles is told."""
+    for dynamic in (True, False):
+        assert "touches neither the ground" in fem.simulation(bar(), dynamic=dynamic, device="cpu").limitation
+    with pytest.raises(Unsupported, match=r"in equilibrium they touch, in motion they do not yet\."):
+        fem.simulation(bar(), obstacles=[ground()], device="cpu")
+
+
 def test_bad_settings_are_refused() -> None:
     for wrong in ({"dt": 0.0}, {"dt": float("nan")}, {"velocity_damping": -1.0}, {"ramp": -1.0}):
         with pytest.raises(InvalidValue):

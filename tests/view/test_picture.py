@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
-from annelid.core.snapshot import Field, Plane, Snapshot, Spheres
+from annelid.core.snapshot import Field, Lines, Plane, Snapshot, Spheres
 from annelid.view.camera.camera import Camera, Film
 from annelid.view.camera.light import Light
 from annelid.view.camera.stage import Stage
@@ -142,6 +142,21 @@ def test_the_depth_of_a_colour_image_is_the_depth_image(device: str, scene: Scen
     film.render(stage)
     depth = film.depth.numpy().copy()
     np.testing.assert_array_equal(depth, film.cast_depth(stage).numpy())
+
+
+def test_blocks_with_few_things_and_with_many_find_the_same(device: str, scene: Scene) -> None:
+    """A block tries what it lists, or asks the tree where that is too much; depth alone always asks the tree."""
+    rng = np.random.default_rng(7)
+    crowd = Spheres("crowd", rng.uniform([-1.0, -1.0, 0.0], [0.0, 1.0, 0.5], (400, 3)), 0.04)
+    tangle = Lines("tangle", rng.uniform(-0.8, 0.8, (60, 3)), rng.integers(0, 60, (90, 2)))
+    shot = replace(scene(), parts=(*scene().parts, crowd, tangle))
+    stage = Stage(shot, device=device)
+    for camera in (Camera.framing(shot, aspect=1.5), Camera.framing(shot, aspect=1.5, orthographic=True)):
+        film = Film(camera, size=(93, 61), samples=2, light=Light(shadow_rays=8), device=device)  # blocks are cut off
+        film.render(stage)
+        depth = film.depth.numpy().copy()
+        np.testing.assert_array_equal(depth, film.cast_depth(stage).numpy())
+        assert len(np.unique(film.rgb.numpy().reshape(-1, 3), axis=0)) > 100
 
 
 def test_picture_writes_what_it_returns(tmp_path: Path, device: str, scene: Scene) -> None:

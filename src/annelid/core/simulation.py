@@ -30,7 +30,7 @@ from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
 from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Snapshot
-from annelid.core.solver import Changing, Eventful, Solver, conditional, editable
+from annelid.core.solver import Changing, Eventful, Limited, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
 
@@ -104,6 +104,11 @@ class Simulation(Shown, Described, Generic[S]):
     def fields(self) -> tuple[str, ...]:
         """Names of the scalars that snapshots can be coloured by."""
         return self.solver.fields
+
+    @property
+    def limitation(self) -> str:
+        """What its physics does not do yet and whoever watches would expect, in a sentence; empty if nothing."""
+        return self.solver.limitation if isinstance(self.solver, Limited) else ""
 
     def facts(self) -> Mapping[str, str]:
         """Which physics, where it stands and where it is computed."""

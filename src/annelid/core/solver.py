@@ -171,6 +171,16 @@ class Changing(Protocol):
         ...
 
 
+@runtime_checkable
+class Limited(Protocol):
+    """A physics that does not do yet what whoever watches it would expect."""
+
+    @property
+    def limitation(self) -> str:
+        """What it does not do, in a sentence for those who watch."""
+        ...
+
+
 def editable(solver: Solver) -> Editable:
     """The solver as one whose bodies can be edited."""
     if isinstance(solver, Editable):

@@ -18,12 +18,15 @@ from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.state import State
 
+NO_CONTACT = "A solid touches neither the ground nor other obstacles yet: only what holds it stops it."
+
 
 def no_obstacles() -> Unsupported:
     """The error for a solid that is given obstacles but no actuators."""
     return Unsupported(
         "a solid without actuators", "touch obstacles", ("springs", "grains", "a fem.Robot"),
-        "Make a fem.Robot of the solid and its actuators, and give the obstacles to it.",
+        "Make a fem.Robot of the solid and its actuators, and give the obstacles to it: in equilibrium they touch, "
+        "in motion they do not yet.",
     )  # fmt: skip
 
 
@@ -39,6 +42,7 @@ class Solver:
     """
 
     physics = "fem"
+    limitation = NO_CONTACT
     worlds = 1
     batch = 1
 

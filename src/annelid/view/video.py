@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Generator, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
 from annelid.core.packages import optional
+from annelid.core.pool import Job, Pool
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import pillow
 from annelid.view.picture import Painter
@@ -200,7 +202,32 @@ def video(
         Number of images.
     """
     painter = painter or Painter()
-    with VideoWriter(path, painter.size, fps) as writer:
+    with VideoWriter(path, painter.size, fps) as writer, _Behind(writer) as behind:
         for moment in moments:
-            writer.write(painter.paint(moment))
+            behind.write(painter.paint(moment))
     return writer.frames
+
+
+class _Behind:
+    """Hands images to a writer in a thread of its own, one at a time: an encoder takes them as slowly as it encodes."""
+
+    def __init__(self, writer: VideoWriter) -> None:
+        self._writer = writer
+        self._pool = Pool(1, "annelid-video")
+        self._last: Job[None] | None = None
+
+    def __enter__(self) -> _Behind:
+        return self
+
+    def write(self, frame: np.ndarray) -> None:
+        """Append an image; an error of the one before it is raised here."""
+        self._wait()
+        self._last = self._pool.submit(partial(self._writer.write, frame))
+
+    def _wait(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
+
+    def __exit__(self, *_: object) -> None:
+        self._wait()

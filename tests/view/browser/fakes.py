@@ -19,6 +19,7 @@ class Hopper:
 
     dt = 1e-3
     fields = ("height", "kind")
+    limitation = ""
 
     def __init__(self, scene: Hop) -> None:
         self.scene, self.step_count, self.target = scene, 0, (1.0, 0.0, 0.0)

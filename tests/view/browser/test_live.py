@@ -49,6 +49,13 @@ def test_nobody_watching_costs_nothing(viewer: LiveViewer) -> None:
     assert asked == []
 
 
+def test_what_a_physics_does_not_do_yet_is_said(viewer: LiveViewer) -> None:
+    shots = [viewer.runner.simulations[0].snapshot(Look())]
+    assert viewer._status_text(shots) == "t = 0.000 s, paused"
+    viewer.runner.simulations[0].limitation = "It does not touch the ground yet."
+    assert viewer._status_text(shots) == "t = 0.000 s, paused\n\n*It does not touch the ground yet.*"
+
+
 def test_a_live_parameter_acts_at_once_and_others_after_a_reset(viewer: LiveViewer) -> None:
     simulation = viewer.runner.simulations[0]
     viewer.runner.play()

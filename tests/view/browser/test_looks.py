@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from annelid.core.snapshot import Plane, Snapshot, Spheres
-from annelid.view.browser.drawers import MAX_SPHERES, SphereDrawer, linear
+from annelid.view.browser.drawers import MAX_POINTS, MAX_SPHERES, SphereDrawer, linear
 from annelid.view.browser.framing import PANEL, framed
 from annelid.view.browser.page import NO_FIELD, Page
+from annelid.view.browser.relief import relief
 
 viser = pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
@@ -93,6 +94,24 @@ def test_balls_are_lit_and_as_round_as_their_number_allows(page: Page, count: in
         assert isinstance(drawer._handle, viser.PointCloudHandle)
     drawer.draw(part, None)
     page.drawing.arrange([Snapshot(0.0, parts=(Plane("ground", (0, 0, 0), (0, 0, 1)), part))])
+
+
+def test_a_heap_of_dots_is_lit_as_a_whole(page: Page) -> None:
+    """The side of a heap that faces the light is brighter than the other; a thinned heap takes its own radii along."""
+    rng = np.random.default_rng(2)
+    outward = rng.normal(size=(2 * MAX_POINTS + 10, 3))
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    centers = (rng.uniform(size=len(outward)) ** (1 / 3))[:, None] * outward
+    brightness = relief(centers, 0.01, np.array([0.0, 0.0, 2.0]))
+    skin = np.linalg.norm(centers, axis=1) > 0.95
+    above, aside = brightness[skin & (centers[:, 2] > 0.8)], brightness[skin & (np.abs(centers[:, 2] + 0.2) < 0.1)]
+    assert np.median(above) > 0.9
+    assert np.median(aside) < 0.6
+    assert np.isfinite(relief(np.array([[np.nan] * 3, [0.0] * 3]), 0.01, np.ones(3))).all()
+    drawer: Any = SphereDrawer(page.server.scene, "/heap")
+    drawer.draw(Spheres("heap", centers, np.full(len(centers), 0.01)), None)
+    assert len(drawer._handle.points) <= MAX_POINTS
+    assert np.ptp(drawer._handle.colors.astype(int), axis=0).min() > 40
 
 
 def test_colours_of_balls_are_shares_of_light() -> None:

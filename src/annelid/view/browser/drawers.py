@@ -15,6 +15,7 @@ import trimesh
 
 from annelid.core.snapshot import Field, Lines, Mesh, Plane, Spheres, host_array
 from annelid.view.browser.decimate import Thinned, thinned
+from annelid.view.browser.relief import relief
 from annelid.view.colors import MISSING, Scale
 
 MAX_TRIANGLES = 30_000
@@ -178,7 +179,7 @@ def shade_numbers(values: np.ndarray, scale: Scale, count: int) -> np.ndarray:
 
 
 class SphereDrawer:
-    """Balls, rounder the fewer they are, or dots if they are very many."""
+    """Balls, rounder the fewer they are, or dots if they are very many, which carry the light on their heap."""
 
     def __init__(self, scene: Any, path: str) -> None:
         self._scene, self._path = scene, path
@@ -188,9 +189,13 @@ class SphereDrawer:
     def draw(self, part: Spheres, scale: Scale | None) -> None:
         """Show the balls as they are now."""
         centers = np.asarray(host_array(part.centers), np.float32).reshape(-1, 3)
-        keep = slice(None, None, max(1, -(-len(centers) // MAX_POINTS)))
-        centers, colors = centers[keep], _element_colors(part, scale, len(centers))[keep]
         radii = np.broadcast_to(np.asarray(host_array(part.radii), np.float32), (len(centers),))
+        keep = slice(None, None, max(1, -(-len(centers) // MAX_POINTS)))
+        colors = _element_colors(part, scale, len(centers))[keep]
+        centers, radii = centers[keep], radii[keep]
+        if len(centers) > MAX_SPHERES:
+            brightness = relief(centers, float(np.median(radii)), _LIGHT)
+            colors = np.rint(colors * brightness[:, None]).astype(np.uint8)
         if self._handle is None or len(centers) != self._count:
             self.remove()
             self._count = len(centers)

@@ -353,7 +353,8 @@ class LiveViewer:
         text = f"{text}, {self.runner.rate:.2g} × real time" if self.runner.playing else f"{text}, paused"
         if isinstance(self._scene, WithStatus):
             text = f"{text}\n\n{self._scene.status(self.runner.simulations[0])}"
-        return text
+        limitation = self.runner.simulations[0].limitation
+        return f"{text}\n\n*{limitation}*" if limitation else text
 
 
 def _adjust(pairs: Sequence[tuple[Buildable, Simulation[Any]]], name: str) -> None:

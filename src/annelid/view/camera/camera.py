@@ -21,13 +21,16 @@ from annelid.core.snapshot import Snapshot
 from annelid.view.camera.framing import corners, fit, outline
 from annelid.view.camera.kernels import rays as camera_kernels
 from annelid.view.camera.kernels import refining as refine_kernels
-from annelid.view.camera.kernels import shading as shade_kernels
+from annelid.view.camera.kernels import shadows as shadow_kernels
+from annelid.view.camera.kernels import softening as soft_kernels
+from annelid.view.camera.kernels.blocks import LISTED
 from annelid.view.camera.kernels.rays import Eye
 from annelid.view.camera.light import Light
 from annelid.view.camera.stage import Stage
 from annelid.view.camera.transfer import WarpArray, launch
 
 _CPU_RUN = 256  # pixels of one thread of a kernel on a CPU, which are taken one after the other
+_CPU_BLOCK = int(refine_kernels.EDGE_TILE)  # side of the blocks of pixels of a colour image on a CPU
 
 _EYE: Any = Eye  # a struct to Warp, a plain class to a type checker
 
@@ -130,25 +133,39 @@ class Drafts:
     """Images between the passes of a colour image.
 
     Attributes:
-        shown: Display values of a pixel's centre.
-        seen: Whether the sun is seen from there; -1 where that does not matter.
+        ambient: Light from a pixel's centre without the sun.
+        sun: Light of the sun, if it is seen from there.
+        spot: From where it is looked for [m].
+        seen: Whether it is seen; -1 where that does not matter.
+        shown: Display values.
         even: Equal numbers, not 0, where neighbours on a plane have no edge between them.
         border: Whether the border of a shadow is near.
+        part: Part of the sun that is seen, near borders.
         reach: How far from a border the sun may be half seen [pixels], and the side of the tiles of `shadows`.
         shadows: Sun and shadow in tiles.
         borders: Whether both are in or beside a tile.
         edges: Whether a tile may hold an edge.
+        side: Side of the blocks of pixels that a thread takes: 1 on CUDA.
+        blocks: Number of these blocks.
+        lists: Room for what the rays of each block can meet.
     """
 
     def __init__(self, shape: tuple[int, int, int], device: wp.Device) -> None:
         cameras, height, width = shape
         self.reach = max(height // 24, 1)
-        self.shown = wp.zeros(shape, dtype=wp.vec3, device=device)
+        self.ambient, self.sun, self.spot, self.shown = (
+            wp.zeros(shape, dtype=wp.vec3, device=device) for _ in range(4)
+        )
         self.seen, self.even, self.border = (wp.zeros(shape, dtype=wp.int8, device=device) for _ in range(3))
+        self.part = wp.zeros(shape, dtype=wp.float32, device=device)
         self.shadows, self.borders, self.edges = (
             wp.zeros((cameras, -(-height // side), -(-width // side)), dtype=wp.int8, device=device)
             for side in (self.reach, self.reach, int(refine_kernels.EDGE_TILE))
         )
+        self.side = _CPU_BLOCK if device.is_cpu else 1
+        self.blocks = cameras * -(-height // self.side) * -(-width // self.side)
+        listed = 3 * int(LISTED) * self.blocks if device.is_cpu else 0
+        self.lists = wp.zeros(listed, dtype=wp.int32, device=device)
 
 
 class Film:
@@ -231,18 +248,32 @@ class Film:
         """Expose `depth` and `rgb`, and return `rgb`."""
         self._check(stage)
         drafts = self._drafts = self._drafts or Drafts(self.shape, self.device)
-        scene: list[Any] = [self.eyes, stage.geometry, self.sky, self.far]
-        self._expose(shade_kernels.shade, scene, [drafts.shown, drafts.seen, drafts.even, self.depth])
+        scene: list[Any] = [self.eyes, stage.geometry, self.sky]
+        light = [drafts.ambient, drafts.sun, drafts.spot]
+        outputs = [*light, drafts.seen, drafts.even, drafts.shown, self.depth]
+        self._paint(shadow_kernels.shade, [*scene, self.far, drafts.lists], outputs)
         if self._soft:
-            self._look(refine_kernels.find_shadows, [drafts.reach, drafts.seen], drafts.shadows)
-            self._look(refine_kernels.find_borders, [drafts.shadows], drafts.borders)
-            inputs = [*scene, drafts.reach, drafts.borders, drafts.seen]
-            self._expose(refine_kernels.soften, inputs, [drafts.shown, drafts.even, drafts.border])
+            self._soften(scene, light, drafts)
         if self.samples > 1:
             self._look(refine_kernels.find_edges, [drafts.even, drafts.shown], drafts.edges)
-        inputs = [*scene, self.samples, drafts.edges, drafts.border, drafts.even, drafts.shown]
-        self._expose(refine_kernels.resolve, inputs, [self.rgb])
+        inputs = [self.far, self.samples, drafts.edges, drafts.border, drafts.even, drafts.shown, drafts.lists]
+        self._paint(refine_kernels.resolve, [*scene, *inputs], [self.rgb])
         return self.rgb
+
+    def _soften(self, scene: list[Any], light: list[Any], drafts: Drafts) -> None:
+        """Soften the borders of shadows."""
+        self._look(soft_kernels.find_shadows, [drafts.reach, drafts.seen], drafts.shadows)
+        self._look(soft_kernels.find_borders, [drafts.shadows], drafts.borders)
+        inputs = [*scene, drafts.reach, drafts.borders, drafts.spot, drafts.seen, drafts.lists]
+        self._paint(soft_kernels.find_penumbra, inputs, [drafts.border, drafts.part])
+        passes = [drafts.seen, drafts.even, drafts.border, drafts.part, drafts.lists]
+        self._paint(soft_kernels.soften, [*scene, drafts.reach, drafts.borders, *light, *passes], [drafts.shown])
+
+    def _paint(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Run a kernel over all blocks of pixels."""
+        drafts = self._drafts
+        assert drafts is not None
+        launch(kernel, drafts.blocks, [drafts.side, *inputs], outputs, self.device, self.threads)
 
     def _expose(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Run a kernel over all pixels."""

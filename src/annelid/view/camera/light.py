@@ -10,8 +10,8 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Color
-from annelid.view.camera.kernels.refining import RIM
 from annelid.view.camera.kernels.shading import Sky
+from annelid.view.camera.kernels.softening import RIM
 from annelid.view.colors import decode
 
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
@@ -54,7 +54,9 @@ class Light:
         sky: Any = Sky()
         sky.sun = wp.vec3(*_unit(self.sun))
         sky.shadows = int(self.shadow_rays > 0)
-        sky.rays = wp.array(self._rays().astype(np.float32), dtype=wp.vec3, device=device)
+        rays = self._rays()
+        sky.rays = wp.array(rays.astype(np.float32), dtype=wp.vec3, device=device)
+        sky.spread = float(np.abs(rays - _unit(self.sun)).max(initial=0.0))
         sky.up = wp.vec3(*_unit(self.up))
         # A warm sun and a cool sky: shadows look like shade, not like soot.
         sky.sun_light = self.strength * wp.vec3(1.02, 1.0, 0.96)

@@ -221,8 +221,8 @@ def may_meet(tree: wp.uint64, root: int, origin: wp.vec3, direction: wp.vec3, fa
 
 
 @wp.func
-def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> Hit:
-    """The first thing that a ray meets before `far`."""
+def meet_planes(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> Hit:
+    """The first plane that a ray meets before `far`."""
     hit = Hit()
     hit.t = far
     for i in range(geometry[0].plane_first[world], geometry[0].plane_first[world + 1]):
@@ -232,6 +232,12 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
             hit.kind = PLANE
             hit.index = i
             hit.normal = geometry[0].plane_normals[i]
+    return hit
+
+
+@wp.func
+def meet_mesh(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, hit: Hit) -> Hit:
+    """The first triangle that a ray meets before a hit, or that hit."""
     root = geometry[0].mesh_roots[world]
     if may_meet(wp.mesh_get_bvh(geometry[0].mesh), root, origin, direction, hit.t):
         query = wp.mesh_query_ray(geometry[0].mesh, origin, direction, hit.t, root)
@@ -242,43 +248,77 @@ def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: w
             hit.u = query.u
             hit.v = query.v
             hit.normal = query.normal
-    root = geometry[0].sphere_roots[world]
-    candidate = int(0)
-    if may_meet(geometry[0].spheres, root, origin, direction, hit.t):
-        balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
-        while wp.bvh_query_next(balls, candidate, hit.t):
-            t = sphere_distance(
-                origin, direction, geometry[0].sphere_centers[candidate], geometry[0].sphere_radii[candidate]
-            )
-            if t >= 0.0 and t < hit.t:
-                hit.t = t
-                hit.kind = SPHERE
-                hit.index = candidate
-    root = geometry[0].line_roots[world]
-    if may_meet(geometry[0].lines, root, origin, direction, hit.t):
-        rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
-        while wp.bvh_query_next(rods, candidate, hit.t):
-            t = capsule_distance(
-                origin,
-                direction,
-                geometry[0].line_starts[candidate],
-                geometry[0].line_ends[candidate],
-                geometry[0].line_radius,
-            )
-            if t >= 0.0 and t < hit.t:
-                hit.t = t
-                hit.kind = LINE
-                hit.index = candidate
     return hit
 
 
 @wp.func
-def occluded(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
-    """Whether a mesh or a sphere stands in the way before `far`; endless planes cast no shadow."""
+def meet_spheres(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, hit: Hit) -> Hit:
+    """The first sphere that a ray meets before a hit, or that hit."""
+    root = geometry[0].sphere_roots[world]
+    if may_meet(geometry[0].spheres, root, origin, direction, hit.t):
+        candidate = int(0)
+        balls = wp.bvh_query_ray(geometry[0].spheres, origin, direction, root)
+        while wp.bvh_query_next(balls, candidate, hit.t):
+            hit = meet_sphere(geometry, candidate, origin, direction, hit)
+    return hit
+
+
+@wp.func
+def meet_sphere(geometry: wp.array[Geometry], index: int, origin: wp.vec3, direction: wp.vec3, hit: Hit) -> Hit:
+    t = sphere_distance(origin, direction, geometry[0].sphere_centers[index], geometry[0].sphere_radii[index])
+    if t >= 0.0 and t < hit.t:
+        hit.t = t
+        hit.kind = SPHERE
+        hit.index = index
+    return hit
+
+
+@wp.func
+def meet_lines(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, hit: Hit) -> Hit:
+    """The first line that a ray meets before a hit, or that hit."""
+    root = geometry[0].line_roots[world]
+    if may_meet(geometry[0].lines, root, origin, direction, hit.t):
+        candidate = int(0)
+        rods = wp.bvh_query_ray(geometry[0].lines, origin, direction, root)
+        while wp.bvh_query_next(rods, candidate, hit.t):
+            hit = meet_line(geometry, candidate, origin, direction, hit)
+    return hit
+
+
+@wp.func
+def meet_line(geometry: wp.array[Geometry], index: int, origin: wp.vec3, direction: wp.vec3, hit: Hit) -> Hit:
+    start = geometry[0].line_starts[index]
+    t = capsule_distance(origin, direction, start, geometry[0].line_ends[index], geometry[0].line_radius)
+    if t >= 0.0 and t < hit.t:
+        hit.t = t
+        hit.kind = LINE
+        hit.index = index
+    return hit
+
+
+@wp.func
+def cast(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> Hit:
+    """The first thing that a ray meets before `far`."""
+    hit = meet_planes(geometry, world, origin, direction, far)
+    hit = meet_mesh(geometry, world, origin, direction, hit)
+    hit = meet_spheres(geometry, world, origin, direction, hit)
+    return meet_lines(geometry, world, origin, direction, hit)
+
+
+@wp.func
+def occluded_by_mesh(geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float) -> bool:
+    """Whether a triangle stands in the way before `far`."""
     root = geometry[0].mesh_roots[world]
     if may_meet(wp.mesh_get_bvh(geometry[0].mesh), root, origin, direction, far):
-        if wp.mesh_query_ray_anyhit(geometry[0].mesh, origin, direction, far, root):
-            return True
+        return wp.mesh_query_ray_anyhit(geometry[0].mesh, origin, direction, far, root)
+    return False
+
+
+@wp.func
+def occluded_by_spheres(
+    geometry: wp.array[Geometry], world: int, origin: wp.vec3, direction: wp.vec3, far: float
+) -> bool:
+    """Whether a sphere stands in the way before `far`."""
     root = geometry[0].sphere_roots[world]
     if may_meet(geometry[0].spheres, root, origin, direction, far):
         candidate = int(0)

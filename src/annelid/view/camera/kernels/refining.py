@@ -1,7 +1,7 @@
-"""From a first image to a smooth one: soft borders of shadows, and edges without steps.
+"""From a first image to a smooth one: edges without steps.
 
-Both need a look at the neighbours of every pixel, and both find nothing to do at most of them. Small tiles are looked
-at first, so that a pixel of an even one is left at the cost of a look at its tile.
+That needs a look at the neighbours of every pixel, and finds nothing to do at most of them. Small tiles are looked at
+first, so that the pixels of an even one are left at the cost of a look at their tile.
 """
 
 # mypy: ignore-errors
@@ -10,140 +10,19 @@ from __future__ import annotations
 
 import warp as wp
 
-from annelid.view.camera.kernels.rays import Eye, Geometry, image_place, occluded, occluded_by_line
-from annelid.view.camera.kernels.shading import SUN_DISTANCE, Sky, decoded, display, sample, sun_seen
+from annelid.view.camera.kernels.blocks import Near, block_place, near_all, tile_place
+from annelid.view.camera.kernels.rays import Eye, Geometry
+from annelid.view.camera.kernels.shading import Sky, decoded, display, sample, seen_by_block
+from annelid.view.camera.kernels.shadows import sun_seen
+from annelid.view.camera.kernels.softening import sun_part_seen
 
 wp.set_module_options({"enable_backward": False})
-
-RIM = wp.constant(5)
-"""Points on the rim of the sun's disc, which are tried first."""
 
 EDGE = wp.constant(0.02)
 """Difference of display values from which a pixel is taken for an edge."""
 
 EDGE_TILE = wp.constant(8)
 """Side of the tiles that are searched for edges [pixels]."""
-
-SHADED = wp.constant(1)
-SUNLIT = wp.constant(2)
-
-
-@wp.func
-def sun_part_seen(geometry: wp.array[Geometry], sky: Sky, world: int, spot: wp.vec3) -> float:
-    """Part of the sun's disc that is seen from a point."""
-    # The shadow of a line is kept hard: a few rays would only multiply it.
-    if occluded_by_line(geometry, world, spot, sky.sun, SUN_DISTANCE):
-        return 0.0
-    seen = float(0.0)
-    count = sky.rays.shape[0]
-    for k in range(count):
-        if not occluded(geometry, world, spot, sky.rays[k], SUN_DISTANCE):
-            seen += 1.0
-        # If the rim agrees, the point lies outside the penumbra.
-        if k == RIM - 1:
-            if seen == 0.0 or seen == float(RIM):
-                return seen / float(RIM)
-    return seen / float(count)
-
-
-@wp.kernel
-def find_shadows(
-    offset: int,
-    # First pass in:
-    reach: int,
-    seen: wp.array3d[wp.int8],
-    # Tiles out:
-    tiles_out: wp.array3d[wp.int8],
-):
-    """Whether a tile, as wide as a penumbra may be, holds points in shadow, points in the sun, or both."""
-    place = tile_place(offset + wp.tid(), tiles_out.shape[2], tiles_out.shape[1])
-    found = int(0)
-    for row in range(place[1] * reach, wp.min((place[1] + 1) * reach, seen.shape[1])):
-        for column in range(place[2] * reach, wp.min((place[2] + 1) * reach, seen.shape[2])):
-            here = int(seen[place[0], row, column])
-            if here >= 0:
-                found = found | wp.where(here == 0, SHADED, SUNLIT)
-    tiles_out[place[0], place[1], place[2]] = wp.int8(found)
-
-
-@wp.func
-def tile_place(index: int, columns: int, rows: int) -> wp.vec3i:
-    """Camera, row and column of the tile with a number."""
-    row = index // columns
-    return wp.vec3i(row // rows, row % rows, index % columns)
-
-
-@wp.kernel
-def find_borders(
-    offset: int,
-    # Tiles in:
-    shadows: wp.array3d[wp.int8],
-    # Tiles out:
-    tiles_out: wp.array3d[wp.int8],
-):
-    """Whether sun and shadow both lie in a tile and those around it."""
-    place = tile_place(offset + wp.tid(), tiles_out.shape[2], tiles_out.shape[1])
-    found = int(0)
-    for i in range(9):
-        r = wp.clamp(place[1] + i // 3 - 1, 0, shadows.shape[1] - 1)
-        c = wp.clamp(place[2] + i % 3 - 1, 0, shadows.shape[2] - 1)
-        found = found | int(shadows[place[0], r, c])
-    tiles_out[place[0], place[1], place[2]] = wp.int8(wp.where(found == SHADED + SUNLIT, 1, 0))
-
-
-@wp.func
-def near_border(seen: wp.array3d[wp.int8], camera: int, row: int, column: int, reach: int) -> bool:
-    """Whether sun and shadow meet around a pixel; three rings of eight pixels are looked at."""
-    here = int(seen[camera, row, column])
-    for ring in range(3):
-        for i in range(9):
-            down = i // 3 - 1
-            right = i % 3 - 1
-            step = reach >> (2 * ring)
-            if down * right != 0:
-                step = (3 * step) // 4
-            r = wp.clamp(row + down * step, 0, seen.shape[1] - 1)
-            c = wp.clamp(column + right * step, 0, seen.shape[2] - 1)
-            if int(seen[camera, r, c]) == 1 - here:
-                return True
-    return False
-
-
-@wp.kernel
-def soften(
-    offset: int,
-    run: int,
-    # Cameras and scene:
-    eyes: wp.array[Eye],
-    geometry: wp.array[Geometry],
-    sky: Sky,
-    far: float,
-    # First pass in:
-    reach: int,
-    tiles: wp.array3d[wp.int8],
-    seen: wp.array3d[wp.int8],
-    # Images out, the first two near the border of a shadow only:
-    shown_out: wp.array3d[wp.vec3],
-    even_out: wp.array3d[wp.int8],
-    border_out: wp.array3d[wp.int8],
-):
-    width = seen.shape[2]
-    height = seen.shape[1]
-    first = (offset + wp.tid()) * run
-    for index in range(first, wp.min(first + run, seen.shape[0] * height * width)):
-        place = image_place(index, width, height)
-        camera, row, column = place[0], place[1], place[2]
-        border = int(0)
-        if tiles[camera, row // reach, column // reach] != wp.int8(0):
-            if near_border(seen, camera, row, column, reach):
-                border = 1
-                if seen[camera, row, column] >= wp.int8(0):
-                    eye = eyes[camera]
-                    light = sample(geometry, sky, eye, float(column) + 0.5, float(row) + 0.5, width, height, far)
-                    part = sun_part_seen(geometry, sky, eye.world, light.spot)
-                    shown_out[camera, row, column] = display(light.ambient + part * light.sun)
-                    even_out[camera, row, column] = wp.int8(0)
-        border_out[camera, row, column] = wp.int8(border)
 
 
 @wp.kernel
@@ -157,18 +36,24 @@ def find_edges(
 ):
     """Whether a tile may hold an edge: whether its display values, with a ring around, spread that far."""
     place = tile_place(offset + wp.tid(), tiles_out.shape[2], tiles_out.shape[1])
-    camera, top, left = place[0], place[1] * EDGE_TILE, place[2] * EDGE_TILE
-    low = shown[camera, top, left]
-    high = low
+    camera = place[0]
+    top = wp.max(place[1] * EDGE_TILE - 1, 0)
+    left = wp.max(place[2] * EDGE_TILE - 1, 0)
+    bottom = wp.min((place[1] + 1) * EDGE_TILE + 1, shown.shape[1])
+    right = wp.min((place[2] + 1) * EDGE_TILE + 1, shown.shape[2])
     first = even[camera, top, left]
     same = first != wp.int8(0)
-    for row in range(wp.max(top - 1, 0), wp.min(top + EDGE_TILE + 1, shown.shape[1])):
-        for column in range(wp.max(left - 1, 0), wp.min(left + EDGE_TILE + 1, shown.shape[2])):
-            here = shown[camera, row, column]
-            low = wp.min(low, here)
-            high = wp.max(high, here)
+    for row in range(top, bottom):
+        for column in range(left, right):
             same = same and even[camera, row, column] == first
-    tiles_out[camera, place[1], place[2]] = wp.int8(wp.where(wp.max(high - low) > EDGE and not same, 1, 0))
+    low = shown[camera, top, left]
+    high = low
+    if not same:
+        for row in range(top, bottom):
+            for column in range(left, right):
+                low = wp.min(low, shown[camera, row, column])
+                high = wp.max(high, shown[camera, row, column])
+    tiles_out[camera, place[1], place[2]] = wp.int8(wp.where(wp.max(high - low) > EDGE, 1, 0))
 
 
 @wp.func
@@ -193,6 +78,8 @@ def byte(x: float) -> wp.uint8:
 @wp.func
 def smoothed(
     geometry: wp.array[Geometry],
+    near: Near,
+    lists: wp.array[wp.int32],
     sky: Sky,
     eye: Eye,
     far: float,
@@ -212,13 +99,13 @@ def smoothed(
         y = 0.5 + 0.5698403 * float(k)
         x = float(column) + x - wp.floor(x)
         y = float(row) + y - wp.floor(y)
-        got = sample(geometry, sky, eye, x, y, width, height, far)
+        got = sample(geometry, near, lists, sky, eye, x, y, width, height, far)
         part = float(0.0)
         if got.sunny != 0:
             if border:
-                part = sun_part_seen(geometry, sky, eye.world, got.spot)
+                part = sun_part_seen(geometry, near_all(), lists, sky, eye.world, got.spot)
             else:
-                part = sun_seen(geometry, sky, eye.world, got.spot)
+                part = sun_seen(geometry, near_all(), lists, sky, eye.world, got.spot)
         total += wp.min(got.ambient + part * got.sun, wp.vec3(1.0))
     return display(total / float(samples))
 
@@ -226,30 +113,41 @@ def smoothed(
 @wp.kernel
 def resolve(
     offset: int,
-    run: int,
+    side: int,
     # Cameras and scene:
     eyes: wp.array[Eye],
     geometry: wp.array[Geometry],
     sky: Sky,
     far: float,
     samples: int,
-    # Second pass in:
+    # First passes in:
     tiles: wp.array3d[wp.int8],
     border: wp.array3d[wp.int8],
     even: wp.array3d[wp.int8],
     shown: wp.array3d[wp.vec3],
+    # Room for lists:
+    lists: wp.array[wp.int32],
     # Image out:
     rgb_out: wp.array3d[wp.vec3ub],
 ):
+    """Take more samples of the pixels of a block that show an edge; a block is one pixel or one tile."""
     width = shown.shape[2]
     height = shown.shape[1]
-    first = (offset + wp.tid()) * run
-    for index in range(first, wp.min(first + run, shown.shape[0] * height * width)):
-        place = image_place(index, width, height)
-        camera, row, column = place[0], place[1], place[2]
-        value = shown[camera, row, column]
-        if tiles[camera, row // EDGE_TILE, column // EDGE_TILE] != wp.int8(0):
-            if is_edge(shown, even, camera, row, column):
-                near = border[camera, row, column] != wp.int8(0)
-                value = smoothed(geometry, sky, eyes[camera], far, samples, value, near, row, column, width, height)
-        rgb_out[camera, row, column] = wp.vec3ub(byte(value[0]), byte(value[1]), byte(value[2]))
+    block = offset + wp.tid()
+    place = block_place(block, side, width, height)
+    camera = place[0]
+    eye = eyes[camera]
+    edgy = tiles[camera, place[1] // EDGE_TILE, place[2] // EDGE_TILE] != wp.int8(0)
+    near = Near()
+    if edgy:
+        near = seen_by_block(geometry, eye, far, place, side, width, height, block, lists)
+    for row in range(place[1], wp.min(place[1] + side, height)):
+        for column in range(place[2], wp.min(place[2] + side, width)):
+            value = shown[camera, row, column]
+            if edgy:
+                if is_edge(shown, even, camera, row, column):
+                    soft = border[camera, row, column] != wp.int8(0)
+                    value = smoothed(
+                        geometry, near, lists, sky, eye, far, samples, value, soft, row, column, width, height
+                    )
+            rgb_out[camera, row, column] = wp.vec3ub(byte(value[0]), byte(value[1]), byte(value[2]))

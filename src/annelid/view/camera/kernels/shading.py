@@ -1,6 +1,6 @@
 """From what a ray meets to a colour: one sun with shadows, a sky, a grid on the ground.
 
-`shade` casts a ray through each pixel's centre and one to the sun; `refining` then softens shadows and smooths edges.
+`shadows` casts a ray through each pixel's centre and one to the sun; `softening` and `refining` smooth what has steps.
 Light is added up linearly and encoded for the display (sRGB) at the very end.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from annelid.view.camera.kernels.blocks import Near, cast_near, eye_beam, near_all, near_beam
 from annelid.view.camera.kernels.rays import (
     LINE,
     MESH,
@@ -19,17 +20,11 @@ from annelid.view.camera.kernels.rays import (
     Geometry,
     Hit,
     Ray,
-    cast,
     eye_ray,
-    image_place,
-    occluded,
-    occluded_by_line,
 )
 from annelid.view.camera.kernels.staging import table_color
 
 wp.set_module_options({"enable_backward": False})
-
-SUN_DISTANCE = wp.constant(1.0e9)
 
 
 @wp.struct
@@ -39,6 +34,7 @@ class Sky:
     sun: wp.vec3  # unit vector towards the sun
     shadows: wp.int32
     rays: wp.array[wp.vec3]  # unit vectors to points of its disc, the rim first; none for hard shadows
+    spread: wp.float32  # how far the components of these are from those of `sun`
     up: wp.vec3
     sun_light: wp.vec3
     zenith_light: wp.vec3  # ambient from above
@@ -66,15 +62,6 @@ def background(sky: Sky, direction: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def sun_seen(geometry: wp.array[Geometry], sky: Sky, world: int, spot: wp.vec3) -> float:
-    if sky.shadows == 0:
-        return 1.0
-    if occluded(geometry, world, spot, sky.sun, SUN_DISTANCE):
-        return 0.0
-    return wp.where(occluded_by_line(geometry, world, spot, sky.sun, SUN_DISTANCE), 0.0, 1.0)
-
-
-@wp.func
 def stripe_sum(x: float, width: float) -> float:
     return wp.floor(x) * width + wp.min(x - wp.floor(x), width)
 
@@ -95,18 +82,22 @@ def plane_grid(geometry: wp.array[Geometry], hit: Hit, ray: Ray, right: wp.vec3,
     first = lines * geometry[0].plane_axes[hit.index]
     second = wp.cross(normal, first)
     here = ray.origin + hit.t * ray.direction
-    # The sides of the pixel, cast along the ray onto the plane.
-    along = ray.direction / wp.dot(ray.direction, normal)
-    right -= wp.dot(right, normal) * along
-    down -= wp.dot(down, normal) * along
     u = wp.dot(here, first)
     v = wp.dot(here, second)
+    u_free = wp.abs(u - wp.rint(u))
+    v_free = wp.abs(v - wp.rint(v))
+    # Most pixels touch no line, as wide as a slanting pixel may be; the widest lines are five times 0.006.
+    slope = 1.0 / wp.dot(ray.direction, normal)
+    reach = lines * wp.length(right) * wp.length(ray.direction) * wp.abs(slope)
+    if wp.min(u_free, v_free) - reach > 0.0151:
+        return 0.0
+    # The sides of the pixel, cast along the ray onto the plane.
+    along = slope * ray.direction
+    right -= wp.dot(right, normal) * along
+    down -= wp.dot(down, normal) * along
     u_span = wp.abs(wp.dot(right, first)) + wp.abs(wp.dot(down, first))
     v_span = wp.abs(wp.dot(right, second)) + wp.abs(wp.dot(down, second))
-    # Most pixels touch no line; the widest are five times 0.006.
-    u_free = wp.abs(u - wp.rint(u)) - 0.5 * u_span
-    v_free = wp.abs(v - wp.rint(v)) - 0.5 * v_span
-    if wp.min(u_free, v_free) > 0.0151:
+    if wp.min(u_free - 0.5 * u_span, v_free - 0.5 * v_span) > 0.0151:
         return 0.0
     fine = wp.max(stripes(u, 0.018, u_span), stripes(v, 0.018, v_span))
     coarse = wp.max(stripes(0.2 * u, 0.006, 0.2 * u_span), stripes(0.2 * v, 0.006, 0.2 * v_span))
@@ -212,9 +203,10 @@ def plane_light(geometry: wp.array[Geometry], sky: Sky, eye: Eye, hit: Hit, ray:
     clear = 1.0 - 0.30 * plane_grid(geometry, hit, ray, pixel * eye.right, pixel * eye.up)
     haze = float(0.0)
     if eye.focus > 0.0:
-        away = wp.length(point - eye.position - eye.focus * eye.forward)
-        haze = wp.smoothstep(0.8, 6.0, away / eye.focus)
-    clear *= 1.0 - haze
+        away = wp.length_sq(point - eye.position - eye.focus * eye.forward)
+        if away > 0.64 * eye.focus * eye.focus:
+            haze = wp.smoothstep(0.8, 6.0, wp.sqrt(away) / eye.focus)
+            clear *= 1.0 - haze
     color = clear * geometry[0].plane_colors[hit.index]
     facing = wp.dot(hit.normal, sky.sun)
     light = Light()
@@ -231,11 +223,20 @@ def plane_light(geometry: wp.array[Geometry], sky: Sky, eye: Eye, hit: Hit, ray:
 
 @wp.func
 def sample(
-    geometry: wp.array[Geometry], sky: Sky, eye: Eye, x: float, y: float, width: int, height: int, far: float
+    geometry: wp.array[Geometry],
+    near: Near,
+    lists: wp.array[wp.int32],
+    sky: Sky,
+    eye: Eye,
+    x: float,
+    y: float,
+    width: int,
+    height: int,
+    far: float,
 ) -> Light:
     """Light at an image point."""
     ray = eye_ray(eye, x, y, width, height)
-    hit = cast(geometry, eye.world, ray.origin, ray.direction, far)
+    hit = cast_near(geometry, near, lists, eye.world, ray.origin, ray.direction, far)
     light = Light()
     if hit.kind == PLANE:
         light = plane_light(geometry, sky, eye, hit, ray, height)
@@ -271,36 +272,20 @@ def decoded(value: wp.vec3) -> wp.vec3:
     return light
 
 
-@wp.kernel
-def shade(
-    offset: int,
-    run: int,
-    # Cameras and scene:
-    eyes: wp.array[Eye],
+@wp.func
+def seen_by_block(
     geometry: wp.array[Geometry],
-    sky: Sky,
+    eye: Eye,
     far: float,
-    # Images out:
-    shown_out: wp.array3d[wp.vec3],
-    seen_out: wp.array3d[wp.int8],
-    even_out: wp.array3d[wp.int8],
-    depth_out: wp.array3d[wp.float32],
-):
-    width = depth_out.shape[2]
-    height = depth_out.shape[1]
-    first = (offset + wp.tid()) * run
-    for index in range(first, wp.min(first + run, depth_out.shape[0] * height * width)):
-        place = image_place(index, width, height)
-        camera, row, column = place[0], place[1], place[2]
-        eye = eyes[camera]
-        light = sample(geometry, sky, eye, float(column) + 0.5, float(row) + 0.5, width, height, far)
-        seen = int(-1)
-        part = float(0.0)
-        if light.sunny != 0:
-            part = sun_seen(geometry, sky, eye.world, light.spot)
-            seen = int(part)
-        shown_out[camera, row, column] = display(light.ambient + part * light.sun)
-        seen_out[camera, row, column] = wp.int8(seen)
-        # On a plane nothing but the border of a shadow is an edge: its grid is the mean over a pixel already.
-        even_out[camera, row, column] = wp.int8(wp.where(light.plane > 0, 3 * (light.plane % 40) + seen + 2, 0))
-        depth_out[camera, row, column] = light.t
+    place: wp.vec3i,
+    side: int,
+    width: int,
+    height: int,
+    block: int,
+    lists: wp.array[wp.int32],
+) -> Near:
+    """What the pixels of a block may show; one pixel alone asks the trees itself."""
+    if side == 1:
+        return near_all()
+    beam = eye_beam(eye, place[1], place[2], side, width, height)
+    return near_beam(geometry, eye.world, beam, far, block, lists)
