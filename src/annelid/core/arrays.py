@@ -26,8 +26,10 @@ class Detachable(Protocol):
 
 def shared_array(values: Any, device: wp.Device) -> wp.array[Any] | None:
     """Values of Warp, PyTorch or JAX on a device, without a copy where they are there already; None for others."""
-    if isinstance(values, wp.array):
-        return values.to(device)
-    if isinstance(values, np.ndarray) or not isinstance(values, SharesMemory):
-        return None
-    return wp.from_dlpack(values.detach() if isinstance(values, Detachable) else values).to(device)
+    found: Any = values
+    if not isinstance(values, wp.array):
+        if isinstance(values, np.ndarray) or not isinstance(values, SharesMemory):
+            return None
+        found = wp.from_dlpack(values.detach() if isinstance(values, Detachable) else values)
+    here: wp.array[Any] = found.to(device)
+    return here
