@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
+
 
 @runtime_checkable
 class SharesMemory(Protocol):

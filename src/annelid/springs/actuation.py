@@ -36,12 +36,6 @@ def titan_signal(time: Any, parameters: Any) -> Any:
     return type(time)(1.0) + parameters[0] * wp.sin(parameters[1] * local)
 
 
-@wp.func
-def command_signal(time: Any, parameters: Any) -> Any:
-    """Marks springs that a control stretches: kernels take its value from the commands instead. Parameters: its row."""
-    return type(time)(1.0)
-
-
 def require_function(function: object) -> None:
     """Refuse what Warp cannot compile."""
     if not isinstance(function, wp.Function):

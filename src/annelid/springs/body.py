@@ -18,8 +18,9 @@ from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.options import Named
-from annelid.springs.actuation import Signal, command_signal
+from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
+from annelid.springs.kernels.commands import command_signal
 
 Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
 """Which masses: a function of positions [n, 3] -> bool [n], a mask or indices, the name of a group, or None for all."""

@@ -12,8 +12,8 @@ import warp as wp
 
 from annelid.core.kernels.controls import held
 from annelid.core.launch import team_barrier, team_range
-from annelid.springs.actuation import command_signal
 from annelid.springs.kernels.collisions import contact_force, remember
+from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
