@@ -7,7 +7,8 @@ import pytest
 
 from annelid import cli
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
-from annelid.scenes.support.own import DURATION, is_own, own_scene
+from annelid.core.own_files import is_own
+from annelid.scenes.support.own import DURATION, own_scene
 
 FUNCTION = '''
 from annelid import springs

@@ -20,11 +20,11 @@ from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
+from annelid.core.own_files import is_own
 from annelid.core.ownership import owned
 from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
-from annelid.envs.registration import environment_names, short
-from annelid.envs.registration import task as task_of
+from annelid.envs.registration import environment_names, settings_of, short
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
@@ -93,6 +93,8 @@ def command(arguments: list[str]) -> int:
 
 def full_name(name: str) -> str:
     """The name of an environment as Gymnasium knows it."""
+    if is_own(name):
+        return name
     known = {short(task).lower(): task for task in TASKS} | {task.lower(): task for task in TASKS}
     if name.lower() not in known:
         raise UnknownName("environment", name, environment_names())
@@ -118,7 +120,7 @@ def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any
             raise InvalidValue(
                 f"{machine} is no option of an environment: give --{machine} {choices[machine]} instead."
             )
-    read_options(task_of(name).settings, choices)
+    read_options(settings_of(name), choices)
     return choices
 
 

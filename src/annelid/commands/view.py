@@ -11,8 +11,8 @@ from annelid.commands.support.options import Machine, parse
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import ViewerFailed
+from annelid.core.own_files import is_own
 from annelid.scenes.registry import scene_names, scenes
-from annelid.scenes.support.own import is_own
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
 from annelid.view.showing import serve

@@ -8,6 +8,7 @@ import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.control.bank import Bank
 from annelid.control.controller import Controller, Program, controller_from_dict
 from annelid.control.host import HostController, WarpController
+from annelid.control.loop import connect
 from annelid.control.networks import MLP, DistributedMLP
 from annelid.control.signals import Development, PhasedSines, Sine, TimeFunctions
 from annelid.control.windows import Window
@@ -25,5 +26,6 @@ __all__ = [
     "TimeFunctions",
     "WarpController",
     "Window",
+    "connect",
     "controller_from_dict",
 ]

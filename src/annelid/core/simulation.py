@@ -19,18 +19,21 @@ import numpy as np
 import warp as wp
 
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
+from annelid.core.controls import Controls
 from annelid.core.described import Described
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
+from annelid.core.pacing import Act, Pacer, paced
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
+from annelid.core.sensors import Sensors
 from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Snapshot
-from annelid.core.solver import Changing, Eventful, Limited, Solver, conditional, editable
+from annelid.core.solver import Changing, Controllable, Eventful, Limited, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
 
@@ -59,6 +62,8 @@ class Simulation(Shown, Described, Generic[S]):
     Attributes:
         events: What has happened in it: springs that broke...
         attachments: Things that belong to it: optimisers, controllers; by name.
+        controls: Channels that take commands, such as `simulation.controls["leg"] = 1.1`.
+        sensors: Named readings on the device; `simulation.sensors.add(name, sensor)` adds one.
     """
 
     def __init__(self, solver: S) -> None:
@@ -76,7 +81,10 @@ class Simulation(Shown, Described, Generic[S]):
         self._watches: list[_Watch] = []
         self._recordings: list[tuple[Recorder, Observer]] = []
         self._breakpoints: list[Breakpoint] = []
+        self._pacers: list[Pacer] = []
         self._runs = Runs()
+        self.controls = self._controls()
+        self.sensors = Sensors(solver, lambda: self.state, self.gate)
 
     # --- where it stands ---
 
@@ -306,6 +314,21 @@ class Simulation(Shown, Described, Generic[S]):
             raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
         return steps
 
+    def pace(self, act: Act, *, every: float) -> None:
+        """Let something act on the device at regular steps: controllers, which `control.connect` makes of them.
+
+        Unlike an observer it does not wait for the device, and it acts at the steps that are multiples of the interval,
+        before they are taken: the same ones after `load`, and when steps are repeated. What it does must follow from
+        the state and the step alone.
+
+        Args:
+            act: Called with the state and the number of steps done.
+            every: Simulated time between two calls [s], rounded to whole steps.
+        """
+        steps = self._interval(every)
+        with self.gate:
+            self._pacers.append(Pacer(act, steps))
+
     def synchronize(self) -> None:
         """Wait until the device has done all steps."""
         wp.synchronize_device(self.solver.device)
@@ -493,7 +516,7 @@ class Simulation(Shown, Described, Generic[S]):
         chunk = min([room, *(goal - self._steps for goal in goals), limit - self._steps])
         if self._unchecked == 0:
             self._began_at = wall.perf_counter()
-        self.solver.advance(self.state, chunk)
+        self._march(self._steps, chunk)
         self._steps += chunk
         self._unchecked += chunk
         if self._unchecked >= self._check_every or self._due():
@@ -501,6 +524,22 @@ class Simulation(Shown, Described, Generic[S]):
             self._call_observers()
             return hit or self._reached()
         return None
+
+    def _march(self, begin: int, count: int) -> None:
+        """Take steps from a step on, with all that acts before some of them."""
+        for step, until in paced(self._pacers, begin, begin + count):
+            for pacer in self._pacers:
+                if step % pacer.every == 0:
+                    pacer.act(self.state, step)
+            self.solver.advance(self.state, until - step)
+
+    def _controls(self) -> Controls:
+        solver = self.solver
+        if not isinstance(solver, Controllable):
+            return Controls((), solver.worlds, solver.dt, solver.device, lambda: (), self.gate)
+        # Between two turns the last good state is the state of now: commands hold if steps are repeated from it.
+        both = lambda: (solver.commanded(self.state), solver.commanded(self._good))  # noqa: E731
+        return Controls(solver.controls, solver.worlds, solver.dt, solver.device, both, self.gate)
 
     def _due(self) -> bool:
         """Whether an observer or a breakpoint is due at exactly this step."""
@@ -552,7 +591,7 @@ class Simulation(Shown, Described, Generic[S]):
         """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
         copy_state(self._good, self.state)
         self.solver.clear_divergence()
-        self.solver.advance(self.state, step - self._good_steps)
+        self._march(self._good_steps, step - self._good_steps)
         self._steps = step
         self.solver.diverged_at()
         self.solver.clear_divergence()

@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.controls import Commanded, Control
 from annelid.core.errors import Unsupported
 from annelid.core.events import Event
 from annelid.core.gate import Gate
@@ -178,6 +179,20 @@ class Limited(Protocol):
     @property
     def limitation(self) -> str:
         """What it does not do, in a sentence for those who watch."""
+        ...
+
+
+@runtime_checkable
+class Controllable(Protocol):
+    """A physics whose bodies take commands while they run."""
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """The channels, the same in every world; there may be none."""
+        ...
+
+    def commanded(self, state: Any) -> Commanded:
+        """Where a state keeps its commands."""
         ...
 
 

@@ -173,6 +173,16 @@ def restore_worlds(source: State, target: State, mask: wp.array[Any], world_of: 
             wp.launch(kernel, len(worlds) * one.each, [mask, worlds, one.each, arrays[name], here], device=here.device)
 
 
+def take_world(source: State, target: State, world: int, worlds: int) -> None:
+    """Copy one of several worlds, whose rows lie one world after the other, into a state of one world."""
+    arrays = state_arrays(source)
+    for name, array in state_arrays(target).items():
+        if len(arrays[name]) == worlds * len(array):
+            wp.copy(array, arrays[name], src_offset=world * len(array), count=len(array))
+        elif len(arrays[name]) == len(array):
+            wp.copy(array, arrays[name])
+
+
 def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows | None]]:
     """Each array: its dotted name, the dataclass that holds it, its name there, and its declaration."""
     for f in fields(state):

@@ -15,6 +15,7 @@ from annelid.envs.registration import (
     make_worlds,
     register,
 )
+from annelid.envs.task import Task
 from annelid.envs.worlds import ActionClipped, Channel, Worlds
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ActionClipped",
     "Channel",
     "MissingPackage",
+    "Task",
     "Worlds",
     "make_env",
     "make_rsl_env",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import UnknownName
+from annelid.core.own_files import is_own, split_own
 from annelid.core.packages import optional
+from annelid.envs.own import own_task, task_worlds
+from annelid.envs.task import Task
 from annelid.envs.worlds import Worlds, read_options
 
 TASKS = {
@@ -21,17 +25,25 @@ TASKS = {
 
 
 def make_worlds(
-    name: str, count: int = 1, *, device: Any = "auto", threads: int | None = None, **options: Any
+    name: str | Task | type[Task],
+    count: int = 1,
+    *,
+    device: Any = "auto",
+    threads: int | None = None,
+    **options: Any,
 ) -> Worlds:
     """A batch of worlds without an interface.
 
     Args:
-        name: Name of an environment, such as "annelid/Bulldozer-v0".
+        name: Name of an environment, such as "annelid/Bulldozer-v0", a `Task` of one's own, its class, or the
+            FILE.py:NAME where that is.
         count: Number of worlds.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         options: Options of the task; see its `settings`.
     """
+    if not isinstance(name, str) or is_own(name):
+        return task_worlds(name, count, device=device, threads=threads, **options)
     kind = task(name)
     return kind(count, read_options(kind.settings, options), device=device, threads=threads)
 
@@ -42,8 +54,16 @@ def environment_names() -> list[str]:
 
 
 def short(name: str) -> str:
-    """The name of an environment without namespace and version."""
+    """The name of an environment without namespace and version; that of a task without its file."""
+    if is_own(name):
+        path, wanted = split_own(name) or (Path(name), "")
+        return wanted or path.stem
     return name.removeprefix("annelid/").removesuffix("-v0")
+
+
+def settings_of(name: str) -> Any:
+    """The options of an environment: a dataclass."""
+    return own_task(name) if is_own(name) else task(name).settings
 
 
 def task(name: str) -> Any:

@@ -25,6 +25,14 @@ from annelid.springs.modes import Modes, modes
 from annelid.springs.motors import Motor, hinge, swing
 from annelid.springs.quasi import quasi_lattice
 from annelid.springs.readout import Readout
+from annelid.springs.sensors import (
+    contact_force_of,
+    orientation_of,
+    position_of,
+    strain_of,
+    touch_of,
+    velocity_of,
+)
 from annelid.springs.solver import Solver, State
 from annelid.springs.stiffness import (
     bar_stiffness,
@@ -57,6 +65,7 @@ __all__ = [
     "beam",
     "block",
     "box",
+    "contact_force_of",
     "contact_radii",
     "contract_expand",
     "cylinder",
@@ -72,14 +81,19 @@ __all__ = [
     "lattice_stiffness",
     "lower",
     "modes",
+    "orientation_of",
+    "position_of",
     "quasi_lattice",
     "shear_modulus",
     "simulation",
     "sphere",
     "split_moduli",
+    "strain_of",
     "swing",
     "titan_wave",
+    "touch_of",
     "truss",
+    "velocity_of",
     "wave",
 ]
 
@@ -100,6 +114,7 @@ def simulation(
     prepare: tuple[str, ...] = (),
     forces: Sequence[wp.Function] = (),
     constraints: Sequence[wp.Function] = (),
+    worlds: int = 1,
     device: str | wp.Device = "auto",
     threads: int | None = None,
 ) -> Simulation[Solver]:
@@ -120,6 +135,7 @@ def simulation(
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
+        worlds: Copies of the body side by side that know nothing of each other; each takes commands of its own.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
@@ -129,7 +145,7 @@ def simulation(
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
         constraints=constraints,
     )  # fmt: skip
-    model = Model(body, world, choose_device(device))
+    model = Model(body, world, choose_device(device), worlds=worlds)
     stable = model.stable_step()
     if model.dt > stable:
         remedy = "dt='auto'" if stable > 0.0 else "the body damping, or take another integrator"

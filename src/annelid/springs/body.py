@@ -13,12 +13,14 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from annelid.core.controls import Control, require_distinct
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.options import Named
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
+from annelid.springs.kernels.commands import command_signal
 
 Where = Callable[[np.ndarray], np.ndarray] | np.ndarray | str | None
 """Which masses: a function of positions [n, 3] -> bool [n], a mask or indices, the name of a group, or None for all."""
@@ -54,6 +56,7 @@ class Body(Described, Named):
         signal_functions: Distinct actuation functions.
         signal_kinds: For each spring 0 (passive) or 1 + index of its function, shape [s].
         signal_parameters: The parameters of each spring's signal, shape [s, 4].
+        controls: Channels that stretch springs by command; see `control`.
     """
 
     positions: Any
@@ -79,6 +82,7 @@ class Body(Described, Named):
     signal_functions: tuple[wp.Function, ...] = ()
     signal_kinds: Any = None
     signal_parameters: Any = None
+    controls: tuple[Control, ...] = ()
 
     def __post_init__(self) -> None:
         self.positions = _array(self.positions, float, 3)
@@ -331,6 +335,31 @@ class Body(Described, Named):
         self.signal_parameters[chosen] = signal.table(len(chosen))
         return self
 
+    def control(
+        self, name: str, springs: np.ndarray | str | None = None, *, low: float = 0.8, high: float = 1.2
+    ) -> Body:
+        """Let commands set the rest length of springs while they are simulated: `simulation.controls[name] = 1.1`.
+
+        Args:
+            name: Name of the channel.
+            springs: Which springs: a mask, indices, the name of a group of masses that hold them, or None for all.
+            low: Smallest factor on the rest length.
+            high: Largest factor on the rest length.
+        """
+        if not 0.0 < low <= 1.0 <= high:
+            raise InvalidValue(f"control {name!r} needs factors 0 < low ≤ 1 ≤ high, not {low} and {high}.")
+        chosen = self._springs(springs)
+        if len(chosen) == 0:
+            raise InvalidValue(f"control {name!r} has no springs to stretch.")
+        does = f"factor on the rest length of {len(chosen)} springs"
+        self.controls = require_distinct([*self.controls, Control(name, low, high, 1.0, "", does)])
+        return self.actuate(Signal(command_signal, (len(self.controls) - 1,)), chosen)
+
+    def _springs(self, springs: np.ndarray | str | None) -> np.ndarray:
+        if springs is None:
+            return np.arange(self.spring_count)
+        return self.springs_of(springs) if isinstance(springs, str) else _chosen("spring", springs, self.spring_count)
+
     def distance_along(self, axis: Sequence[float]) -> np.ndarray:
         """For each spring, the distance [m] of its nearer mass from the body's end, along an axis (Titan, eq. 5)."""
         along = self.positions @ _unit("the axis of a distance", axis)
@@ -361,10 +390,23 @@ def join(bodies: Iterable[Body]) -> Body:
         for name, ids in part.groups.items():
             groups[name] = np.concatenate([groups.get(name, np.zeros(0, np.int64)), ids + begin])
     coverings = tuple(worn.shifted(int(n)) for p, n in zip(parts, first, strict=False) for worn in p.coverings)
-    return Body(**whole, materials=names, signal_functions=functions, groups=groups, coverings=coverings)
+    controls = require_distinct(dict.fromkeys(control for part in parts for control in part.controls))
+    whole["signal_parameters"] = np.concatenate([_with_channels(part, controls) for part in parts])
+    return Body(
+        **whole, materials=names, signal_functions=functions, groups=groups, coverings=coverings, controls=controls
+    )
 
 
-_ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions", "coverings"}
+def _with_channels(part: Body, controls: Sequence[Control]) -> np.ndarray:
+    """Parameters of the signals of a part, its channels numbered as in the whole."""
+    parameters = part.signal_parameters.copy()
+    if part.controls:
+        commanded = part.signal_kinds == 1 + part.signal_functions.index(command_signal)
+        parameters[commanded, 0] = _renumbered(part.controls, controls)[parameters[commanded, 0].astype(int)]
+    return parameters
+
+
+_ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions", "coverings", "controls"}
 
 
 def _unit(what: str, axis: Sequence[float]) -> np.ndarray:

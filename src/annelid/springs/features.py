@@ -13,8 +13,8 @@ from annelid.springs.rows import entry_keys
 from annelid.springs.world import PRECISIONS, World
 
 
-def features_of(body: Body, world: World) -> Features:
-    """The features that a body in a world makes use of; its kernels have no others."""
+def features_of(body: Body, world: World, *, worlds: int = 1) -> Features:
+    """The features that a body in a world, or in several, makes use of; its kernels have no others."""
     surfaces = tuple(contact.function for contact in world.contacts if contact.function is not None)
     return Features(
         real=PRECISIONS[world.precision],
@@ -29,6 +29,7 @@ def features_of(body: Body, world: World) -> Features:
         substeps=_substeps(body, world),
         signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
+        worlds=worlds > 1,
     )
 
 

@@ -38,18 +38,24 @@ class Model:
         body: The body; many separate bodies joined into one cost nothing extra.
         world: Surroundings and integration.
         device: Warp device.
+        worlds: Copies of the body side by side that know nothing of each other.
         lanes: CUDA threads that share a mass; None chooses by the size of the body. The last bits depend on it.
     """
 
-    def __init__(self, body: Body, world: World, device: wp.Device, *, lanes: int | None = None) -> None:
+    def __init__(
+        self, body: Body, world: World, device: wp.Device, *, worlds: int = 1, lanes: int | None = None
+    ) -> None:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.body, self.world, self.device = body, world, device
-        self.features = features_of(body, world)
+        self.one, self.worlds = body, require_worlds(worlds, world)
+        self.body = body if worlds == 1 else body.replicated(np.zeros((worlds, 3)))
+        self.world, self.device = world, device
+        self.features = features_of(body, world, worlds=worlds)
         self.types: Layout = layout(self.features.real)
+        # By the size of one body: a world must come out the same alone and among others.
         self.lanes = (lanes or _lanes(body.mass_count)) if device.is_cuda else 1
-        self._signal_of, kinds, parameters = distinct_signals(body)
+        self._signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows()
         self.dt = self._step() if world.dt == "auto" else world.dt
         self.network = Network(self.rows, body.springs, self._constants())
@@ -71,7 +77,7 @@ class Model:
 
     @property
     def signal_count(self) -> int:
-        """Number of distinct signals, the passive one included."""
+        """Number of distinct signals of a world, the passive one included."""
         return int(self.arrays.signal_count)
 
     @property
@@ -104,7 +110,7 @@ class Model:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""
         digest = hashlib.blake2b(digest_size=16)
         body, world = self.body, self.world
-        counts = f"{body.mass_count} {body.spring_count}"
+        counts = f"{body.mass_count} {body.spring_count}" + (f" {self.worlds} worlds" if self.worlds > 1 else "")
         digest.update(f"{world.integrator} {world.precision} {counts}".encode())
         surroundings = world.gravity, world.velocity_damping, world.drag, world.obstacles, world.collisions
         digest.update(identity(*surroundings, world.forces, world.constraints).encode())
@@ -241,7 +247,8 @@ class Model:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         now = self.features
         if (
-            replace(features_of(self.body, world), conditions=now.conditions, pushed=now.pushed) != now
+            replace(features_of(self.body, world, worlds=self.worlds), conditions=now.conditions, pushed=now.pushed)
+            != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt not in (self.dt, self.world.dt)
         ):
@@ -307,6 +314,8 @@ class Model:
         body, types, network = self.body, self.types, self.network
         arrays = types.Arrays()
         arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, network.stride, len(signal_kinds)
+        arrays.world_count, arrays.masses_a_world = self.worlds, self.one.mass_count
+        arrays.control_count = len(body.controls)
         arrays.row_of = self._array(network.row_of, wp.int32)
         arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(arrays)
@@ -389,6 +398,18 @@ class Model:
         obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
         obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         return obstacle
+
+
+def require_worlds(worlds: int, world: World) -> int:
+    """Refuse a number of worlds that is none, and what several worlds cannot have yet."""
+    if not isinstance(worlds, int | np.integer) or worlds < 1:
+        raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    for name, given in (("collisions", world.collisions), ("motors", world.motors)):
+        if worlds > 1 and len(given):
+            raise InvalidValue(
+                f"several worlds of springs cannot have {name} yet: simulate one world, or leave them out."
+            )
+    return int(worlds)
 
 
 def _lanes(mass_count: int) -> int:

@@ -34,7 +34,7 @@ class Readout:
         self._work = model.types.Work()
         features = model.features
         self._work.factors = wp.zeros(
-            model.signal_count if features.actuated else 0, dtype=features.real, device=self.device
+            model.signal_count * model.worlds if features.actuated else 0, dtype=features.real, device=self.device
         )
         self._version = -1
         self._masses = wp.empty(0, dtype=wp.float64, device=self.device)
@@ -138,9 +138,9 @@ class Readout:
 
     def _signals(self, state: Any) -> None:
         if self.model.features.actuated:
-            self._work.clock = state.clock
-            inputs = [self.model.arrays, self._work]
-            wp.launch(signal_kernel(self.model.features), (1, self.model.signal_count), inputs, device=self.device)
+            self._work.clock, self._work.commands, self._work.begun = state.clock, state.commands, state.begun
+            inputs, size = [self.model.arrays, self._work], (1, self.model.signal_count * self.model.worlds)
+            wp.launch(signal_kernel(self.model.features), size, inputs, device=self.device)
 
     def _material_of_masses(self) -> np.ndarray:
         """The most frequent material among the springs of each mass."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
+from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, rows, state_arrays
+from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -44,6 +47,8 @@ class State:
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
+        commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        begun: Step at which each world began, shape [worlds]; kept where there are several.
         clock: Steps done, shape [1].
     """
 
@@ -53,6 +58,8 @@ class State:
     broken: wp.array[Any] = rows("mass", wp.uint64, grows="masses")
     partners: wp.array[Any] = rows("contact")
     slips: wp.array[Any] = rows("contact")
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+    begun: wp.array[Any] = rows("world", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
@@ -68,7 +75,6 @@ class Solver:
     """
 
     physics = "springs"
-    worlds = 1
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
@@ -86,6 +92,20 @@ class Solver:
         self._energies: list[Energy] = []
         self._broken: list[Event] = []  # not yet collected
         self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return self.model.worlds
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """Channels that stretch springs by command."""
+        return self.model.one.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -107,6 +127,8 @@ class Solver:
             broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
             partners=partners,
             slips=slips,
+            commands=resting_commands(self.controls, self.worlds, self.device),
+            begun=wp.zeros(self.worlds if self.worlds > 1 else 0, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:
@@ -127,7 +149,10 @@ class Solver:
             steps -= count
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
-        """Bring the one world back to its beginning, before all edits; see `core.solver.Solver`."""
+        """Bring worlds back to their beginning, before all edits; see `core.solver.Solver`."""
+        if mask is not None and self.worlds > 1:
+            self._reset_some(state, mask)
+            return
         if mask is not None and not mask.numpy()[0]:
             return
         self._restore_model({})
@@ -135,6 +160,26 @@ class Solver:
         if mask is not None:  # time goes on
             wp.copy(beginning.clock, state.clock)
         copy_state(beginning, state)
+
+    def _reset_some(self, state: State, mask: wp.array[Any]) -> None:
+        """Bring some of several worlds back; time goes on, and theirs is counted from here."""
+        if self.changes():
+            raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
+        restore_worlds(self._beginning, state, mask, self._world_of)
+        wp.launch(begin_again, self.worlds, [mask, state.clock], [state.begun], device=self.device)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.initial_state()
+
+    @cached_property
+    def _world_of(self) -> dict[str, wp.array[Any]]:
+        """World of each mass and of each channel."""
+        each = {"mass": self.model.one.mass_count, "channel": len(self.controls)}
+        every = np.arange(self.worlds, dtype=np.int32)
+        return {
+            name: wp.array(np.repeat(every, count), dtype=wp.int32, device=self.device) for name, count in each.items()
+        }
 
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
@@ -248,6 +293,8 @@ class Solver:
 
     def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""
+        if self.worlds > 1:
+            raise InvalidValue("bodies of several worlds cannot be edited while they run: simulate one world.")
         return Editor(self, states)
 
     def collect_events(self, *states: State) -> list[Event]:
@@ -375,7 +422,8 @@ class Solver:
         """Launch a batch of steps; recorded into a graph they are not executed."""
         features, per_step = self.model.features, self.model.features.signal_rows_per_step
         if features.actuated:
-            self._launch(signal_kernel(features), (steps * per_step + 1, self.model.signal_count), [], block=256)
+            size = (steps * per_step + 1, self.model.signal_count * self.worlds)
+            self._launch(signal_kernel(features), size, [], block=256)
         pair = ((state.positions, state.velocities), self._next)
         self._interactions.look(state.positions)
         for step in range(steps):
@@ -416,6 +464,7 @@ class Solver:
             return
         self._bound = state
         self._work.clock, self._work.broken = state.clock, state.broken
+        self._work.commands, self._work.begun = state.commands, state.begun
         self._interactions.bind(state.partners, state.slips)
         if len(state.accelerations):
             self._work.accelerations = state.accelerations
@@ -426,7 +475,7 @@ class Solver:
         self._bind(state)
         features = self.model.features
         if features.actuated:
-            self._launch(signal_kernel(features), (1, self.model.signal_count), [], block=256)
+            self._launch(signal_kernel(features), (1, self.model.signal_count * self.worlds), [], block=256)
         here = (state.positions, state.velocities)
         self._interactions.look(state.positions)
         self._interactions.ready(self._work, "kick", -1, *here)
@@ -437,7 +486,8 @@ class Solver:
         model = self.model
         if not model.features.actuated:
             return 64 if self.device.is_cuda else 128
-        return int(np.clip(_FACTORS // (model.signal_count * model.features.signal_rows_per_step), 1, 64))
+        width = model.signal_count * model.worlds
+        return int(np.clip(_FACTORS // (width * model.features.signal_rows_per_step), 1, 64))
 
     def _scratch(self) -> Any:
         types, count, features = self.model.types, self.model.mass_count, self.model.features
@@ -451,7 +501,9 @@ class Solver:
             setattr(work, name, wp.zeros(size, dtype=types.vec3, device=self.device))
         work.x_p = wp.zeros(stages, dtype=types.vec4, device=self.device)
         work.factors = wp.zeros(
-            rows * self.model.signal_count if features.actuated else 0, dtype=types.real, device=self.device
+            rows * self.model.signal_count * self.worlds if features.actuated else 0,
+            dtype=types.real,
+            device=self.device,
         )
         work.trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
         work.breaks = wp.full(1, -1, dtype=wp.int64, device=self.device)

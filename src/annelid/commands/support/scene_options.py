@@ -7,11 +7,12 @@ from typing import Any
 
 from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.core.errors import FileFormatError
+from annelid.core.own_files import is_own
 from annelid.core.parameters import require_parameters
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.scene import Scene
 from annelid.scenes.registry import scene_class, scene_names, scenes
-from annelid.scenes.support.own import is_own, own_scene
+from annelid.scenes.support.own import own_scene
 
 
 def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[Scene, Any, Machine] | None:

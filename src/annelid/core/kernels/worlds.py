@@ -8,6 +8,14 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 
+@wp.kernel(enable_backward=False)
+def begin_again(mask: wp.array[wp.bool], clock: wp.array[wp.int64], begun_out: wp.array[wp.int64]):
+    """Note the step at which masked worlds begin."""
+    world = wp.tid()
+    if mask[world]:
+        begun_out[world] = clock[0]
+
+
 @functools.cache
 def restore_kernel(dtype: Any) -> wp.Kernel:
     """Copy the rows of masked worlds, `each` rows for each thing that belongs to a world."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, make_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.measurement import Measurement
+from annelid.core.own_files import load_own, split_own
 from annelid.core.scene import Scene, parameter, values
 from annelid.core.simulation import Simulation
 
@@ -23,19 +22,14 @@ DURATION = 5.0
 _MACHINE = ("device", "threads")
 
 
-def is_own(given: str) -> bool:
-    """Whether a name on the command line means a Python file: FILE.py or FILE.py:NAME."""
-    return _split(given) is not None
-
-
 def own_scene(given: str) -> type[Scene]:
     """The scene of FILE.py, or the one called NAME of FILE.py:NAME where it has several.
 
     A class is a dataclass with `build`; `name`, `duration` and `measure` may be left out. The parameters of a function
     become options like the fields of a class; `device` and `threads`, if it has them, are those of the command.
     """
-    path, wanted = _split(given) or (Path(given), "")
-    module = _loaded(path)
+    path, wanted = split_own(given) or (Path(given), "")
+    module = load_own(path)
     found = _candidates(module)
     if wanted:
         if wanted not in found:
@@ -50,32 +44,6 @@ def own_scene(given: str) -> type[Scene]:
         names = list(found)
         raise InvalidValue(f"{path.name} has several scenes: {', '.join(names)}; name one, {path.name}:{names[0]}.")
     return _scene(next(iter(found.values())), path.stem)
-
-
-def _split(given: str) -> tuple[Path, str] | None:
-    match = re.fullmatch(r"(.+\.py)(?::(\w+))?", given)
-    return (Path(match[1]), match[2] or "") if match else None
-
-
-def _loaded(path: Path) -> ModuleType:
-    """Run the file as a module; what its own code raises is left as it is, with the lines that raised it."""
-    if not path.is_file():
-        raise AnnelidError(f"there is no file {path}.")
-    name = "annelid_own_" + re.sub(r"\W", "_", path.stem)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise AnnelidError(f"{path} cannot be read as Python.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and Warp look their module up by name
-    sys.path.insert(0, str(path.parent.resolve()))  # as for a script, what lies beside it can be imported
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    finally:
-        sys.path.remove(str(path.parent.resolve()))
-    return module
 
 
 def _candidates(module: ModuleType) -> dict[str, Any]:

@@ -23,7 +23,8 @@ WIDTH = 4
 class Springs:
     """What the springs do besides pulling: damp, follow signals, stay broken, and break in this very pass.
 
-    `part` is "all" of them, or only the "fast" ones that lie first in a row, or the "slow" ones after them.
+    `part` is "all" of them, or only the "fast" ones that lie first in a row, or the "slow" ones after them. Several
+    `worlds` share rows, but each has signals of its own.
     """
 
     damped: bool = False
@@ -31,6 +32,7 @@ class Springs:
     breaking: bool = False
     detecting: bool = False
     part: str = "all"
+    worlds: bool = False
 
 
 @functools.cache
@@ -193,6 +195,8 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
         limits: wp.array[real],
         factors: wp.array[real],
         factor_base: int,
+        signal_count: int,
+        masses_a_world: int,
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
         broken: wp.array[wp.uint64],
@@ -204,8 +208,13 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
 
 
 def _vector_source(scalar: str, springs: Springs) -> str:
-    """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane.
+
+    Lanes of two worlds that have signals of their own do not count as sharing.
+    """
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
+    apart = actuated and springs.worlds
+    first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
     limit = "limit * factor * factor" if actuated else "limit"
     broken = f"""
                 for (int l = 0; l < 4; ++l) {{
@@ -228,7 +237,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     shared_constants = f"""
                 const lanes k = E[2 * e], kl = E[2 * e + 1];
                 {"const lanes c = damping.data[e];" if damped else ""}
-                {"const lanes factor = factors.data[factor_base + signals.data[e]];" if actuated else ""}
+                {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}
                 {"const lanes limit = limits.data[e];" if detecting else ""}
                 {"const int slot = e - start[0];" if breaking else ""}"""
     names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated + ["limit"] * detecting
@@ -243,7 +252,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                     j[l] = count_of[l] ? at[l] + offsets.data[e] : at[l];
                     k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
                     {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
-                    {"factor[l] = factors.data[factor_base + signals.data[e]];" if actuated else ""}
+                    {f"factor[l] = factors.data[{own} + signals.data[e]];" if actuated else ""}
                     {f"limit[l] = held ? limits.data[e] : ({scalar})1e30;" if detecting else ""}
                 }}
                 const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
@@ -276,6 +285,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     const {scalar}* E = (const {scalar}*)elastic.data;
     const lanes tiny = ({scalar})1e-30;
     int at[4], start[4], count_of[4], longest = 0;
+    {"int base[4];" if apart else ""}
     bool shared = true;
     for (int l = 0; l < 4; ++l) {{
         at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
@@ -283,7 +293,8 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
         {chosen_part}
         longest = count_of[l] > longest ? count_of[l] : longest;
-        shared = shared && at[l] == at[0] + l && start[l] == start[0];
+        {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
+        shared = shared && at[l] == at[0] + l && start[l] == start[0]{" && base[l] == base[0]" if apart else ""};
     }}
     lanes x, y, z, fx = 0, fy = 0, fz = 0;
     TRANSPOSE(x, y, z, P + 4 * at[0], P + 4 * at[1], P + 4 * at[2], P + 4 * at[3])

@@ -64,7 +64,10 @@ def layout(real: Any) -> Layout:
     arrays = make_struct(
         f"SpringArrays{bits}",
         mass_count=wp.int32,
-        signal_count=wp.int32,
+        signal_count=wp.int32,  # of each world
+        world_count=wp.int32,
+        masses_a_world=wp.int32,
+        control_count=wp.int32,  # of each world
         row_of=wp.array[wp.int32],
         rows=wp.array[wp.vec2i],
         fast_counts=wp.array[wp.int32],  # entries at the beginning of each row that take smaller steps
@@ -99,6 +102,8 @@ def layout(real: Any) -> Layout:
         broken=wp.array[wp.uint64],  # a bit for each entry of a mass's row that has broken
         breaks=wp.array[wp.int64],  # last step in which a spring broke, -1 if none did since it was looked at
         factors=wp.array[real],  # on rest lengths, a row of all signals for each moment of a batch
+        commands=wp.array[wp.vec4d],  # of controls; see `core.kernels.controls`
+        begun=wp.array[wp.int64],  # step at which each world began, where there are several
         forces=wp.array[vec3],  # of springs (CPU)
         accelerations=wp.array[vec3],  # of the last step (Verlet)
         x_p=wp.array[vec4],  # states within a step

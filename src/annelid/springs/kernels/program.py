@@ -10,8 +10,10 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.controls import held
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.collisions import contact_force, remember
+from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
@@ -39,17 +41,23 @@ class Features:
     substeps: int = 1
     conditions: tuple[wp.Function, ...] = ()
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
+    worlds: bool = False  # several, each with a beginning of its own
 
     @property
     def actuated(self) -> bool:
         """Whether rest lengths change with time."""
         return bool(self.signals)
 
+    @property
+    def commanded(self) -> int:
+        """Kind of the signals that are commands, 0 where there are none."""
+        return 1 + self.signals.index(command_signal) if command_signal in self.signals else 0
+
     def springs(self, kind: str) -> Springs:
         """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
         detecting = self.breaking and kind not in ("rk2", "rk3", "rk4")
         part = {"inner": "fast", "outer": "slow"}.get(kind, "all")
-        return Springs(self.damped, self.actuated, self.breaking, detecting, part)
+        return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds)
 
     @property
     def signal_rows_per_step(self) -> int:
@@ -99,18 +107,44 @@ def signal_value(functions: tuple[wp.Function, ...]) -> wp.Function:
 
 
 @functools.cache
+def signal_at(features: Features) -> wp.Function:
+    """A function `(item, moment, model, work) -> factor`: a signal of a world at a moment, counted in steps.
+
+    Signals are numbered world after world.
+    """
+    types, evaluate, commanded = layout(features.real), signal_value(features.signals), features.commanded
+    worlds, Arrays, Work = features.worlds, types.Arrays, types.Work
+
+    @wp.func
+    def value(item: int, moment: wp.float64, model: Arrays, work: Work) -> wp.float64:
+        signal = item
+        world = int(0)
+        if wp.static(worlds):
+            world = item // model.signal_count
+            signal = item - world * model.signal_count
+        kind = model.signal_kinds[signal]
+        parameters = model.signal_parameters[signal]
+        if wp.static(commanded > 0):
+            if kind == wp.static(commanded):
+                return held(work.commands[world * model.control_count + int(parameters[0])], moment)
+        if wp.static(worlds):
+            moment -= wp.float64(work.begun[world])
+        return evaluate(kind, moment * model.parameters[0].dt, parameters)
+
+    return value
+
+
+@functools.cache
 def signal_kernel(features: Features) -> wp.Kernel:
     """Evaluate every signal for every moment of a batch of steps (CUDA)."""
-    types, evaluate, per_step = layout(features.real), signal_value(features.signals), features.signal_rows_per_step
+    types, evaluate, per_step = layout(features.real), signal_at(features), features.signal_rows_per_step
     real, Arrays, Work = types.real, types.Arrays, types.Work
 
     @wp.kernel(module="unique", enable_backward=False)
     def signals(model: Arrays, work: Work):
-        row, signal = wp.tid()
+        row, item = wp.tid()
         steps = wp.float64(work.clock[0]) + wp.float64(row) / wp.float64(wp.static(per_step))
-        time = steps * model.parameters[0].dt
-        factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
-        work.factors[row * model.signal_count + signal] = real(factor)
+        work.factors[row * model.signal_count * model.world_count + item] = real(evaluate(item, steps, model, work))
 
     return signals
 
@@ -128,7 +162,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
     needs_forces = kind not in GATHERLESS
     driven, look, slot_of = motor_force(types), watch(types), slot_of_mass(types)
-    colliding, motors = features.colliding, bool(features.motors)
+    colliding, motors, worlds = features.colliding, bool(features.motors), features.worlds
     meets, turns = (needs_forces and kind != "inner" and feature for feature in (colliding, motors))
     stamp, stamps = features.stamp(kind), features.stamps
 
@@ -166,7 +200,10 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         force = vec3()
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
-            force = gather(mass, lane, now, x, v, model, work, factor_row * model.signal_count, x_at, v_at)
+            base = factor_row * model.signal_count * model.world_count
+            if wp.static(worlds):
+                base += mass // model.masses_a_world * model.signal_count
+            force = gather(mass, lane, now, x, v, model, work, base, x_at, v_at)
         if wp.static(late):
             base = load4(x_base, mass)
             speed = v_base[mass]
@@ -198,7 +235,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     """Many steps by a team of CPU threads, which meet after each pass."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    evaluate, per_step = signal_value(features.signals), features.signal_rows_per_step
+    evaluate, per_step = signal_at(features), features.signal_rows_per_step
     one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
     tidy_slot, colliding = tidy(types), features.colliding
 
@@ -220,14 +257,12 @@ def team_kernel(features: Features) -> wp.Kernel:
         begin = work.clock[0]
         if wp.static(features.actuated):
             rows = steps * wp.static(per_step) + 1
-            mine = team_range(rank, size, rows * model.signal_count, 64)
+            width = model.signal_count * model.world_count
+            mine = team_range(rank, size, rows * width, 64)
             for item in range(mine[0], mine[1]):
-                row = item // model.signal_count
-                signal = item - row * model.signal_count
+                row = item // width
                 moment = wp.float64(begin) + wp.float64(row) / wp.float64(wp.static(per_step))
-                time = moment * model.parameters[0].dt
-                factor = evaluate(model.signal_kinds[signal], time, model.signal_parameters[signal])
-                work.factors[item] = real(factor)
+                work.factors[item] = real(evaluate(item - row * width, moment, model, work))
             ticket += 1
             team_barrier(counter, size, ticket)
         if wp.static(colliding):
@@ -316,7 +351,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         x_out: wp.array[vec4],
         v_out: wp.array[vec3],
     ):
-        factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count
+        factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count * model.world_count
         parameters = model.parameters[0]
         now = begin + wp.int64(step)
         for number in range(share[0], share[1]):
@@ -326,8 +361,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
             if wp.static(needs_forces):
                 gather(
                     group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets,
-                    model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base, x_at, v_at,
-                    work.broken, work.breaks, work.forces,
+                    model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base,
+                    model.signal_count, model.masses_a_world, x_at, v_at, work.broken, work.breaks, work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             if wp.static(not (meets or turns)):

@@ -22,7 +22,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
     """Mean strain, von Mises stress of the virial and mean actuation of the springs around each of chosen masses."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    actuated = features.actuated
+    actuated, worlds = features.actuated, features.worlds
     mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -41,6 +41,9 @@ def fields_kernel(features: Features) -> wp.Kernel:
         own = positions[i]
         x = vec3(own[0], own[1], own[2])
         row = model.rows[model.row_of[i]]
+        base = int(0)
+        if wp.static(worlds):
+            base = i // model.masses_a_world * model.signal_count
         strain = real(0.0)
         actuation = real(0.0)
         virial = mat33()
@@ -52,7 +55,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
             spring = model.elastic[entry]
             factor = real(1.0)
             if wp.static(actuated):
-                factor = work.factors[model.signals[entry]]
+                factor = work.factors[base + model.signals[entry]]
             rest = factor * spring[1] / wp.max(spring[0], real(1.0e-30))
             strain += length / wp.max(rest, real(1.0e-30)) - real(1.0)
             actuation += factor - real(1.0)
@@ -78,7 +81,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
     """Mass, first moment, momentum, angular momentum and energies, summed in double precision into `SLOTS` parts."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    actuated = features.actuated
+    actuated, worlds = features.actuated, features.worlds
 
     @wp.kernel(module="unique", enable_backward=False)
     def totals(
@@ -107,6 +110,9 @@ def totals_kernel(features: Features) -> wp.Kernel:
                 sums[4 + c] = sums[4 + c] + m * v[c]
                 sums[7 + c] = sums[7 + c] + m * spin[c]
             row = model.rows[model.row_of[i]]
+            base = int(0)
+            if wp.static(worlds):
+                base = i // model.masses_a_world * model.signal_count
             elastic = wp.float64(0.0)
             for s in range(row[1]):
                 entry = row[0] + s * model.stride
@@ -115,7 +121,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
                 spring = model.elastic[entry]
                 pull = wp.float64(spring[1])
                 if wp.static(actuated):
-                    pull = pull * wp.float64(work.factors[model.signals[entry]])
+                    pull = pull * wp.float64(work.factors[base + model.signals[entry]])
                 k = wp.max(wp.float64(spring[0]), wp.float64(1.0e-300))
                 stretch = wp.length(d) - pull / k
                 elastic += wp.float64(0.25) * k * stretch * stretch  # half of ½ k s²: the other mass has the rest

@@ -1,0 +1,55 @@
+"""Controllers that close a loop: from readings of sensors to values of channels, one world a thread."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.control.kernels.brains import brain_act
+from annelid.control.kernels.layout import brain_layout
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def _alone(width: int):
+    """A thread by itself waits for nobody."""
+    return
+
+
+@functools.cache
+def think_kernel(kinds: frozenset[int], functions: tuple[wp.Function, ...]) -> wp.Kernel:
+    """Let the controller of each world act, and map what it says, clipped to [-1, 1], to the limits of the channels."""
+    real: Any = wp.float32
+    act, Brains = brain_act(real, kinds, functions, _alone), brain_layout(real).Brains
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def think(
+        time: wp.float64,
+        call: wp.int64,
+        brains: Brains,
+        inputs: wp.array[wp.float32],
+        neurons: wp.array[wp.float32],
+        memory: wp.array[wp.float32],
+        lows: wp.array[wp.float64],
+        highs: wp.array[wp.float64],
+        outputs: wp.array[wp.float32],
+        values_out: wp.array2d[wp.float64],
+    ):
+        world = wp.tid()
+        act(0, 1, world, time, call, brains, inputs, neurons, memory, outputs)
+        channels = lows.shape[0]
+        for c in range(channels):
+            share = wp.float64(0.5) * (
+                wp.float64(1.0) + wp.clamp(wp.float64(outputs[world * channels + c]), wp.float64(-1.0), wp.float64(1.0))
+            )
+            values_out[world, c] = lows[c] + share * (highs[c] - lows[c])
+
+    return think
+
+
+@wp.kernel(enable_backward=False)
+def pick_columns(columns: wp.array[wp.int32], readings: wp.array2d[wp.float32], inputs_out: wp.array2d[wp.float32]):
+    """Readings that a controller gets, in its order."""
+    world, k = wp.tid()
+    inputs_out[world, k] = readings[world, columns[k]]

@@ -1,0 +1,174 @@
+"""Closing a loop: a controller reads sensors of any simulation and commands its controls at regular intervals.
+
+simulation.sensors.add("tip", springs.position_of("tip"))
+control.connect(simulation, lambda time, readings: ..., every=0.02)
+simulation.run(2.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import warp as wp
+
+from annelid.control.bank import Bank
+from annelid.control.controller import Controller
+from annelid.control.kernels.kinds import HOST
+from annelid.control.kernels.loops import pick_columns, think_kernel
+from annelid.core.arrays import shared_array
+from annelid.core.errors import InvalidValue
+from annelid.core.packages import optional
+from annelid.core.simulation import Simulation
+from annelid.core.solver import Controllable, Solver
+
+Arrays = Literal["numpy", "torch", "jax", "warp"]
+"""The library whose arrays a function takes and returns."""
+
+Policy = Callable[[float, Any], Any]
+"""From the time [s] and readings [worlds, sensors] to values [worlds, channels] in the units of the channels."""
+
+
+def connect(
+    simulation: Simulation[Any],
+    controller: Controller | Policy,
+    *,
+    every: float,
+    sensors: Sequence[str] | None = None,
+    controls: Sequence[str] | None = None,
+    arrays: Arrays = "numpy",
+    ramp: bool = False,
+) -> None:
+    """Let a controller command a simulation from now on.
+
+    Args:
+        simulation: The simulation; its sensors are added before.
+        controller: A controller, whose values from -1 to 1 span the limits of each channel, or a function of the time
+            [s] and the readings, shape [worlds, n], that returns values in the units of the channels, shape
+            [worlds, m] or [m]. It must depend on nothing else: after a divergence or a load, steps are repeated.
+        every: Simulated time between two calls [s], rounded to whole steps.
+        sensors: Names of the sensors that it reads, in its order; None for all.
+        controls: Names of the channels that it commands, in its order; None for all.
+        arrays: The library whose arrays a function takes and returns; those on the device are not copied.
+        ramp: Go to new values smoothly, within the interval, instead of at once.
+    """
+    loop = _Loop(simulation, sensors, controls, ramp * every)
+    if isinstance(controller, Controller):
+        simulation.pace(_of_controller(loop, controller, every), every=every)
+    elif callable(controller):
+        simulation.pace(_of_function(loop, controller, arrays), every=every)
+    else:
+        raise InvalidValue(f"a controller must be a Controller or a function, not {type(controller).__name__}.")
+
+
+class _Loop:
+    """What every controller of a simulation needs: its readings, and where its values go."""
+
+    def __init__(
+        self, simulation: Simulation[Any], sensors: Sequence[str] | None, controls: Sequence[str] | None, ramp: float
+    ) -> None:
+        self.controls, self.sensors, self.ramp = simulation.controls, simulation.sensors, ramp
+        self.device, self.dt, self.worlds = simulation.solver.device, simulation.dt, simulation.solver.worlds
+        solver: Solver = simulation.solver
+        if not isinstance(solver, Controllable) or not len(self.controls):
+            raise InvalidValue(f"this simulation of {solver.physics} has no controls that a controller could command.")
+        self.solver = solver
+        names = self.controls.names if controls is None else tuple(controls)
+        self.columns = tuple(self.controls.index(name) for name in names)
+        read = self.sensors.names if sensors is None else tuple(sensors)
+        places = [np.arange(self.sensors.size)[self.sensors.columns(name)] for name in read]
+        chosen = np.concatenate([np.zeros(0, int), *places]).astype(np.int32)
+        self.inputs = wp.zeros((self.worlds, len(chosen)), dtype=wp.float32, device=self.device)
+        self._chosen = wp.array(chosen, dtype=wp.int32, device=self.device)
+        self._read = read
+
+    def sense(self) -> wp.array[Any]:
+        """Readings for the controller now, shape [worlds, n], on the device."""
+        if self._chosen.size:
+            readings = self.sensors.read()
+            wp.launch(pick_columns, self.inputs.shape, [self._chosen, readings, self.inputs], device=self.device)
+        return self.inputs
+
+    def command(self, state: Any, values: wp.array[Any]) -> None:
+        """Give commands, shape [worlds, m], on the device."""
+        self.controls.take(self.solver.commanded(state), values, self.columns, ramp=self.ramp)
+
+
+def _of_function(loop: _Loop, function: Policy, arrays: Arrays) -> Callable[[Any, int], None]:
+    into = _conversion(arrays)
+    shape = (loop.worlds, len(loop.columns))
+
+    def act(state: Any, step: int) -> None:
+        values = function(step * loop.dt, into(loop.sense()))
+        rows = shared_array(values, loop.device)
+        if rows is None:
+            given = np.asarray(values, float)
+            if given.shape in (shape, shape[1:]):
+                rows = wp.array(np.broadcast_to(given, shape).copy(), dtype=wp.float64, device=loop.device)
+        if rows is None or tuple(rows.shape) != shape:
+            found = np.shape(values) if rows is None else tuple(rows.shape)
+            raise InvalidValue(f"the controller must return values of shape {list(shape)}, not {list(found)}.")
+        if arrays == "numpy" and not np.isfinite(rows.numpy()).all():
+            world = int(np.flatnonzero(~np.isfinite(rows.numpy()).all(axis=1))[0])
+            raise InvalidValue(
+                f"at {step * loop.dt:.6g} s the controller returned {rows.numpy()[world]} for world {world}."
+            )
+        loop.command(state, rows)
+
+    return act
+
+
+def _conversion(arrays: Arrays) -> Callable[[wp.array[Any]], Any]:
+    if arrays == "numpy":
+        return lambda readings: readings.numpy().copy()
+    if arrays == "warp":
+        return lambda readings: readings
+    if arrays == "torch":
+        optional("torch", purpose="controllers in PyTorch", extra="rl")
+        return wp.to_torch
+    if arrays == "jax":
+        optional("jax", purpose="controllers in JAX", extra="jax")
+        return wp.to_jax
+    raise InvalidValue(f"arrays must be 'numpy', 'torch', 'jax' or 'warp', not {arrays!r}.")
+
+
+def _of_controller(loop: _Loop, controller: Controller, every: float) -> Callable[[Any, int], None]:
+    channels, count = len(loop.columns), loop.inputs.shape[1]
+    own = [count // channels] * channels if count % channels == 0 else [count] + [0] * (channels - 1)
+    program = controller.bind(channels, own)
+    if program.kind == HOST:
+        return _of_host(loop, program.function, program.parameters)
+    bank = Bank([program] * loop.worlds, wp.float32, loop.device)
+    if bank.memory_count:
+        raise InvalidValue("a network that remembers its neighbours' signals can only control voxel robots yet.")
+    kernel, period = think_kernel(bank.kinds, bank.functions), max(1, round(every / loop.dt))
+    neurons = wp.zeros(max(1, bank.neuron_count), dtype=wp.float32, device=loop.device)
+    outputs = wp.zeros(loop.worlds * channels, dtype=wp.float32, device=loop.device)
+    memory = wp.zeros(1, dtype=wp.float32, device=loop.device)
+    values = wp.zeros((loop.worlds, channels), dtype=wp.float64, device=loop.device)
+    limits = [[getattr(loop.controls.channels[c], side) for c in loop.columns] for side in ("low", "high")]
+    lows, highs = (wp.array(side, dtype=wp.float64, device=loop.device) for side in limits)
+
+    def act(state: Any, step: int) -> None:
+        call = step // period
+        if bank.tabulated:
+            bank.prepare(call, 1, period * loop.dt)
+        inputs = [step * loop.dt, call, bank.arrays, loop.sense().flatten(), neurons, memory, lows, highs]
+        wp.launch(kernel, loop.worlds, inputs, [outputs, values], device=loop.device)
+        loop.command(state, values)
+
+    return act
+
+
+def _of_host(loop: _Loop, function: Any, parameters: np.ndarray) -> Callable[[Any, int], None]:
+    """A function of NumPy arrays that returns values from -1 to 1."""
+    chosen = list(loop.columns)
+    lows, highs = loop.controls.lows[chosen], loop.controls.highs[chosen]
+    rows = np.tile(parameters, (loop.worlds, 1))
+
+    def spanned(time: float, readings: np.ndarray) -> np.ndarray:
+        said = np.clip(np.asarray(function(time, readings, rows), float), -1.0, 1.0)
+        return np.asarray(lows + 0.5 * (1.0 + said) * (highs - lows))
+
+    return _of_function(loop, spanned, "numpy")

@@ -1,0 +1,80 @@
+"""Commands on the device: taken between two steps, and held or ramped from then on."""
+
+from typing import Any
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+NOT_FINITE, OUTSIDE = 1, 2
+"""What can be wrong with a value."""
+
+
+@wp.func
+def held(command: wp.vec4d, now: wp.float64) -> wp.float64:
+    """The value of a channel at a moment, counted in steps.
+
+    A command is the value that it began with, the one that it leads to, the step at which it was given, and the steps
+    that the change takes. Only the difference of steps counts, so that a world that began later moves to the bit alike.
+    """
+    part = wp.float64(1.0)
+    if command[3] > wp.float64(0.0):
+        part = wp.clamp((now - command[2]) / command[3], wp.float64(0.0), wp.float64(1.0))
+    if part >= wp.float64(1.0):
+        return command[1]
+    smooth = part * part * (wp.float64(3.0) - wp.float64(2.0) * part)
+    return command[0] + (command[1] - command[0]) * smooth
+
+
+@wp.kernel(enable_backward=False)
+def inspect_values(
+    values: wp.array2d[Any],
+    columns: wp.array[wp.int32],
+    lows: wp.array[wp.float64],
+    highs: wp.array[wp.float64],
+    faults_out: wp.array[wp.int32],
+):
+    """Note what is wrong with the values of each world, before anything is changed; one thread a world."""
+    world = wp.tid()
+    fault = int(0)
+    for k in range(columns.shape[0]):
+        value = wp.float64(values[world, k])
+        channel = columns[k]
+        if not wp.isfinite(value):
+            fault = fault | NOT_FINITE
+        else:
+            slack = wp.float64(1.0e-6) * (highs[channel] - lows[channel])  # limits in single precision are no fault
+            if value < lows[channel] - slack or value > highs[channel] + slack:
+                fault = fault | OUTSIDE
+    faults_out[world] = fault
+
+
+@wp.kernel(enable_backward=False)
+def take_commands(
+    values: wp.array2d[Any],
+    columns: wp.array[wp.int32],
+    lows: wp.array[wp.float64],
+    highs: wp.array[wp.float64],
+    ramp: wp.float64,
+    clock: wp.array[wp.int64],
+    # State in and out:
+    commands: wp.array[wp.vec4d],
+):
+    """Let channels go from where they are to new values, clipped to their limits, within `ramp` steps."""
+    world, k = wp.tid()
+    channel = columns[k]
+    row = world * lows.shape[0] + channel
+    now = wp.float64(clock[0])
+    goal = wp.clamp(wp.float64(values[world, k]), lows[channel], highs[channel])
+    commands[row] = wp.vec4d(held(commands[row], now), goal, now, ramp)
+
+
+@wp.kernel(enable_backward=False)
+def hold_values(
+    clock: wp.array[wp.int64],
+    commands: wp.array[wp.vec4d],
+    values_out: wp.array[wp.float64],
+):
+    """The values of all channels now."""
+    row = wp.tid()
+    values_out[row] = held(commands[row], wp.float64(clock[0]))

@@ -1,0 +1,91 @@
+"""A task of one's own: a simulation with controls and sensors, a reward, and how long an episode lasts.
+
+    class Crawl(envs.Task):
+        seconds = 4.0
+
+        def build(self, **machine):
+            simulation = springs.simulation(body(), obstacles=[ground(0.8)], **machine)
+            simulation.sensors.add("place", springs.position_of())
+            return simulation
+
+        def reward(self, now, before, actions):
+            return now["place"][:, 0] - before["place"][:, 0]
+
+Every channel of the controls is a number of an action, from -1 for its least value to 1 for its largest; every sensor
+is part of the observation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.envs.worlds import require
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """A task; whoever inherits from it writes `build` and `reward`.
+
+    Fields that a subclass adds are options of the task, as those of `seconds` and `every`.
+
+    Attributes:
+        seconds: Length of an episode [s].
+        every: Simulated time of an action [s].
+        smooth: Go to the values of an action smoothly, within its time, instead of at once.
+        arrays: Whose arrays `reward` and `terminated` take and return: "numpy" on the host, or "torch", shared with the
+            device.
+    """
+
+    seconds: float = 10.0
+    every: float = 0.05
+    smooth: bool = True
+    arrays: Literal["numpy", "torch"] = "numpy"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        known = {field.name: field.type for field in dataclasses.fields(Task)}
+        own = inspect.get_annotations(cls)
+        # `seconds = 4.0` without a type is another default of a field that is there.
+        cls.__annotations__ = {**{name: kind for name, kind in known.items() if name in vars(cls)}, **own}
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        require("seconds", self.seconds, 1e-9, 1e9)
+        require("every", self.every, 1e-9, 1e9)
+        if self.arrays not in ("numpy", "torch"):
+            raise InvalidValue(f"arrays of a task must be 'numpy' or 'torch', not {self.arrays!r}.")
+        if self.every > self.seconds:
+            raise InvalidValue(f"an action of {self.every:g} s is longer than an episode of {self.seconds:g} s.")
+
+    @abstractmethod
+    def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[Any]:
+        """The simulation with its controls and sensors; pass the arguments on to the physics."""
+
+    @abstractmethod
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """What an action is worth, shape [worlds].
+
+        Args:
+            now: Readings after the action by name of the sensor, shape [worlds, ...].
+            before: Readings before it.
+            actions: The action, from -1 to 1, shape [worlds, channels].
+        """
+
+    def terminated(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """Worlds whose episode ends here by what happened in it, bool of shape [worlds]; None for none."""
+        return None
+
+
+def substeps_of(task: Task, dt: float) -> int:
+    """Steps in an action."""
+    steps = round(task.every / dt)
+    if steps < 1 or not math.isfinite(dt):
+        raise InvalidValue(f"an action of {task.every:g} s is shorter than half a time step of {dt:g} s.")
+    return steps

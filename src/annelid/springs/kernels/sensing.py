@@ -1,0 +1,169 @@
+"""What sensors read of a group of masses: sums over its members in a fixed order, then what follows from them."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.surfaces import obstacle_gap
+
+wp.set_module_options({"enable_backward": False})
+
+PARTS = 64
+"""Parts in which a group is summed, whatever the device: the same bits everywhere."""
+
+Sums = wp.types.vector(length=9, dtype=wp.float64)
+
+
+@functools.cache
+def _position(types: Layout) -> wp.Function:
+    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+
+    @wp.func
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+        zero = wp.float64(0.0)
+        a, b, c = wp.float64(x[0]), wp.float64(x[1]), wp.float64(x[2])
+        return Sums(a, b, c, zero, zero, zero, zero, zero, zero)
+
+    return value
+
+
+@functools.cache
+def _velocity(types: Layout) -> wp.Function:
+    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+
+    @wp.func
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+        zero = wp.float64(0.0)
+        a, b, c = wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2])
+        return Sums(a, b, c, zero, zero, zero, zero, zero, zero)
+
+    return value
+
+
+@functools.cache
+def _moment(types: Layout) -> wp.Function:
+    """Position times where the mass was at rest, from the middle: its rotation is that of the group."""
+    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+
+    @wp.func
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+        sums = Sums()
+        for row in range(3):
+            for column in range(3):
+                sums[3 * row + column] = wp.float64(x[row]) * rest[column]
+        return sums
+
+    return value
+
+
+@functools.cache
+def _contact(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
+    """Push of obstacles along their normals [N], and whether there is any."""
+    real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
+    gap_of = obstacle_gap(types, kinds)
+
+    @wp.func
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+        sums = Sums()
+        if x[3] > real(0.0):  # what is fixed is held, whatever pushes
+            for k in range(model.parameters[0].obstacle_count):
+                obstacle = model.obstacles[k]
+                found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
+                if found[3] < real(0.0):
+                    normal = vec3(found[0], found[1], found[2])
+                    dashpot = real(2.0) * obstacle.damping_ratio * wp.sqrt(obstacle.stiffness / x[3])
+                    push = wp.max(-found[3] * obstacle.stiffness - dashpot * wp.dot(normal, v), real(0.0))
+                    for axis in range(3):
+                        sums[axis] = sums[axis] + wp.float64(push * normal[axis])
+                    sums[3] = wp.float64(1.0)
+        return sums
+
+    return value
+
+
+@functools.cache
+def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
+    """Sum a quantity of the members of a group, world by world, into `PARTS` parts each."""
+    quantity: Any = {"position": _position, "velocity": _velocity, "moment": _moment}.get(kind)
+    value = _contact(types, kinds) if quantity is None else quantity(types)
+    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def add(
+        members: wp.array[wp.int32],
+        rests: wp.array[wp.vec3d],
+        model: Arrays,
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
+        sums_out: wp.array2d[Sums],
+    ):
+        world, part = wp.tid()
+        total = Sums()
+        for k in range(part, members.shape[0], wp.static(PARTS)):
+            i = world * model.masses_a_world + members[k]
+            total += value(i, rests[k], model, positions[i], velocities[i])
+        sums_out[world, part] = total
+
+    return add
+
+
+@wp.func
+def _whole(sums: wp.array2d[Sums], world: int) -> Sums:
+    total = Sums()
+    for part in range(wp.static(PARTS)):
+        total += sums[world, part]
+    return total
+
+
+@wp.kernel(enable_backward=False)
+def finish_sum(
+    sums: wp.array2d[Sums], scale: wp.float64, start: int, count: int, first: int, readings_out: wp.array2d[wp.float32]
+):
+    """Write `count` of the sums from `start` on, times `scale`."""
+    world = wp.tid()
+    total = _whole(sums, world)
+    for k in range(count):
+        readings_out[world, first + k] = wp.float32(scale * total[start + k])
+
+
+@wp.kernel(enable_backward=False)
+def finish_turn(sums: wp.array2d[Sums], first: int, readings_out: wp.array2d[wp.float32]):
+    """Write the rotation that is nearest to a sum of moments, as a quaternion x, y, z, w with w not negative."""
+    world = wp.tid()
+    t = _whole(sums, world)
+    moment = wp.mat33d(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8])
+    u, _, v = wp.svd3(moment)
+    turn = u * wp.transpose(v)
+    if wp.determinant(turn) < wp.float64(0.0):
+        flip = wp.diag(wp.vec3d(wp.float64(1.0), wp.float64(1.0), wp.float64(-1.0)))
+        turn = u * flip * wp.transpose(v)
+    q = wp.quat_from_matrix(turn)
+    sign = wp.where(q[3] < wp.float64(0.0), wp.float64(-1.0), wp.float64(1.0))
+    for k in range(4):
+        readings_out[world, first + k] = wp.float32(sign * q[k])
+
+
+@functools.cache
+def strain_kernel(vec4: Any) -> wp.Kernel:
+    """Mean strain of springs against their passive rest lengths, in each world."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def strain(
+        springs: wp.array[wp.vec2i],
+        lengths: wp.array[wp.float64],
+        masses: int,
+        positions: wp.array[vec4],
+        sums_out: wp.array2d[Sums],
+    ):
+        world, part = wp.tid()
+        total = Sums()
+        for s in range(part, springs.shape[0], wp.static(PARTS)):
+            a = positions[world * masses + springs[s][0]]
+            b = positions[world * masses + springs[s][1]]
+            d = wp.vec3d(wp.float64(b[0] - a[0]), wp.float64(b[1] - a[1]), wp.float64(b[2] - a[2]))
+            total[0] = total[0] + wp.length(d) / lengths[s] - wp.float64(1.0)
+        sums_out[world, part] = total
+
+    return strain

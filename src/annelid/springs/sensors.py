@@ -1,0 +1,121 @@
+"""Sensors of spring bodies: where groups of masses are, how they move, turn and stretch, and what touches them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.sensors import Reading, Sensor
+from annelid.core.solver import Solver as AnySolver
+from annelid.springs.body import Where
+from annelid.springs.kernels.sensing import PARTS, Sums, finish_sum, finish_turn, strain_kernel, sum_kernel
+from annelid.springs.solver import Solver
+
+_XYZ = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSensor(Sensor):
+    """Reads a quantity of a group of masses; made by `position_of` and its like.
+
+    Attributes:
+        quantity: "position", "velocity", "turn", "force" or "touch".
+        where: Which masses of the body.
+    """
+
+    quantity: str
+    where: Where = None
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of springs."""
+        own = _of_springs(solver, f"{self.quantity} of masses")
+        model, device = own.model, own.device
+        chosen = model.one.indices(self.where)
+        if len(chosen) == 0:
+            raise InvalidValue("a sensor needs at least one mass.")
+        members = wp.array(chosen.astype(np.int32), dtype=wp.int32, device=device)
+        middle = model.one.positions[chosen].mean(axis=0)
+        rests = wp.array(model.one.positions[chosen] - middle, dtype=wp.vec3d, device=device)
+        sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
+        kind = {"position": "position", "velocity": "velocity", "turn": "moment"}.get(self.quantity, "contact")
+        add = sum_kernel(model.types, kind, model.features.touching if kind == "contact" else ())
+        scale = 1.0 if self.quantity == "force" else 1.0 / len(chosen)
+        start, count = (3, 1) if self.quantity == "touch" else (0, 3)
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            inputs = [members, rests, model.arrays, state.positions, state.velocities]
+            wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
+            if self.quantity == "turn":
+                wp.launch(finish_turn, model.worlds, [sums, first], [out], device=device)
+            else:
+                wp.launch(finish_sum, model.worlds, [sums, scale, start, count, first], [out], device=device)
+
+        unit = {"position": "m", "velocity": "m/s", "force": "N"}.get(self.quantity, "")
+        parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
+        return Reading(read, (max(1, len(parts)),), unit, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class StrainSensor(Sensor):
+    """Reads the mean strain of springs; made by `strain_of`."""
+
+    where: Where = None
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of springs."""
+        own = _of_springs(solver, "strain of springs")
+        model, device = own.model, own.device
+        body = model.one
+        chosen = body.springs_of(self.where)
+        if len(chosen) == 0:
+            raise InvalidValue("a sensor of strain needs at least one spring between the masses that were chosen.")
+        springs = wp.array(body.springs[chosen], dtype=wp.vec2i, device=device)
+        lengths = wp.array(body.rest_lengths[chosen], dtype=wp.float64, device=device)
+        sums, add = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device), strain_kernel(model.types.vec4)
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            inputs = [springs, lengths, body.mass_count, state.positions]
+            wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
+            wp.launch(finish_sum, model.worlds, [sums, 1.0 / len(chosen), 0, 1, first], [out], device=device)
+
+        return Reading(read, (1,))
+
+
+def position_of(where: Where = None) -> Sensor:
+    """Mean position of masses [m], x, y, z: all of them, a group, a mask, indices or those that a function chooses."""
+    return GroupSensor("position", where)
+
+
+def velocity_of(where: Where = None) -> Sensor:
+    """Mean velocity of masses [m/s], x, y, z."""
+    return GroupSensor("velocity", where)
+
+
+def orientation_of(where: Where = None) -> Sensor:
+    """How masses have turned since they were built: a quaternion x, y, z, w of the rotation that fits them best."""
+    return GroupSensor("turn", where)
+
+
+def contact_force_of(where: Where = None) -> Sensor:
+    """What obstacles push masses with along their normals, in all [N], x, y, z; friction is not in it."""
+    return GroupSensor("force", where)
+
+
+def touch_of(where: Where = None) -> Sensor:
+    """The share of masses that touch an obstacle, from 0 to 1."""
+    return GroupSensor("touch", where)
+
+
+def strain_of(where: Where = None) -> Sensor:
+    """Mean strain of the springs between masses, against their passive rest lengths."""
+    return StrainSensor(where)
+
+
+def _of_springs(solver: AnySolver, what: str) -> Solver:
+    if isinstance(solver, Solver):
+        return solver
+    raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")
