@@ -120,17 +120,17 @@ class TaskWorlds(Worlds):
 
     def _per_world(self, what: str, values: Any, dtype: Any) -> wp.array[Any]:
         """What a function of the task returned, as an array on the device."""
+        shape = tuple(np.shape(values)) if self.task.arrays == "numpy" else tuple(values.shape)
+        if shape != (self.count,):
+            raise InvalidValue(
+                f"{what} of {type(self.task).__name__} must be {self.count} values, one a world, not shape "
+                f"{list(shape)}."
+            )
         if self.task.arrays == "torch":
             kind = {wp.float32: "float", wp.bool: "bool"}[dtype]
             given: Any = wp.from_torch(getattr(values.detach(), kind)().contiguous(), dtype=dtype)
-        else:
-            given = wp.array(np.asarray(values, wp.dtype_to_numpy(dtype)), dtype=dtype, device=self.device)
-        if tuple(given.shape) != (self.count,):
-            raise InvalidValue(
-                f"{what} of {type(self.task).__name__} must be {self.count} values, one a world, not shape "
-                f"{list(given.shape)}."
-            )
-        return given
+            return given.to(self.device)
+        return wp.array(np.asarray(values, wp.dtype_to_numpy(dtype)), dtype=dtype, device=self.device)
 
     def _refuse_rewards(self) -> None:
         """A reward that is no number where all readings are: a mistake of the task, not of the simulation."""
