@@ -200,10 +200,10 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
         force = vec3()
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
-            base = factor_row * model.signal_count * model.world_count
+            first_factor = factor_row * model.signal_count * model.world_count
             if wp.static(worlds):
-                base += mass // model.masses_a_world * model.signal_count
-            force = gather(mass, lane, now, x, v, model, work, base, x_at, v_at)
+                first_factor += mass // model.masses_a_world * model.signal_count
+            force = gather(mass, lane, now, x, v, model, work, first_factor, x_at, v_at)
         if wp.static(late):
             base = load4(x_base, mass)
             speed = v_base[mass]
