@@ -26,7 +26,7 @@ def walker() -> springs.Body:
     return body.control("back", middle[:, 0] < 0.2).control("front", middle[:, 0] >= 0.2, low=0.7, high=1.3)
 
 
-def simulated(device: str, worlds: int = 1) -> Any:
+def simulated(device: str, worlds: int | None = 1) -> Any:
     return springs.simulation(walker(), dt=2e-4, obstacles=[ground(0.8)], worlds=worlds, device=device)
 
 

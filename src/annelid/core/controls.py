@@ -190,10 +190,10 @@ class Controls(Described):
         """
         if not 0.0 <= ramp < float("inf"):
             raise InvalidValue(f"a ramp must be a time of 0 s or more, not {ramp}.")
-        columns, rows = self._by_name(values) if isinstance(values, Mapping) else self._all(values)
-        if not columns:
-            return
-        with self._gate:
+        with self._gate:  # also for what goes to the device: nothing may while a graph is captured
+            columns, rows = self._by_name(values) if isinstance(values, Mapping) else self._all(values)
+            if not columns:
+                return
             self._inspect(rows, columns)
             for place in self._places():
                 self.take(place, rows, columns, ramp=ramp)

@@ -114,7 +114,7 @@ def simulation(
     prepare: tuple[str, ...] = (),
     forces: Sequence[wp.Function] = (),
     constraints: Sequence[wp.Function] = (),
-    worlds: int = 1,
+    worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
 ) -> Simulation[Solver]:
@@ -135,7 +135,8 @@ def simulation(
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
-        worlds: Copies of the body side by side that know nothing of each other; each takes commands of its own.
+        worlds: Copies of the body side by side that know nothing of each other, each with commands of its own; None for
+            one by itself.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """

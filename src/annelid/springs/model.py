@@ -27,6 +27,7 @@ from annelid.springs.stability import stable_step, what_limits_the_step
 from annelid.springs.world import World
 
 _USUAL_STEP = 1.0e-4  # [s]
+_LANES_OF_WORLDS = 2  # CUDA threads a mass where there are many masses (measured on an H200: 1,024 walkers)
 _SAFE = 0.8  # of the stable step, which is estimated
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 
@@ -38,23 +39,25 @@ class Model:
         body: The body; many separate bodies joined into one cost nothing extra.
         world: Surroundings and integration.
         device: Warp device.
-        worlds: Copies of the body side by side that know nothing of each other.
+        worlds: Copies of the body side by side that know nothing of each other; None for one by itself, which on CUDA
+            differs from a batch of one in its lanes.
         lanes: CUDA threads that share a mass; None chooses by the size of the body. The last bits depend on it.
     """
 
     def __init__(
-        self, body: Body, world: World, device: wp.Device, *, worlds: int = 1, lanes: int | None = None
+        self, body: Body, world: World, device: wp.Device, *, worlds: int | None = None, lanes: int | None = None
     ) -> None:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.one, self.worlds = body, require_worlds(worlds, world)
-        self.body = body if worlds == 1 else body.replicated(np.zeros((worlds, 3)))
+        self.one, self.worlds = body, 1 if worlds is None else require_worlds(worlds, world)
+        self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
-        self.features = features_of(body, world, worlds=worlds)
+        self.features = features_of(body, world, worlds=self.worlds)
         self.types: Layout = layout(self.features.real)
-        # By the size of one body: a world must come out the same alone and among others.
-        self.lanes = (lanes or _lanes(body.mass_count)) if device.is_cuda else 1
+        # Whatever their number: a world must come out the same in a batch of one and among others.
+        usual = _lanes(body.mass_count) if worlds is None else _LANES_OF_WORLDS
+        self.lanes = (lanes or usual) if device.is_cuda else 1
         self._signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows()
         self.dt = self._step() if world.dt == "auto" else world.dt
