@@ -110,9 +110,9 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
     simulation.save(folder / "final.npz", scene=report.name)
-    with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
+    with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
     with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n")
+        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
