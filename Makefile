@@ -1,5 +1,6 @@
 # Every command sets up what it needs in .venv with plain pip; the second time that takes no time.
 # Another interpreter: make test PYTHON=python3.12
+# Extras of pyproject.toml: make setup EXTRA=rl, make setup EXTRA="rl fem"
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.dev  ## Install the package with all development tools
+setup: $(if $(EXTRA),$(EXTRA:%=$(VENV)/.extra-%),$(VENV)/.dev)  ## Install the package with all development tools, or with an extra: EXTRA=rl
 	@echo "Ready: $(BIN)/annelid"
 
 run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
@@ -58,6 +59,10 @@ $(VENV)/.run: $(VENV)/.venv pyproject.toml
 	@echo "Installing Annelid and what it needs to run (takes a minute or two) ..."
 	@$(PIP) --editable '.[view]'
 	@touch $@
+
+$(VENV)/.extra-%: $(VENV)/.venv pyproject.toml
+	@echo "Installing Annelid and its extra '$*' (takes a minute or two) ..."
+	@$(PIP:-qq=-q) --editable '.[$*]'
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	@echo "Installing Annelid and the development tools (takes a minute or two) ..."

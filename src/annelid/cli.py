@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from annelid.commands.support.needs import require_packages
 from annelid.commands.support.terminal import ends_tidily, imports_that_can_be_interrupted
 
 COMMANDS = {
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elif given[0] == "--version":
             print(import_module("annelid").__version__)
         else:
+            require_packages(given[0], given[1:])
             sys.exit(command_of(given[0])(given[1:]))
 
 

@@ -160,5 +160,5 @@ def test_an_unknown_objective_names_the_known_ones() -> None:
 
 
 def test_a_missing_package_names_the_extra() -> None:
-    with pytest.raises(MissingPackage, match=r"searcher 'x' needs nowhere_to_be_found.*annelid\[evolve\]"):
+    with pytest.raises(MissingPackage, match="searcher 'x' needs nowhere_to_be_found.*evolve"):
         optional("nowhere_to_be_found.part", purpose="searcher 'x'", extra="evolve")

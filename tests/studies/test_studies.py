@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import warp as wp
 from annelid.commands import study as command
 from annelid.core.errors import InvalidMesh, MissingPackage, UnknownName
 from annelid.core.measurement import Report
+from annelid.core.packages import installation
 from annelid.core.progress import Progress
 from annelid.shapes import Sphere
 from annelid.studies import throughput
@@ -123,5 +125,5 @@ def test_verdict_is_printed(
 def test_missing_matplotlib_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     plots._pyplot.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(MissingPackage, match=r"pip install 'annelid\[view\]'"):
+    with pytest.raises(MissingPackage, match=re.escape(installation("view"))):
         command.command(["materials", "--quick"])

@@ -11,7 +11,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
-from annelid.envs import Worlds, make_worlds
+from annelid.envs import make_worlds
+from annelid.envs.worlds import Worlds
 
 _ONE, _MANY = 20.0, 150.0  # actions a second of the bulldozer that a GPU should reach
 _SOURCE = "100 steps of 1e-3 s an action, depth images included"

@@ -112,7 +112,7 @@ def _run_inside(folder: Path, experiment: Experiment, options: Evolve, machine: 
         where = executor.describe() if kind != "local" else device_title(choose_device(machine.device))
     report = Report(experiment.name, where, found.seconds, _measurements(found))
     with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n")
+        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
     return report, _files(found, folder, options, machine)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from annelid.commands.support.options import Machine
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
-from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.errors import InvalidValue, MissingPackage, SimulationDiverged
 from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.ownership import owned
@@ -86,7 +87,8 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
     report = Report(scene.name, device_title(chosen), wall, scene.measure(simulation))
     _write(folder, simulation, rows, report)
     if isinstance(scene, WithOutputs):
-        scene.outputs(simulation, folder)
+        with suppress(MissingPackage):  # which was told at the start
+            scene.outputs(simulation, folder)
     return report
 
 
@@ -108,9 +110,9 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
 
 def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
     simulation.save(folder / "final.npz", scene=report.name)
-    with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="") as file:
+    with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
     with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n")
+        temporary.write_text(report.to_json() + "\n", encoding="utf-8")

@@ -68,7 +68,7 @@ def _run_inside(folder: Path, study: Study, files: Files, machine: Machine) -> t
         found = study.compute(device, machine.threads, progress)
     report = Report(study.name, device_title(device), time.perf_counter() - begin, study.measure(found))
     with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n")
+        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
     drawn = study.plot(found, folder) if files.plot else []
     return report, [folder / "results.json", *drawn]
 

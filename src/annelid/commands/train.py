@@ -149,7 +149,7 @@ def _train_inside(folder: Path, plan: Plan, steps: int, options: Train, machine:
             _measurements(training, options),
         )  # fmt: skip
     with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n")
+        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
     return report, _files(training, options, machine)
 
 

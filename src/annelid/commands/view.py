@@ -53,7 +53,7 @@ def _place(options: View) -> dict[str, Any]:
 
 def _is_file(given: str) -> bool:
     """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or "/" in given)
+    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or len(Path(given).parts) > 1)
 
 
 def _builder(machine: Machine) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
 
 import warp as wp
 
@@ -18,7 +19,7 @@ def _start_warp() -> None:
         _init()
         return
     saved = os.dup(2)
-    with open(os.devnull, "w") as nothing:
+    with open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), 2)
         try:
             _init()
@@ -29,7 +30,7 @@ def _start_warp() -> None:
 
 def _has_driver() -> bool:
     try:
-        ctypes.CDLL("libcuda.so.1")
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
         return False
     return True

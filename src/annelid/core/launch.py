@@ -9,6 +9,9 @@ Results are bit-identical for any team size as long as an element's arithmetic d
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -31,7 +34,8 @@ wp.set_module_options({"enable_backward": False})
     int* arrivals = counter.data;
     const int target = size * ticket;
     __atomic_add_fetch(arrivals, 1, __ATOMIC_ACQ_REL);
-    int give_way(void) __asm__("sched_yield");
+    typedef void (*System)();
+    const System give_way = *(const System*)(arrivals + 2);
     for (int spin = 0; __atomic_load_n(arrivals, __ATOMIC_ACQUIRE) < target; ++spin) {
         if (spin > 2000) give_way();
 #if defined(__aarch64__)
@@ -56,8 +60,11 @@ class Team:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._counter = wp.zeros(1, dtype=wp.int32, device="cpu")
-        self._arrivals = self._counter.numpy()
+        # Arrivals at the barrier, a gap, and the address of what a member calls while it waits there for long: a name
+        # in the kernel would be resolved, if at all, in another way on each operating system.
+        self._counter = wp.zeros(4, dtype=wp.int32, device="cpu")
+        self._arrivals = self._counter.numpy()[:1]
+        self._counter.numpy()[2:].view(np.int64)[:] = _giving_way()
         self._pool = Pool(size - 1, "annelid") if size > 1 else None
 
     def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
@@ -80,6 +87,16 @@ class Team:
 
     def _member(self, kernel: wp.Kernel, rank: int, arguments: Sequence[Any]) -> None:
         wp.launch(kernel, 1, [rank, self.size, self._counter, *arguments], device="cpu")
+
+
+@functools.cache
+def _giving_way() -> int:
+    """Address of the function of the operating system that lets another thread run."""
+    if sys.platform == "win32":
+        function = ctypes.windll.kernel32.SwitchToThread
+    else:
+        function = ctypes.CDLL(None).sched_yield
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @wp.func

@@ -27,18 +27,11 @@ def require_memory(what: str, needed: float, remedy: str) -> None:
 
 def machine_memory() -> int | None:
     """Memory of the machine, or of the container that the process runs in [B]; None where it cannot be found."""
-    found = _windows_memory() if sys.platform == "win32" else _posix_memory()
+    found = _memory()
     try:
-        return min(found, int(_GROUP.read_text())) if found is not None else None
+        return min(found, int(_GROUP.read_text(encoding="ascii"))) if found is not None else None
     except (OSError, ValueError):  # no such limit
         return found
-
-
-def _posix_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
 
 
 class _Status(ctypes.Structure):
@@ -47,13 +40,16 @@ class _Status(ctypes.Structure):
     _fields_ = [("length", ctypes.c_uint32), ("load", ctypes.c_uint32), *((f"m{i}", ctypes.c_uint64) for i in range(7))]
 
 
-def _windows_memory() -> int | None:
-    if sys.platform != "win32":
+def _memory() -> int | None:
+    if sys.platform == "win32":
+        status = _Status()
+        status.length = ctypes.sizeof(_Status)
+        known = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
+        return int(status.m0) if known else None
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
         return None
-    status = _Status()
-    status.length = ctypes.sizeof(_Status)
-    known = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))
-    return int(status.m0) if known else None
 
 
 def _size(amount: float) -> str:

@@ -88,7 +88,7 @@ def _locked(folder: Path, path: Path) -> int:
 
 def _owner(path: Path) -> str:
     try:
-        return path.read_text(errors="replace").strip()[:200] or "another process"
+        return path.read_text(encoding="utf-8", errors="replace").strip()[:200] or "another process"
     except OSError:
         return "another process"
 

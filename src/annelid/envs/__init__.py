@@ -4,7 +4,10 @@ Importing this package registers them with Gymnasium, if that is installed: `gym
 `gymnasium.make_vec("annelid/Bulldozer-v0", num_envs=64)`.
 """
 
+from typing import TYPE_CHECKING
+
 from annelid.core.errors import MissingPackage
+from annelid.core.lazy import offered
 from annelid.core.packages import installed
 from annelid.envs.registration import (
     TASKS,
@@ -15,8 +18,12 @@ from annelid.envs.registration import (
     make_worlds,
     register,
 )
-from annelid.envs.task import Task
-from annelid.envs.worlds import ActionClipped, Channel, Worlds
+
+if TYPE_CHECKING:
+    from annelid.envs.task import Task
+    from annelid.envs.worlds import ActionClipped, Channel, Worlds
+else:  # the help of the command line names the environments, and does not wait for Warp
+    __getattr__ = offered(__name__, {"task": ["Task"], "worlds": ["ActionClipped", "Channel", "Worlds"]})
 
 __all__ = [
     "TASKS",

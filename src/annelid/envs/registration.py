@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annelid.core.errors import UnknownName
 from annelid.core.own_files import is_own, split_own
-from annelid.core.packages import optional
-from annelid.envs.own import own_task, task_worlds
-from annelid.envs.task import Task
-from annelid.envs.worlds import Worlds, read_options
+from annelid.core.packages import optional, require_installed
+
+if TYPE_CHECKING:
+    from annelid.envs.task import Task
+    from annelid.envs.worlds import Worlds
 
 TASKS = {
     "annelid/Bulldozer-v0": ("annelid.envs.bulldozer", "BulldozerField"),
@@ -43,7 +44,11 @@ def make_worlds(
         options: Options of the task; see its `settings`.
     """
     if not isinstance(name, str) or is_own(name):
+        from annelid.envs.own import task_worlds
+
         return task_worlds(name, count, device=device, threads=threads, **options)
+    from annelid.envs.worlds import read_options
+
     kind = task(name)
     return kind(count, read_options(kind.settings, options), device=device, threads=threads)
 
@@ -63,7 +68,11 @@ def short(name: str) -> str:
 
 def settings_of(name: str) -> Any:
     """The options of an environment: a dataclass."""
-    return own_task(name) if is_own(name) else task(name).settings
+    if not is_own(name):
+        return task(name).settings
+    from annelid.envs.own import own_task
+
+    return own_task(name)
 
 
 def task(name: str) -> Any:
@@ -109,6 +118,7 @@ def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = N
 
 def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
     """Many worlds as rsl_rl takes them: tensors on the device, no copy to the host."""
+    require_installed("torch", purpose="rsl_rl", extra="rl")
     from annelid.envs.rsl import RslVecEnv
 
     return RslVecEnv(make_worlds(name, num_envs, **options))

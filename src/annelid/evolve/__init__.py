@@ -3,15 +3,33 @@
 `evolve(Experiment(...))` runs one; `annelid evolve` does so from the command line.
 """
 
-from annelid.evolve.contract import Evaluation, Problem, ProblemOptions, Searcher, SearcherOptions
-from annelid.evolve.driver import Outcome, evolve
-from annelid.evolve.ea import EA
-from annelid.evolve.executors import Executor, make_executor
-from annelid.evolve.experiment import Experiment, read_experiment
-from annelid.evolve.experiments import experiment_names, named_experiment
-from annelid.evolve.history import read_history
-from annelid.evolve.random_search import RandomSearch
-from annelid.evolve.run import Run
+from typing import TYPE_CHECKING
+
+from annelid.core.lazy import offered
+
+if TYPE_CHECKING:
+    from annelid.evolve.contract import Evaluation, Problem, ProblemOptions, Searcher, SearcherOptions
+    from annelid.evolve.driver import Outcome, evolve
+    from annelid.evolve.ea import EA
+    from annelid.evolve.executors import Executor, make_executor
+    from annelid.evolve.experiment import Experiment, read_experiment
+    from annelid.evolve.experiments import experiment_names, named_experiment
+    from annelid.evolve.history import read_history
+    from annelid.evolve.random_search import RandomSearch
+    from annelid.evolve.run import Run
+else:  # the help of the command line names the experiments, and does not wait for Warp
+    _HOMES = {
+        "contract": ("Evaluation", "Problem", "ProblemOptions", "Searcher", "SearcherOptions"),
+        "driver": ("Outcome", "evolve"),
+        "ea": ("EA",),
+        "executors": ("Executor", "make_executor"),
+        "experiment": ("Experiment", "read_experiment"),
+        "experiments": ("experiment_names", "named_experiment"),
+        "history": ("read_history",),
+        "random_search": ("RandomSearch",),
+        "run": ("Run",),
+    }
+    __getattr__ = offered(__name__, _HOMES)
 
 __all__ = [
     "EA",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from annelid.core.errors import UnknownName
-from annelid.evolve.experiment import Experiment
+
+if TYPE_CHECKING:
+    from annelid.evolve.experiment import Experiment
 
 _CATALOGUE = "annelid.evolve.problems.catalogue"
 _EXPERIMENTS: dict[str, tuple[str, str]] = {

@@ -75,6 +75,7 @@ class Finger(Reaching):
         """The actuation, the reachable sets as curves, and pictures of both fingers at the three targets."""
         from annelid.view.picture import Painter, save_png
 
+        actuation = write_actuation(simulation, folder)  # first: it needs no package that draws
         device, shots, names = simulation.solver.device, [], []
         for filling in ("hydraulic", "pneumatic"):
             scene = replace(self, filling=filling)
@@ -86,7 +87,7 @@ class Finger(Reaching):
                 names.append(f"{filling}, {name} target")
         painter = Painter(size=(1320, 720), names=names, columns=3, name=None, device=device)
         save_png(painter.paint(shots), folder / "targets.png")
-        return [write_actuation(simulation, folder), folder / "targets.png", self._curves(folder, device=device)]
+        return [actuation, folder / "targets.png", self._curves(folder, device=device)]
 
     def _curves(self, folder: Path, **machine: Any) -> Path:
         from annelid.view.figures import curve_plot

@@ -102,6 +102,7 @@ class Pendulum(Reaching):
         from annelid.view.figures import line_plot
         from annelid.view.picture import Painter, save_png
 
+        actuation = write_actuation(simulation, folder)  # first: it needs no package that draws
         steps: list[fem.Step] = simulation.attachments["steps"]
         times = np.array([step.time for step in steps])
         pressures = {side: np.array([1e-3 * step.efforts[side] for step in steps]) for side in SIDES}
@@ -111,7 +112,7 @@ class Pendulum(Reaching):
         painter = Painter(size=(1320, 720), names=list(_MOVES), columns=3, name=None, field="displacement")
         save_png(painter.paint(self._poses(simulation.solver.device)), folder / "moves.png")
         names = ("pressures.png", "volumes.png", "moves.png")
-        return [write_actuation(simulation, folder), *(folder / name for name in names)]
+        return [actuation, *(folder / name for name in names)]
 
     def _poses(self, device: Any) -> list[Snapshot]:
         """The pendulum at the six places, one after the other."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from annelid.core.errors import UnknownName
-from annelid.core.scene import Scene
+
+if TYPE_CHECKING:
+    from annelid.core.scene import Scene
 
 SCENES = {
     "workshop": ("annelid.scenes.workshop", "Workshop"),
@@ -32,6 +35,12 @@ SCENES = {
     "trunk": ("annelid.scenes.trunk", "Trunk"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
+
+INVERSE = frozenset({"finger", "pendulum", "silicone-cylinder", "trunk"})
+"""Scenes whose efforts an optimiser finds, which comes with the extra `fem`."""
+
+DRAWN = frozenset({"cantilever-topology", "finger", "pendulum", "silicone-cylinder"})
+"""Scenes that draw at the end of a run, with what comes with the extra `view`."""
 
 
 def scene_names() -> list[str]:

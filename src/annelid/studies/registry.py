@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from annelid.core.errors import UnknownName
-from annelid.studies.study import Study
+
+if TYPE_CHECKING:
+    from annelid.studies.study import Study
 
 STUDIES = {
     "beam-frequency": ("annelid.studies.beam_frequency", "BeamFrequency"),

@@ -79,6 +79,7 @@ class Painter:
         device: str | wp.Device = "auto",
         threads: int | None = None,
     ) -> None:
+        pillow()  # before anything is drawn for nothing
         require_size(size)
         if not 1 <= samples <= MOST_SAMPLES:
             raise InvalidValue(f"samples must be between 1 and {MOST_SAMPLES} rays for a pixel, not {samples}.")

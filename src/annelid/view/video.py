@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
-from annelid.core.packages import optional
+from annelid.core.packages import installation, optional
 from annelid.core.pool import Job, Pool
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import pillow
@@ -127,7 +127,7 @@ class _Mp4:
             )
             self._pipe.send(None)
         except (RuntimeError, OSError) as error:
-            raise MissingPackage(f"MP4 needs a working ffmpeg: pip install 'annelid[view]' ({error}).") from error
+            raise MissingPackage(f"MP4 needs a working ffmpeg ({error}): {installation('view')}.") from error
 
     def write(self, frame: np.ndarray) -> None:
         even = np.pad(frame, self._pad, mode="edge") if any(map(any, self._pad)) else frame

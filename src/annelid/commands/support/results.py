@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ _SIZE = (720, 480)
 
 
 def plotted(draw: Callable[[], Path]) -> list[Path]:
-    """The file of a plot; none, and a sentence on standard error, where plots cannot be drawn on this machine."""
+    """The file of a plot; none where plots cannot be drawn on this machine, which `needs` has told at the start."""
     try:
         return [draw()]
-    except MissingPackage as error:
-        print(f"annelid: {error}", file=sys.stderr)
+    except MissingPackage:
         return []
 
 

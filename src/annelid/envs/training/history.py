@@ -54,7 +54,7 @@ class History:
         """Write all rows."""
         lines = [f"{t:.3f},{steps},{total!r},{length}" for t, steps, total, length in self.rows]
         with replaced(path) as temporary:
-            temporary.write_text("\n".join([_HEADER, *lines]) + "\n")
+            temporary.write_text("\n".join([_HEADER, *lines]) + "\n", encoding="utf-8")
 
     @staticmethod
     def read(path: Path) -> History:

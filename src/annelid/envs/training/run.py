@@ -142,7 +142,7 @@ class Training:
 
         with owned(self.folder):
             with replaced(self.folder / _PLAN) as temporary:
-                temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n")
+                temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n", encoding="utf-8")
             self.history.write(self.folder / "history.csv")
             save_scale(self.env, self.folder)
             save_agent(self.agent, self.folder)
@@ -178,7 +178,7 @@ class Training:
     def _require_same(self) -> None:
         path = self.folder / _PLAN
         try:
-            before = json.loads(path.read_text())
+            before = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise FileFormatError(f"{path} cannot be read: {error}.") from error
         now = json.loads(json.dumps(asdict(self.plan)))

@@ -62,14 +62,14 @@ def save_scale(env: VecNormalize, folder: Path) -> None:
     """Write the spread of returns."""
     values = {name: float(getattr(env.ret_rms, name)) for name in _NAMES}
     with replaced(folder / _FILE) as temporary:
-        temporary.write_text(json.dumps(values) + "\n")
+        temporary.write_text(json.dumps(values) + "\n", encoding="utf-8")
 
 
 def load_scale(env: VecNormalize, folder: Path) -> None:
     """Go on with the spread of an earlier run."""
     path = folder / _FILE
     try:
-        values: dict[str, Any] = json.loads(path.read_text())
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for name in _NAMES:
             setattr(env.ret_rms, name, float(values[name]))
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

@@ -24,7 +24,7 @@ from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.forward import Forward, Posture
 from annelid.fem.robots.memory import ControlMemory
-from annelid.fem.robots.qp import NoSolution
+from annelid.fem.robots.qp import NoSolution, require_optimiser
 from annelid.fem.robots.robot import Robot
 
 _REACHED = 1e-4  # [m]: a target that is as near as this is reached
@@ -157,6 +157,7 @@ class Inverse:
     ) -> None:
         if not robot.effectors.effectors:
             raise InvalidValue("the robot has no effector, so there is nothing to bring to a target; give it one.")
+        require_optimiser()
         self.robot, self.settings = robot, settings or InverseSettings()
         self.sinks = list(sinks)
         self.condenser = Condenser(robot, refresh=self._refresh())

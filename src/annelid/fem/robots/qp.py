@@ -198,5 +198,10 @@ def _contradiction(program: Program, scaled: _Scaled) -> list[str]:
     return names
 
 
+def require_optimiser() -> None:
+    """Say at once that the optimiser is missing, before a robot is built around it."""
+    _daqp()
+
+
 def _daqp() -> Any:
     return optional("daqp", purpose="inverse control", extra="fem")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -30,7 +31,8 @@ def free_port(host: str, port: int) -> int:
         try:
             kind, _, _, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
             with socket.socket(kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if sys.platform != "win32":  # where it would let two servers listen on one port
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
                 return int(probe.getsockname()[1])
         except OSError as error:

@@ -1,0 +1,27 @@
+"""Packages that import what they offer when it is asked for: a list of names must not cost the start of Warp."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def offered(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package.
+
+    Args:
+        package: Its `__name__`.
+        homes: Names that it offers, by the module below it where they live.
+    """
+    home_of = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = vars(import_module(f"{package}.{home_of[name]}"))[name]
+        setattr(sys.modules[package], name, found)  # the next time it is found without being asked for
+        return found
+
+    return get
