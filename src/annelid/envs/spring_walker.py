@@ -11,21 +11,13 @@ import warp as wp
 from annelid import springs
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, restore_worlds
+from annelid.core.state import take_world
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.robots.quadruped import LIMBS, quadruped
 from annelid.shapes import ground
 
-_LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
-
-
-@wp.func
-def follow(time: Any, parameters: Any) -> Any:
-    """A smooth change of an expansion. Parameters: from, to, seconds that it takes, a number of its own."""
-    part = wp.clamp(time / parameters[2], type(time)(0.0), type(time)(1.0))
-    smooth = part * part * (type(time)(3.0) - type(time)(2.0) * part)
-    return type(time)(1.0) + parameters[0] + (parameters[1] - parameters[0]) * smooth
+_SLACK = 1e-9  # of limits that would be equal where nothing is inflated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +69,12 @@ class SpringWalker(Worlds):
         super().__init__(count, options, device=device)
         self.body = quadruped()
         self.length = float(np.ptp(self.body.positions[:, 0]))
+        for limb in LIMBS:
+            self.body.control(limb, limb, low=1.0, high=1.0 + options.inflation + _SLACK)
         self.simulation = self._simulation(count, threads)
         self.state, self.solver = self.simulation.state, self.simulation.solver
-        self._start = clone_state(self.state)
-        worlds = np.repeat(np.arange(count, dtype=np.int32), self.body.mass_count)
-        self._world_of_mass = wp.array(worlds, dtype=wp.int32, device=self.device)
-        self._find_signals()
         self._find_parts()
+        self._values = self._zeros((count, kernels.LIMBS), wp.float64)
         self._places, self._velocities = (self._zeros((count, kernels.PARTS), wp.vec3d) for _ in range(2))
         self._before = self._zeros(count, wp.float64)
         self._stand_in: Simulation[springs.Solver] | None = None
@@ -117,18 +108,13 @@ class SpringWalker(Worlds):
         if self._stand_in is None:
             self._stand_in = self._simulation(1, 1)
         twin = self._stand_in
-        for target, source in (
-            (twin.state.positions, self.state.positions),
-            (twin.state.velocities, self.state.velocities),
-        ):
-            wp.copy(target, source, src_offset=world * len(target), count=len(target))
+        take_world(self.state, twin.state, world, self.count)
         shot = twin.solver.snapshot(twin.state, Look(numbers=False))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 
     def _memory(self) -> dict[str, Any]:
         return {
             "state": self.state,
-            "signals": self._parameters,
             "places": self._places,
             "velocities": self._velocities,
             "before": self._before,
@@ -137,19 +123,19 @@ class SpringWalker(Worlds):
     # --- episodes ---
 
     def _begin(self, mask: wp.array[Any]) -> None:
-        o, state = self.options, self.state
-        restore_worlds(self._start, state, mask, {"mass": self._world_of_mass})
-        inputs = [mask, self.seeds, self.episodes, self.body.mass_count, o.noise, self._signal_of]
-        self._launch(kernels.begin, inputs, [state.velocities, self._parameters])
+        state = self.state
+        self.solver.reset(state, mask)
+        inputs = [mask, self.seeds, self.episodes, self.body.mass_count, self.options.noise]
+        self._launch(kernels.begin, inputs, [state.velocities])
         self._survey()
         self._launch(kernels.note_start, [mask, self._places], [self._before])
 
     def _advance(self) -> None:
-        o = self.options
-        inputs = [self.actions, o.inflation, self.action_seconds, self._signal_of]
-        size = (self.count, kernels.LIMBS)
-        wp.launch(kernels.press, size, inputs, [self._parameters], device=self.device)
-        self.state.clock.zero_()  # signals count from the beginning of the action, in all worlds alike
+        o, controls = self.options, self.simulation.controls
+        inputs = [self.actions, o.inflation]
+        wp.launch(kernels.press, self._values.shape, inputs, [self._values], device=self.device)
+        place, every = self.solver.commanded(self.state), range(kernels.LIMBS)
+        controls.take(place, self._values, every, ramp=self.action_seconds)
         self.solver.advance(self.state, o.substeps)
 
     def _judge(self) -> None:
@@ -157,7 +143,7 @@ class SpringWalker(Worlds):
         self._launch(kernels.judge, [self.length, self._places, self._before], [self.rewards, self.terminated])
 
     def _observe(self, mask: wp.array[Any]) -> None:
-        inputs = [mask, self.length, self._places, self._velocities, self._signal_of, self._parameters]
+        inputs = [mask, self.length, self._places, self._velocities, self.state.commands]
         self._launch(kernels.show, inputs, [self.observations["observation"]])
 
     def _survey(self) -> None:
@@ -169,27 +155,10 @@ class SpringWalker(Worlds):
     # --- building ---
 
     def _simulation(self, count: int, threads: int | None) -> Simulation[springs.Solver]:
-        o = self.options
-        many = self.body.replicated(np.zeros((count, 3)))
-        each = self.body.spring_count
-        for k, limb in enumerate(LIMBS):
-            chosen = self.body.springs_of(limb)
-            every = (chosen + each * np.arange(count)[:, None]).ravel()
-            names = np.repeat(np.arange(count) * kernels.LIMBS + k, len(chosen)).astype(float)
-            many.actuate(springs.Signal(follow, (0.0, 0.0, self.action_seconds, names)), every)
-        plane = ground(o.friction, stiffness=100.0, restitution=0.2)
-        world = springs.World(dt=o.dt, obstacles=[plane], velocity_damping=2.0)
-        model = springs.Model(many, world, self.device, lanes=_LANES)
+        plane = ground(self.options.friction, stiffness=100.0, restitution=0.2)
+        world = springs.World(dt=self.options.dt, obstacles=[plane], velocity_damping=2.0)
+        model = springs.Model(self.body, world, self.device, worlds=count)
         return Simulation(springs.Solver(model, threads=threads))
-
-    def _find_signals(self) -> None:
-        """Which signal of the model each group of each world follows."""
-        arrays = self.solver.model.arrays
-        names = np.rint(arrays.signal_parameters.numpy()[1:, 3]).astype(int)
-        signal_of = np.zeros(self.count * kernels.LIMBS, np.int32)
-        signal_of[names] = 1 + np.arange(len(names))
-        self._signal_of = wp.array(signal_of, dtype=wp.int32, device=self.device)
-        self._parameters = arrays.signal_parameters
 
     def _find_parts(self) -> None:
         """Masses of the whole and of each limb."""

@@ -1,4 +1,4 @@
-"""The pneumatic quadruped: pressures follow actions, limbs are surveyed, way along x is rewarded."""
+"""The pneumatic quadruped: pressures follow actions, limbs are surveyed, distance along x is rewarded."""
 
 import warp as wp
 
@@ -17,17 +17,12 @@ OBSERVED = 3 * LIMBS + 3 * LIMBS + 3 + 3 + 1 + LIMBS
 def press(
     actions: wp.array2d[wp.float32],
     most: float,  # largest inflation
-    seconds: float,  # that pressures take to follow
-    signal_of: wp.array[wp.int32],
-    # State:
-    parameters: wp.array[wp.vec4d],
+    # Out:
+    value_out: wp.array2d[wp.float64],
 ):
-    """From the pressure that was asked for before to the one that is asked for now."""
+    """The factor on lengths that is asked for: from none at -1 to the largest inflation at 1."""
     w, k = wp.tid()
-    name = w * wp.static(LIMBS) + k
-    old = parameters[signal_of[name]]
-    goal = wp.float64(0.5 * most * (actions[w, k] + 1.0))
-    parameters[signal_of[name]] = wp.vec4d(old[1], goal, wp.float64(seconds), old[3])
+    value_out[w, k] = wp.float64(1.0) + wp.float64(0.5 * most * (actions[w, k] + 1.0))
 
 
 @wp.kernel
@@ -37,12 +32,10 @@ def begin(
     episodes: wp.array[wp.int32],
     each: int,  # masses of a world
     sigma: float,  # [m/s]
-    signal_of: wp.array[wp.int32],
     # State:
     velocities: wp.array[wp.vec3],
-    parameters: wp.array[wp.vec4d],
 ):
-    """Let the air out, and throw the body a little, as the seed says."""
+    """Throw the body a little, as the seed says."""
     w = wp.tid()
     if not mask[w]:
         return
@@ -50,9 +43,6 @@ def begin(
     kick = wp.vec3(sigma * wp.randn(random), sigma * wp.randn(random), 0.0)
     for i in range(w * each, (w + 1) * each):
         velocities[i] = velocities[i] + kick
-    for k in range(wp.static(LIMBS)):
-        s = signal_of[w * wp.static(LIMBS) + k]
-        parameters[s] = wp.vec4d(wp.float64(0.0), wp.float64(0.0), parameters[s][2], parameters[s][3])
 
 
 @wp.kernel
@@ -124,8 +114,7 @@ def show(
     length: float,
     places: wp.array2d[wp.vec3d],
     velocities: wp.array2d[wp.vec3d],
-    signal_of: wp.array[wp.int32],
-    parameters: wp.array[wp.vec4d],
+    commands: wp.array[wp.vec4d],
     # Out:
     observation_out: wp.array2d[wp.float32],
 ):
@@ -141,7 +130,7 @@ def show(
         for c in range(3):
             observation_out[w, 3 * k + c] = finite(x[c])
             observation_out[w, wp.static(3 * LIMBS) + 3 * k + c] = finite(v[c])
-        pressure = parameters[signal_of[w * wp.static(LIMBS) + k]][1]
+        pressure = commands[w * wp.static(LIMBS) + k][1] - wp.float64(1.0)
         observation_out[w, wp.static(OBSERVED - LIMBS) + k] = finite(pressure)
     motion = scale * (axes * velocities[w, 0])
     for c in range(3):
