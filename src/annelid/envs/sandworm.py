@@ -12,7 +12,6 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.envs.kernels import sandworm as kernels
-from annelid.envs.spring_walker import follow
 from annelid.envs.worlds import Channel, Worlds, require
 from annelid.robots.sand_worm import BuriedWorm
 
@@ -20,6 +19,14 @@ _LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their s
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
+
+
+@wp.func
+def follow(time: Any, parameters: Any) -> Any:
+    """A smooth change of an expansion. Parameters: from, to, seconds that it takes, a number of its own."""
+    part = wp.clamp(time / parameters[2], type(time)(0.0), type(time)(1.0))
+    smooth = part * part * (type(time)(3.0) - type(time)(2.0) * part)
+    return type(time)(1.0) + parameters[0] + (parameters[1] - parameters[0]) * smooth
 
 
 @dataclass(frozen=True, kw_only=True)
