@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, StaleHandle
+from annelid.core.errors import AnnelidError
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
 from annelid.core.locks import RankedLock
+from annelid.springs.graves import Graves, Part
 from annelid.springs.rows import Rows, entry_keys
 
 _SMALLEST_ROW = 32
 _POOL_ROWS = 65_536
+_FEWEST_PAIRS = 1024  # new springs before those that are gone are looked for
 
 COLUMNS = ("stiffness", "pull", "damping", "signal", "limit")
 """Constants of an entry: stiffness [N/m], stiffness times rest length [N], dashpot [N s/m], signal, squared breaking
@@ -87,7 +89,8 @@ class Network:
         self._pools: dict[int, _Pool] = {}
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         self._new_pairs: dict[int, list[int]] = {}
-        self._graves: list[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
+        self._noted_pairs, self._most_pairs = 0, _FEWEST_PAIRS
+        self.graves = Graves(self._last_values(np.zeros(0, np.int64)))
         self.struck = self.halves(np.zeros(0, np.int64))
         self.empty_row = self._new_rows(np.array([_SMALLEST_ROW]))[0]
         spare = min(count, _POOL_ROWS)
@@ -124,7 +127,7 @@ class Network:
             live = np.arange(self.springs.filled)
             every = _pair_keys(self.ends[live, 0], self.ends[live, 1])
             order = np.argsort(every, kind="stable")
-            self._pairs, self._new_pairs = (every[order], live[order]), {}
+            self._pairs, self._new_pairs, self._noted_pairs = (every[order], live[order]), {}, 0
         low, high = (np.searchsorted(self._pairs[0], keys, side) for side in ("left", "right"))
         found = []
         for key, a, b in zip(keys.tolist(), low, high, strict=True):
@@ -159,21 +162,6 @@ class Network:
         for capacity, row in pairs.tolist():
             self._pools.setdefault(capacity, _Pool()).free.append(row)
 
-    def graves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Slots, generations, ends and last values of springs that were removed, in that order."""
-        none = np.zeros(0, np.int64)
-        empty = (none, self.springs.generation[none], self.ends[none], {n: c[none] for n, c in self.constants.items()})
-        parts = [empty, *self._graves]
-        values = {name: np.concatenate([part[3][name] for part in parts]) for name in self.constants}
-        index, generation, ends = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        return index, generation, ends, values
-
-    def set_graves(
-        self, index: np.ndarray, generation: np.ndarray, ends: np.ndarray, values: dict[str, np.ndarray]
-    ) -> None:
-        """Set `graves`."""
-        self._graves = [(index, generation, ends, values)] if len(index) else []
-
     # --- changes ---
 
     def become(self, other: Network) -> None:
@@ -201,8 +189,24 @@ class Network:
         for name, values in constants.items():
             self.constants[name][index] = values
         if self._pairs is not None:
-            for key, spring in zip(_pair_keys(ends[:, 0], ends[:, 1]).tolist(), index.tolist(), strict=True):
+            self._note_pairs(_pair_keys(ends[:, 0], ends[:, 1]).tolist(), index.tolist())
+
+    def _note_pairs(self, keys: list[int], springs: list[int]) -> None:
+        """Remember between which masses springs are new; those that are gone are forgotten now and then."""
+        for key, spring in zip(keys, springs, strict=True):
+            self._new_pairs.setdefault(key, []).append(spring)
+        self._noted_pairs += len(keys)
+        if self._noted_pairs > self._most_pairs:
+            noted = ((key, spring) for key, ids in self._new_pairs.items() for spring in set(ids))
+            kept = [(key, spring) for key, spring in noted if self._is_between(spring, key)]
+            self._new_pairs, self._noted_pairs = {}, len(kept)
+            self._most_pairs = max(_FEWEST_PAIRS, 2 * len(kept))
+            for key, spring in kept:
                 self._new_pairs.setdefault(key, []).append(spring)
+
+    def _is_between(self, spring: int, key: int) -> bool:
+        low, high = sorted(self.ends[spring].tolist())
+        return bool(self.springs.alive[spring]) and (low << 32) | high == key
 
     def change_springs(self, index: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Change stiffness, rest length or damping of springs in their slots."""
@@ -227,8 +231,11 @@ class Network:
     def bury(self, index: np.ndarray) -> None:
         """Keep the last values of springs that are about to be removed, for handles that become stale."""
         if len(index):
-            values = {name: column[index].copy() for name, column in self.constants.items()}
-            self._graves.append((index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values))
+            self.graves.add(self._last_values(index))
+
+    def _last_values(self, index: np.ndarray) -> Part:
+        values = {name: column[index].copy() for name, column in self.constants.items()}
+        return index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values
 
     def spring_values(self, handles: Handles) -> dict[str, np.ndarray]:
         """Ends, stiffness [N/m] and rest length [m] of springs; of a removed one, what they were last."""
@@ -236,19 +243,11 @@ class Network:
         ends = self.ends[np.where(alive, handles.index, 0)].copy()
         columns = {name: column[np.where(alive, handles.index, 0)].copy() for name, column in self.constants.items()}
         for k in np.flatnonzero(~alive):
-            ends[k], values = self._grave(int(handles.index[k]), int(handles.generation[k]))
+            ends[k], values = self.graves.find(int(handles.index[k]), int(handles.generation[k]))
             for name, value in values.items():
                 columns[name][k] = value
         lengths = columns["pull"] / np.maximum(columns["stiffness"], np.finfo(np.float32).tiny)
         return {"alive": alive, "ends": ends, "rest_lengths": lengths, **columns}
-
-    def _grave(self, index: int, generation: int) -> tuple[np.ndarray, dict[str, float]]:
-        for indices, generations, ends, values in reversed(self._graves):
-            found = np.flatnonzero((indices == index) & (generations == generation))
-            if len(found):
-                at = int(found[0])
-                return ends[at], {name: column[at] for name, column in values.items()}
-        raise StaleHandle(f"spring {index} of generation {generation} has never existed.")
 
     def halves(self, index: np.ndarray) -> dict[str, np.ndarray]:
         """Both halves of springs: mass, offset to the other mass, and constants."""
