@@ -72,7 +72,7 @@ def soak(
     """
     before = set(threading.enumerate())
     measurements, failures, memory = _treat(seconds, folder, device, threads, browser, others, seed, told)
-    left = _threads_left(before)
+    left = threads_left(before)
     failures += [f"the thread {name!r} was left over." for name in left]
     measurements.append(Measurement("threads-left", len(left), reference=0.0, tolerance=0.0))
     return Outcome(measurements, failures, memory)
@@ -201,7 +201,7 @@ def _judged(
     return found
 
 
-def _threads_left(before: set[threading.Thread]) -> list[str]:
+def threads_left(before: set[threading.Thread]) -> list[str]:
     """Names of threads that are still there though nobody needs them."""
     end = wall.perf_counter() + _THREAD_PATIENCE
     while True:

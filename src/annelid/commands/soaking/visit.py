@@ -9,6 +9,7 @@ import sys
 import threading
 import time as wall
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from annelid.commands.soaking.visitor import browser_path
@@ -51,7 +52,11 @@ class Visit:
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, name="soak-visit", daemon=True)
         self._reader.start()
-        self._do(act="open", address=address)
+        try:
+            self._do(act="open", address=address)
+        except BaseException:
+            self.close()
+            raise
 
     def click(self, button: str) -> None:
         """Click a button."""
@@ -73,7 +78,8 @@ class Visit:
     def close(self) -> None:
         """Leave the page, and end the browser."""
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it has ended before us
+            self._process.stdin.close()
         try:
             self._process.wait(30.0)
         except subprocess.TimeoutExpired:
