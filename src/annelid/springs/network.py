@@ -19,11 +19,11 @@ from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
 from annelid.core.locks import RankedLock
 from annelid.springs.graves import Graves, Part
+from annelid.springs.pairs import Pairs
 from annelid.springs.rows import Rows, entry_keys
 
 _SMALLEST_ROW = 32
 _POOL_ROWS = 65_536
-_FEWEST_PAIRS = 1024  # new springs before those that are gone are looked for
 
 COLUMNS = ("stiffness", "pull", "damping", "signal", "limit")
 """Constants of an entry: stiffness [N/m], stiffness times rest length [N], dashpot [N s/m], signal, squared breaking
@@ -87,9 +87,7 @@ class Network:
         self.entries = {name: rows.entries(values, values.dtype) for name, values in constants.items()}
         self.entries_used = len(self.offsets)
         self._pools: dict[int, _Pool] = {}
-        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        self._new_pairs: dict[int, list[int]] = {}
-        self._noted_pairs, self._most_pairs = 0, _FEWEST_PAIRS
+        self._pairs = Pairs()
         self.graves = Graves(self._last_values(np.zeros(0, np.int64)))
         self.struck = self.halves(np.zeros(0, np.int64))
         self.empty_row = self._new_rows(np.array([_SMALLEST_ROW]))[0]
@@ -122,19 +120,7 @@ class Network:
 
     def springs_between(self, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
         """The live springs between each pair of masses."""
-        keys = _pair_keys(first, second)
-        if self._pairs is None:
-            live = np.arange(self.springs.filled)
-            every = _pair_keys(self.ends[live, 0], self.ends[live, 1])
-            order = np.argsort(every, kind="stable")
-            self._pairs, self._new_pairs, self._noted_pairs = (every[order], live[order]), {}, 0
-        low, high = (np.searchsorted(self._pairs[0], keys, side) for side in ("left", "right"))
-        found = []
-        for key, a, b in zip(keys.tolist(), low, high, strict=True):
-            ids = np.concatenate([self._pairs[1][a:b], np.asarray(self._new_pairs.get(key, []), np.int64)]).astype(int)
-            held = self.springs.alive[ids] & (_pair_keys(self.ends[ids, 0], self.ends[ids, 1]) == key)
-            found.append(np.unique(ids[held]))
-        return found
+        return self._pairs.between(first, second, springs=self.springs, ends=self.ends)
 
     def springs_of(self, mass: int) -> np.ndarray:
         """The live springs that hold a mass."""
@@ -188,25 +174,7 @@ class Network:
         self.ends[index] = ends
         for name, values in constants.items():
             self.constants[name][index] = values
-        if self._pairs is not None:
-            self._note_pairs(_pair_keys(ends[:, 0], ends[:, 1]).tolist(), index.tolist())
-
-    def _note_pairs(self, keys: list[int], springs: list[int]) -> None:
-        """Remember between which masses springs are new; those that are gone are forgotten now and then."""
-        for key, spring in zip(keys, springs, strict=True):
-            self._new_pairs.setdefault(key, []).append(spring)
-        self._noted_pairs += len(keys)
-        if self._noted_pairs > self._most_pairs:
-            noted = ((key, spring) for key, ids in self._new_pairs.items() for spring in set(ids))
-            kept = [(key, spring) for key, spring in noted if self._is_between(spring, key)]
-            self._new_pairs, self._noted_pairs = {}, len(kept)
-            self._most_pairs = max(_FEWEST_PAIRS, 2 * len(kept))
-            for key, spring in kept:
-                self._new_pairs.setdefault(key, []).append(spring)
-
-    def _is_between(self, spring: int, key: int) -> bool:
-        low, high = sorted(self.ends[spring].tolist())
-        return bool(self.springs.alive[spring]) and (low << 32) | high == key
+        self._pairs.note(index, springs=self.springs, ends=self.ends)
 
     def change_springs(self, index: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Change stiffness, rest length or damping of springs in their slots."""
@@ -363,11 +331,6 @@ class Network:
 def _capacity(counts: np.ndarray) -> np.ndarray:
     """Room of a row for that many entries: a power of two, with some to spare."""
     return np.maximum(_SMALLEST_ROW, 2 ** np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64))
-
-
-def _pair_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
-    return (low << 32) | high
 
 
 def _columns(table: dict[str, np.ndarray]) -> list[np.ndarray]:
