@@ -7,7 +7,7 @@ import threading
 import time as wall
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,7 @@ class Treatment:
             self._require_everything()
             kept = Kept(self._new_path(), scene_of(self.simulation), tuple(editor.held() for editor in self.editors))
             self.simulation.save(kept.path)
-            self.counts.checkpoints.append(kept)
+            self.counts.checkpoints.append(replace(kept, held=()))  # or the soak itself would grow
             self._remembered.append(kept)
             load(self.twin, kept)
             for steps in (0, _STEPS):
