@@ -18,13 +18,12 @@ from annelid.commands.soaking import treatment
 from annelid.commands.soaking.companions import Companion
 from annelid.commands.soaking.editors import all_editors
 from annelid.commands.soaking.growth import Sampler, growth
-from annelid.commands.soaking.reading import read_checkpoints, read_recording
+from annelid.commands.soaking.reading import read_checkpoint, read_recording
 from annelid.commands.soaking.soak import Outcome, soak
 from annelid.commands.soaking.tower import TowerScene
 from annelid.commands.soaking.treatment import Treatment
 from annelid.commands.soaking.turnstile import Turnstile
 from annelid.commands.soaking.wanted import NotAsWanted
-from annelid.core.errors import FileFormatError
 from annelid.core.measurement import Measurement
 
 from .threads import Thread, until
@@ -52,7 +51,7 @@ def test_a_short_soak_finds_nothing_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     outcome = soak(0.8, tmp_path, wp.get_device("cpu"), threads=1, others=False, told=passed.append)
     assert outcome.failures == []
     found = {m.name: m for m in outcome.measurements}
-    assert all(found[name].passed for name in ("edits", "edits-lost", "threads-left"))
+    assert all(found[name].passed for name in ("edits", "edits-lost", "files-unreadable", "threads-left"))
     assert all(found[name].value > 0 for name in ("steps", "runs", "checkpoints", "frames"))
     assert len(list(tmp_path.glob("*.npz"))) == found["checkpoints"].value
     assert len(passed) > 1
@@ -112,10 +111,11 @@ def test_another_physics_beside_it(tmp_path: Path) -> None:
     beside.act()
     beside.close()
     read_recording(beside.recorder, segments=3)
-    read_checkpoints(beside.checkpoints, beside.twin)
+    for path in beside.checkpoints:
+        read_checkpoint(path, beside.twin)
     beside.checkpoints[0].write_bytes(b"nothing")
-    with pytest.raises(FileFormatError):
-        read_checkpoints(beside.checkpoints, beside.twin)
+    with pytest.raises(NotAsWanted, match="springs-0.npz cannot be read back: "):
+        read_checkpoint(beside.checkpoints[0], beside.twin)
 
 
 def test_editors_do_not_share_springs_or_masses() -> None:

@@ -99,7 +99,6 @@ def _require_inside(network: Network, mass_count: int) -> None:
         and all(len(a) == len(network.ends) >= network.springs.used for a in network.constants.values())
         and 0 <= network.entries_used <= len(network.offsets)
         and network.row_room >= rows
-        and network.entry_room >= network.entries_used
         and (network.counts >= 0).all()
         and (network.counts <= network.capacities).all()
         and _within(network.row_of, rows)

@@ -20,7 +20,7 @@ import warp as wp
 from annelid.commands.soaking.browsing import Browsing, PageCounts
 from annelid.commands.soaking.companions import Companion, all_companions
 from annelid.commands.soaking.growth import Sampler, growth
-from annelid.commands.soaking.reading import read_checkpoints, read_recording, read_towers
+from annelid.commands.soaking.reading import read_checkpoint, read_recording, read_tower
 from annelid.commands.soaking.treatment import Treatment
 from annelid.commands.soaking.wanted import NotAsWanted
 from annelid.core.measurement import Measurement
@@ -104,9 +104,10 @@ def _treat(
         sampler.start()
         _act(seconds, treatment, companions, page, told)
     memory = sampler.end()
-    _read_back(treatment, companions)
+    unreadable = _read_back(treatment, companions)
     counts = page.counts if page is not None else None
     found = _judged(treatment, companions, counts, memory)
+    found.append(Measurement("files-unreadable", unreadable, reference=0.0, tolerance=0.0))
     return found, treatment.failures, memory
 
 
@@ -161,13 +162,17 @@ def _ends_if_it_hangs() -> Iterator[Callable[[], None]]:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _read_back(treatment: Treatment, companions: list[Companion]) -> None:
-    counts = treatment.counts
-    treatment.attempt(lambda: read_recording(treatment.recorder, segments=counts.loads + 1))
-    treatment.attempt(lambda: read_towers(counts.checkpoints, treatment.twin))
-    for companion in companions:
-        treatment.attempt(partial(read_recording, companion.recorder, segments=companion.loads + 1))
-        treatment.attempt(partial(read_checkpoints, companion.checkpoints, companion.twin))
+def _read_back(treatment: Treatment, companions: list[Companion]) -> int:
+    """Read all files; returns how many could not be read as they should be."""
+    counts, before = treatment.counts, len(treatment.failures)
+    reads = [partial(read_recording, treatment.recorder, segments=counts.loads + 1)]
+    reads += [partial(read_tower, kept, treatment.twin) for kept in counts.checkpoints]
+    for one in companions:
+        reads.append(partial(read_recording, one.recorder, segments=one.loads + 1))
+        reads += [partial(read_checkpoint, path, one.twin) for path in one.checkpoints]
+    for read in reads:
+        treatment.attempt(read)
+    return len(treatment.failures) - before
 
 
 def _judged(
