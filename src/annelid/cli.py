@@ -23,6 +23,7 @@ COMMANDS = {
     "evolve": "Search for robots: an experiment by name or TOML file",
     "train": "Let an agent learn in an environment",
     "bench": "Measure throughput on this machine",
+    "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-_ARGUMENTS = (
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--ignore-gpu-blocklist",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+from annelid.commands.soaking.visitor import ARGUMENTS, browser_path
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A browser; tests are skipped where there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    path = browser_path()
     if path is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with playwright.sync_playwright() as driver:
@@ -36,7 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             tmp_path_factory.mktemp("profile"),
             executable_path=path,
             headless=True,
-            args=_ARGUMENTS,
+            args=ARGUMENTS,
             viewport={"width": 900, "height": 600},
         )
         yield context

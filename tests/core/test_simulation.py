@@ -241,6 +241,17 @@ def test_a_recording_goes_on_in_a_new_segment_after_a_jump(growth: Make, tmp_pat
         ]  # fmt: skip
 
 
+def test_a_recording_that_was_closed_is_forgotten(growth: Make, tmp_path: Any) -> None:
+    """Or a run that is recorded now and then would grow, and stop for frames that nobody wants."""
+    simulation = Simulation(growth())
+    for number in range(5):
+        with simulation.record(tmp_path / f"{number}.rec", every=0.2):
+            simulation.step(3)
+    simulation.step(3)
+    assert simulation._watches == []
+    assert simulation._recordings == []
+
+
 def test_an_interval_that_is_refused_leaves_the_older_recording(growth: Make, tmp_path: Any) -> None:
     (tmp_path / "r.rec").write_text("older")
     with pytest.raises(InvalidValue, match="every must be at least one time step"):

@@ -63,7 +63,8 @@ FUZZED = {
 """Modules that read files of users; `readers` has a sample for each."""
 
 TRUSTED = {
-    "commands/doctor.py", "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
+    "commands/doctor.py", "commands/soak.py", "commands/soaking/visit.py", "commands/soaking/visitor.py",
+    "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
     "envs/training/scaling.py", "evolve/problems/walks.py", "view/files/html.py", "view/showing.py",
 }  # fmt: skip
 """Modules that read what they have just written, what is part of the package, or what the system says."""

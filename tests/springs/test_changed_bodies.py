@@ -122,3 +122,20 @@ def _damage(path: Path, name: str) -> None:
     header, arrays = read_archive(path, KIND)
     arrays[f"changes/{name}"][...] = -7 if name == "mass" else 2**30
     write_archive(path, KIND, header, arrays)
+
+
+def test_a_body_that_grows_between_checkpoints_can_be_loaded_from_each(device: str, tmp_path: Path) -> None:
+    """What is loaded has more room on the device than it had when it was saved, and uses it."""
+    simulation, other = (springs.simulation(springs.block((3, 3, 3)), device=device) for _ in range(2))
+    for number in range(12):
+        for _ in range(5):
+            with simulation.edit() as edit:
+                new = edit.add_masses([[0.0, 0.0, 2.0 + 0.1 * number]], 0.1)
+                edit.add_springs(new, [number], stiffness=1.0)
+        path = tmp_path / f"{number}.npz"
+        simulation.save(path)
+        other.load(path)
+        simulation.step(3)
+        other.step(3)
+        assert other.state_hash() == simulation.state_hash()
+        simulation.load(path)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from annelid import springs
 from annelid.benches.edits import stress
 from annelid.core.errors import InvalidValue, StaleHandle
+from annelid.springs import graves, pairs
 
 SPRING_ARRAYS = (
     "springs", "rest_lengths", "stiffness", "damping", "diameters", "yield_strains", "spring_materials",
@@ -133,6 +134,42 @@ def test_stale_handles_are_refused_but_still_answer(device):
     assert np.array_equal(again["ends"], values["ends"])
     assert np.array_equal(again["stiffness"], values["stiffness"])
     simulation.step(5)
+    network.verify()
+
+
+def test_what_an_edit_adds_it_may_remove_again(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    for _ in range(3):
+        with simulation.edit() as edit:
+            masses = edit.add_masses([[0.0, 0.0, 2.0], [0.0, 0.0, 3.0]], 0.1)
+            edit.remove_masses(masses[0])
+    network = simulation.solver.model.network
+    assert network.masses.live_count == 30
+    simulation.step(2)
+    network.verify()
+    assert len(simulation.positions()) == 30
+
+
+def test_a_body_that_is_edited_for_long_does_not_grow(device, monkeypatch):
+    monkeypatch.setattr(graves, "KEPT", 40)
+    monkeypatch.setattr(graves, "_PARTS", 8)
+    monkeypatch.setattr(pairs, "FEWEST", 16)
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network, gone = simulation.solver.model.network, []
+    network.springs_between(np.array([0]), np.array([1]))  # from now on new springs are noted
+    for number in range(100):
+        with simulation.edit() as edit:
+            gone.append(edit.add_springs(np.array([0]), np.array([1 + number % 26]), stiffness=1.0 + number))
+        with simulation.edit() as edit:
+            edit.remove_springs(gone[-1])
+    assert len(network.graves.joined()[0]) == 40
+    assert 0 < network._pairs.noted <= 32
+    for number in (99, 60):
+        assert network.spring_values(gone[number])["stiffness"] == pytest.approx([1.0 + number])
+    with pytest.raises(StaleHandle, match="more than 40 others have been removed since"):
+        network.spring_values(gone[0])
+    assert [ids.tolist() for ids in network.springs_between(np.array([0]), np.array([26]))] == [[]]
+    simulation.step(2)
     network.verify()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from annelid.core.errors import TooLarge
 
 _GROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may use
+_PAGES = Path("/proc/self/statm")  # pages of this process: all, and those in memory...
 
 
 def require_memory(what: str, needed: float, remedy: str) -> None:
@@ -32,6 +33,16 @@ def machine_memory() -> int | None:
         return min(found, int(_GROUP.read_text(encoding="ascii"))) if found is not None else None
     except (OSError, ValueError):  # no such limit
         return found
+
+
+def process_memory() -> int | None:
+    """Memory that this process takes now [B]; None where the system does not tell it (other than Linux)."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return int(_PAGES.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
 
 
 class _Status(ctypes.Structure):

@@ -294,6 +294,7 @@ class Simulation(Shown, Described, Generic[S]):
 
         def write(simulation: Simulation[Any]) -> None:
             if recorder.closed:
+                simulation._end_recording(recorder, write)
                 return
             try:
                 recorder.write(simulation.snapshot(chosen))
@@ -306,6 +307,11 @@ class Simulation(Shown, Described, Generic[S]):
             self._recordings.append((recorder, write))
             write(self)
         return recorder
+
+    def _end_recording(self, recorder: Recorder, write: Observer) -> None:
+        """Forget a recording that was closed, or the run would stop for its frames for ever; with the gate."""
+        self._watches = [watch for watch in self._watches if watch.callback is not write]
+        self._recordings = [pair for pair in self._recordings if pair[0] is not recorder]
 
     def _interval(self, every: float) -> int:
         """Some time [s] in steps."""

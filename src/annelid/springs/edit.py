@@ -343,8 +343,6 @@ class Editor:
     ) -> dict[str, np.ndarray]:
         """Write new and changed springs into their slots; returns the half-springs that enter rows."""
         network = self._network
-        for handles in self._new_masses:
-            network.add_masses(handles.index)
         for index, ends, constants in added:
             network.write_springs(index, ends, constants)
         for handles, values in self._changed:
@@ -357,6 +355,7 @@ class Editor:
             raise StaleHandle("the simulation was loaded or reset while this edit was collected: begin it again.")
         for handles in self._new_masses:
             self._network.masses.fill(handles)
+            self._network.add_masses(handles.index)  # a row, also for one that this very edit removes again
         for new in self._added:
             self._network.springs.fill(new.handles)
         self._filled = True

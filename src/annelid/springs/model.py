@@ -335,7 +335,8 @@ class Model:
 
     def upload_entries(self, arrays: Any) -> None:
         """Lay the entries of all rows out on the device, with room for rows that edits will add."""
-        network, types, room = self.network, self.types, self.network.entry_room
+        network, types = self.network, self.types
+        room = network.entry_room = max(network.entry_room, len(network.offsets))  # edits use all that is there
         elastic = np.stack([network.entries["stiffness"], network.entries["pull"]], axis=1)
         arrays.offsets = self._roomy(network.offsets, wp.int32, room)
         arrays.elastic = self._roomy(elastic, types.vec2, room)

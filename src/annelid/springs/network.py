@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from annelid.core.errors import AnnelidError, StaleHandle
+from annelid.core.errors import AnnelidError
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
 from annelid.core.locks import RankedLock
+from annelid.springs.graves import Graves, Part
+from annelid.springs.pairs import Pairs
 from annelid.springs.rows import Rows, entry_keys
 
 _SMALLEST_ROW = 32
@@ -85,9 +87,8 @@ class Network:
         self.entries = {name: rows.entries(values, values.dtype) for name, values in constants.items()}
         self.entries_used = len(self.offsets)
         self._pools: dict[int, _Pool] = {}
-        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        self._new_pairs: dict[int, list[int]] = {}
-        self._graves: list[tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
+        self._pairs = Pairs()
+        self.graves = Graves(self._last_values(np.zeros(0, np.int64)))
         self.struck = self.halves(np.zeros(0, np.int64))
         self.empty_row = self._new_rows(np.array([_SMALLEST_ROW]))[0]
         spare = min(count, _POOL_ROWS)
@@ -119,19 +120,7 @@ class Network:
 
     def springs_between(self, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
         """The live springs between each pair of masses."""
-        keys = _pair_keys(first, second)
-        if self._pairs is None:
-            live = np.arange(self.springs.filled)
-            every = _pair_keys(self.ends[live, 0], self.ends[live, 1])
-            order = np.argsort(every, kind="stable")
-            self._pairs, self._new_pairs = (every[order], live[order]), {}
-        low, high = (np.searchsorted(self._pairs[0], keys, side) for side in ("left", "right"))
-        found = []
-        for key, a, b in zip(keys.tolist(), low, high, strict=True):
-            ids = np.concatenate([self._pairs[1][a:b], np.asarray(self._new_pairs.get(key, []), np.int64)]).astype(int)
-            held = self.springs.alive[ids] & (_pair_keys(self.ends[ids, 0], self.ends[ids, 1]) == key)
-            found.append(np.unique(ids[held]))
-        return found
+        return self._pairs.between(first, second, springs=self.springs, ends=self.ends)
 
     def springs_of(self, mass: int) -> np.ndarray:
         """The live springs that hold a mass."""
@@ -159,21 +148,6 @@ class Network:
         for capacity, row in pairs.tolist():
             self._pools.setdefault(capacity, _Pool()).free.append(row)
 
-    def graves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Slots, generations, ends and last values of springs that were removed, in that order."""
-        none = np.zeros(0, np.int64)
-        empty = (none, self.springs.generation[none], self.ends[none], {n: c[none] for n, c in self.constants.items()})
-        parts = [empty, *self._graves]
-        values = {name: np.concatenate([part[3][name] for part in parts]) for name in self.constants}
-        index, generation, ends = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        return index, generation, ends, values
-
-    def set_graves(
-        self, index: np.ndarray, generation: np.ndarray, ends: np.ndarray, values: dict[str, np.ndarray]
-    ) -> None:
-        """Set `graves`."""
-        self._graves = [(index, generation, ends, values)] if len(index) else []
-
     # --- changes ---
 
     def become(self, other: Network) -> None:
@@ -200,9 +174,7 @@ class Network:
         self.ends[index] = ends
         for name, values in constants.items():
             self.constants[name][index] = values
-        if self._pairs is not None:
-            for key, spring in zip(_pair_keys(ends[:, 0], ends[:, 1]).tolist(), index.tolist(), strict=True):
-                self._new_pairs.setdefault(key, []).append(spring)
+        self._pairs.note(index, springs=self.springs, ends=self.ends)
 
     def change_springs(self, index: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Change stiffness, rest length or damping of springs in their slots."""
@@ -227,8 +199,11 @@ class Network:
     def bury(self, index: np.ndarray) -> None:
         """Keep the last values of springs that are about to be removed, for handles that become stale."""
         if len(index):
-            values = {name: column[index].copy() for name, column in self.constants.items()}
-            self._graves.append((index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values))
+            self.graves.add(self._last_values(index))
+
+    def _last_values(self, index: np.ndarray) -> Part:
+        values = {name: column[index].copy() for name, column in self.constants.items()}
+        return index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values
 
     def spring_values(self, handles: Handles) -> dict[str, np.ndarray]:
         """Ends, stiffness [N/m] and rest length [m] of springs; of a removed one, what they were last."""
@@ -236,19 +211,11 @@ class Network:
         ends = self.ends[np.where(alive, handles.index, 0)].copy()
         columns = {name: column[np.where(alive, handles.index, 0)].copy() for name, column in self.constants.items()}
         for k in np.flatnonzero(~alive):
-            ends[k], values = self._grave(int(handles.index[k]), int(handles.generation[k]))
+            ends[k], values = self.graves.find(int(handles.index[k]), int(handles.generation[k]))
             for name, value in values.items():
                 columns[name][k] = value
         lengths = columns["pull"] / np.maximum(columns["stiffness"], np.finfo(np.float32).tiny)
         return {"alive": alive, "ends": ends, "rest_lengths": lengths, **columns}
-
-    def _grave(self, index: int, generation: int) -> tuple[np.ndarray, dict[str, float]]:
-        for indices, generations, ends, values in reversed(self._graves):
-            found = np.flatnonzero((indices == index) & (generations == generation))
-            if len(found):
-                at = int(found[0])
-                return ends[at], {name: column[at] for name, column in values.items()}
-        raise StaleHandle(f"spring {index} of generation {generation} has never existed.")
 
     def halves(self, index: np.ndarray) -> dict[str, np.ndarray]:
         """Both halves of springs: mass, offset to the other mass, and constants."""
@@ -364,11 +331,6 @@ class Network:
 def _capacity(counts: np.ndarray) -> np.ndarray:
     """Room of a row for that many entries: a power of two, with some to spare."""
     return np.maximum(_SMALLEST_ROW, 2 ** np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64))
-
-
-def _pair_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
-    return (low << 32) | high
 
 
 def _columns(table: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ _COUNTS = ("entries_used", "row_room", "entry_room")
 def network_record(network: Network) -> dict[str, np.ndarray]:
     """The arrays that `restore_network` makes the same network from."""
     pools = [(capacity, row) for capacity, rows in network.spare_rows().items() for row in rows]
-    index, generation, ends, values = network.graves()
+    index, generation, ends, values = network.graves.joined()
     record = {name: getattr(network, name).copy() for name in _PLAIN}
     record |= {f"constants.{name}": column.copy() for name, column in network.constants.items()}
     record |= {f"entries.{name}": column.copy() for name, column in network.entries.items()}
@@ -53,7 +53,7 @@ def restore_network(network: Network, record: Mapping[str, np.ndarray], mass_cou
     _restore_table(network.masses, "masses", record)
     _restore_table(network.springs, "springs", record)
     values = {name: record[f"graves.{name}"].copy() for name in network.constants}
-    network.set_graves(record["graves.index"], record["graves.generation"], record["graves.ends"], values)
+    network.graves.add((record["graves.index"], record["graves.generation"], record["graves.ends"], values))
     network.set_spare_rows(record["spare"])
     try:
         _require_inside(network, mass_count)
@@ -99,7 +99,6 @@ def _require_inside(network: Network, mass_count: int) -> None:
         and all(len(a) == len(network.ends) >= network.springs.used for a in network.constants.values())
         and 0 <= network.entries_used <= len(network.offsets)
         and network.row_room >= rows
-        and network.entry_room >= network.entries_used
         and (network.counts >= 0).all()
         and (network.counts <= network.capacities).all()
         and _within(network.row_of, rows)
