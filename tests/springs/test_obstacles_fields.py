@@ -176,7 +176,7 @@ def test_a_shape_without_an_inside_is_refused() -> None:
     triangle = TriangleMesh([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]])
     with pytest.raises(InvalidMesh, match="not closed"):
         Rigid(triangle)
-    with pytest.raises(InvalidValue, match=r"read the file first, TriangleMesh.read\('ball.stl'\)"):
-        Rigid("ball.stl")  # type: ignore[arg-type]
+    with pytest.raises(InvalidMesh, match="there is no file ball.stl; give the path"):
+        Rigid("ball.stl")
     with pytest.raises(InvalidValue, match="resolution"):
         springs.World(obstacles=[Rigid(Sphere(1.0).surface(), cells=0)])

@@ -69,7 +69,7 @@ def _tell(report: Report, outcome: Outcome, folder: Path, *, quiet: bool) -> int
     whole = json.loads(report.to_json())
     whole |= {"passed": bool(report.passed) and not outcome.failures, "failures": outcome.failures}
     with replaced(folder / "report.json") as temporary:
-        temporary.write_text(json.dumps({**whole, "memory": outcome.memory.tolist()}) + "\n")
+        temporary.write_text(json.dumps({**whole, "memory": outcome.memory.tolist()}) + "\n", encoding="utf-8")
     if quiet:
         print(json.dumps(whole))
     else:
