@@ -13,6 +13,7 @@ import warp as wp
 from annelid import springs
 from annelid.core.controls import CommandClipped
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.recording import Recording
 from annelid.shapes import ground
 
 G = 9.81
@@ -233,6 +234,19 @@ def test_orientation_is_that_of_the_body(device: str) -> None:
         edit.change_masses(np.arange(body.mass_count), positions=turned.positions)
     axis = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
     np.testing.assert_allclose(simulation.sensors["turn"][0], [*(np.sin(0.35) * axis), np.cos(0.35)], atol=1e-5)
+
+
+def test_snapshots_and_recordings_tell_readings_and_commands(tmp_path: Path) -> None:
+    simulation = simulated("cpu")
+    simulation.sensors.add("tip", springs.position_of("front"))
+    simulation.controls["front"] = 1.2
+    numbers = simulation.snapshot_numbers()
+    assert numbers["front"].value == 1.2
+    assert numbers["tip.z"].unit == "m"
+    with simulation.record(tmp_path / "run.rec", every=0.01):
+        simulation.run(0.02)
+    with Recording(tmp_path / "run.rec") as recording:
+        assert recording.numbers()["front"].tolist() == [1.2, 1.2, 1.2]
 
 
 def test_bad_sensors_are_refused() -> None:

@@ -19,6 +19,7 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import controls as kernels
+from annelid.core.snapshot import MOST_NUMBERS, Number
 
 
 class CommandClipped(UserWarning):
@@ -168,6 +169,13 @@ class Controls(Described):
         """What channels were last told to become, shape [worlds, channels]."""
         with self._gate:
             return np.asarray(self._places()[0].commands.numpy()).reshape(self.worlds, len(self), 4)[:, :, 1].copy()
+
+    def numbers(self) -> dict[str, Number]:
+        """Values of the first world by name, for pictures and plots; none where there are too many to be read."""
+        if not 0 < len(self) <= MOST_NUMBERS:
+            return {}
+        values = self.values()[0].tolist()
+        return {c.name: Number(value, c.unit) for c, value in zip(self.channels, values, strict=True)}
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Values of one channel now, shape [worlds]."""

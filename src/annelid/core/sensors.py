@@ -18,6 +18,7 @@ import warp as wp
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
+from annelid.core.snapshot import MOST_NUMBERS, Number
 from annelid.core.solver import Solver
 from annelid.core.state import State
 
@@ -136,6 +137,15 @@ class Sensors(Described):
             out = wp.zeros((self._solver.worlds, chosen.size), dtype=wp.float32, device=self._solver.device)
             chosen.read(self._state(), out, 0)
             return np.asarray(out.numpy()).reshape(self._solver.worlds, *chosen.shape)
+
+    def numbers(self) -> dict[str, Number]:
+        """Readings of the first world by label, for pictures and plots; not of sensors with very many numbers."""
+        found = {}
+        for name, reading in self._readings.items():
+            if reading.size <= MOST_NUMBERS:
+                pairs = zip(_labels(name, reading), self[name][0].ravel().tolist(), strict=True)
+                found.update({label: Number(value, reading.unit) for label, value in pairs})
+        return found
 
     def columns(self, name: str) -> slice:
         """Columns of a sensor in what `read` returns."""

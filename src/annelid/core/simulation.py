@@ -10,7 +10,7 @@ import time as wall
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
 from typing import Any, Generic, TypeVar
@@ -340,9 +340,15 @@ class Simulation(Shown, Described, Generic[S]):
         wp.synchronize_device(self.solver.device)
 
     def snapshot(self, look: Look | None = None) -> Snapshot:
-        """A picture of this moment, between two steps if it runs; the default look is the surface."""
+        """A picture of this moment, between two steps if it runs; the default look is the surface.
+
+        Among its numbers are the readings of sensors and the values of controls, in the first of several worlds.
+        """
+        chosen = look or Look()
         with self.gate:
-            return self.solver.snapshot(self.state, look or Look())
+            shot = self.solver.snapshot(self.state, chosen)
+            own = {**self.controls.numbers(), **self.sensors.numbers()} if chosen.numbers else {}
+            return replace(shot, numbers={**own, **shot.numbers}) if own else shot
 
     def positions(self) -> np.ndarray:
         """Positions [m], shape [n, 3], in the order in which the body was built."""

@@ -126,6 +126,10 @@ class Number:
     unit: str = ""
 
 
+MOST_NUMBERS = 16
+"""Channels or readings of one kind that are shown one by one."""
+
+
 @dataclass(frozen=True)
 class Look:
     """What a viewer will show, so that physics computes and copies no more than that.

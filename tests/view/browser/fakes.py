@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as wall
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ class Hopper:
     dt = 1e-3
     fields = ("height", "kind")
     limitation = ""
+    controls = SimpleNamespace(channels=())
 
     def __init__(self, scene: Hop) -> None:
         self.scene, self.step_count, self.target = scene, 0, (1.0, 0.0, 0.0)

@@ -6,10 +6,12 @@ import socket
 import time as wall
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look
@@ -19,6 +21,7 @@ from .fakes import Hop
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
+from annelid.view.browser.given import Given
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
 
@@ -100,6 +103,20 @@ def test_a_target_can_be_dragged(viewer: LiveViewer) -> None:
     np.testing.assert_allclose(handle.position, (1.0, 0.0, 0.0))
     viewer._targets._dragged(viewer._scene, "goal", np.array([0.0, 2.0, 3.0]))
     until(lambda: viewer.runner.simulations[0].target == (0.0, 2.0, 3.0))
+
+
+def test_channels_have_sliders_that_command_them() -> None:
+    pair = springs.Body(
+        positions=[[0, 0, 0], [1, 0, 0]], masses=1.0, springs=[[0, 1]], rest_lengths=1.0, stiffness=50.0
+    )
+    simulation = springs.simulation(pair.control("length", low=0.5, high=2.0), dt=1e-3, device="cpu")
+    simulation.sensors.add("end", springs.position_of([1]))
+    with LiveViewer({}, Given(simulation), port=18080) as viewer:
+        ((channel, slider),) = viewer._commands._sliders.items()
+        assert (slider.label, slider.min, slider.max, slider.value) == ("length", 0.5, 2.0, 1.0)
+        viewer._commands._moved(channel, SimpleNamespace(client=1, target=SimpleNamespace(value=1.5)))
+        until(lambda: simulation.controls.targets().tolist() == [[1.5]])
+        assert {"length", "end.x"} <= set(viewer._shown.snapshots[0].numbers)
 
 
 def test_a_recording_is_sought_through(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from annelid.core.errors import UnknownName, ViewerFailed
 from annelid.core.scene import Adjustable, Buildable, WithStatus, values
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
+from annelid.view.browser.commands import Commands
 from annelid.view.browser.page import Page
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
@@ -125,6 +126,7 @@ class LiveViewer:
             with gui.add_folder("Show"):
                 page.add_show_controls((), parts=True)
             self._folder = gui.add_folder("Parameters")
+            self._commands = Commands(gui, self.runner, page.later)
         self._plots = page.add_plots(tabs.add_tab("Numbers"))
         with tabs.add_tab("Scenes") if self._scenes else nullcontext():
             names = tuple(dict.fromkeys([*self._scenes, self._name]))
@@ -290,6 +292,7 @@ class LiveViewer:
             self.page.aim(moment.snapshots)
         low, high = self.page.drawing.extent(moment.snapshots)
         self._targets.show(variants[0], float((high - low).max()))
+        self._commands.show(simulations)
         self._workshop.attach(simulations, *moment.snapshots[0].bounds())
         self._present(moment)
         if was_playing:
