@@ -32,6 +32,9 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True  # dataclass fields are documented in their class, not a second time as members
 
+# What an extra brings need not be there to describe the modules that use it.
+autodoc_mock_imports = ["stable_baselines3", "tensordict", "torch"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "Annelid"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
