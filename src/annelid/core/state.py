@@ -1,4 +1,4 @@
-"""States: dataclasses of Warp arrays whose fields say what their rows belong to.
+"""States: dataclasses of Warp arrays whose fields say what their rows belong to. ::
 
     @dataclass
     class State:
