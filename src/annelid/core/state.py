@@ -1,4 +1,6 @@
-"""States: dataclasses of Warp arrays whose fields say what their rows belong to. ::
+"""States: dataclasses of Warp arrays whose fields say what their rows belong to.
+
+For example::
 
     @dataclass
     class State:

@@ -1,4 +1,6 @@
-"""A task of one's own: a simulation with controls and sensors, a reward, and how long an episode lasts. ::
+"""A task of one's own: a simulation with controls and sensors, a reward, and how long an episode lasts.
+
+For example::
 
     class Crawl(envs.Task):
         seconds = 4.0
