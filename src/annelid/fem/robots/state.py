@@ -38,6 +38,17 @@ class RobotState:
 
 
 @dataclass(kw_only=True)
+class ForwardState(RobotState):
+    """A robot whose efforts or strokes are given.
+
+    Attributes:
+        commands: Commands of the controls, see `core.controls`, shape [channels].
+    """
+
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+
+
+@dataclass(kw_only=True)
 class InverseState(RobotState):
     """A robot that follows targets.
 
