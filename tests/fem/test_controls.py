@@ -205,6 +205,38 @@ def test_a_finger_is_a_task() -> None:
     assert sum(gains) > 1e-3
 
 
+def test_targets_are_led_by_commands_and_by_hand(tmp_path: Path) -> None:
+    simulation = fem.inverse_simulation(trunk(effectors=[fem.Point(name="tip", at=(LENGTH, 0.0, 0.0), axes="yz")]))
+    solver, state = simulation.solver, simulation.state
+    assert simulation.controls.names == ("tip.y", "tip.z")
+    begin = solver.targets(state)["tip"]
+    np.testing.assert_array_equal(simulation.controls.values()[0], begin[1:])
+    simulation.controls.command({"tip.y": begin[1] + 0.004}, ramp=4 * simulation.dt)
+    simulation.step(2)
+    simulation.save(tmp_path / "state.npz")
+    assert solver.targets(state)["tip"][1] == pytest.approx(begin[1] + 0.002, abs=1e-12)
+    simulation.step(4)
+    assert solver.readout.distances(state)["tip"] < 1e-4
+    after = simulation.state_hash()
+    simulation.load(tmp_path / "state.npz")
+    simulation.step(4)
+    assert simulation.state_hash() == after
+    solver.aim(state, {"tip": begin})
+    simulation.step()
+    np.testing.assert_array_equal(solver.targets(state)["tip"], begin)
+    np.testing.assert_array_equal(simulation.controls.values()[0], begin[1:])
+
+
+def test_a_command_takes_targets_over_from_a_script() -> None:
+    simulation = fem.inverse_simulation(trunk(), script=lambda time: {"tip": (0.148, 0.05 * time, -0.018)})
+    simulation.step(2)
+    scripted = simulation.solver.targets(simulation.state)["tip"]
+    np.testing.assert_array_equal(simulation.controls.values()[0], scripted)
+    simulation.controls["tip.z"] = -0.016
+    simulation.step(2)
+    np.testing.assert_array_equal(simulation.solver.targets(simulation.state)["tip"], [*scripted[:2], -0.016])
+
+
 def test_closed_and_held_actuators_take_no_commands() -> None:
     assert fem.forward_simulation(bending()).controls.names == ("air",)
     scripted = fem.forward_simulation(hollow(AIR), lambda time: {"air": 100.0 * time})

@@ -69,11 +69,15 @@ class Channels:
 
     def values(self, commands: wp.array[Any], step: int) -> list[float]:
         """What is commanded after so many steps, on the host."""
-        if not self.every:
-            return []
-        out = wp.zeros(len(commands), dtype=wp.float64, device=commands.device)
+        return [float(value) for value in commanded_values(commands, step)]
+
+
+def commanded_values(commands: wp.array[Any], step: int) -> np.ndarray:
+    """Values of all channels after so many steps, on the host, shape [channels]."""
+    out = wp.zeros(len(commands), dtype=wp.float64, device=commands.device)
+    if len(out):
         wp.launch(values_at, len(out), [wp.float64(step), commands, out], device=commands.device)
-        return [float(value) for value in out.numpy()]
+    return np.asarray(out.numpy())
 
 
 def _channel(number: int, actuator: Actuator, both: tuple[Limits, Limits], by_stroke: bool) -> Channel | None:

@@ -20,6 +20,7 @@ from annelid.fem.robots.inverse import Inverse, InverseSettings
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.solver import RobotSolver
 from annelid.fem.robots.state import ForwardState, InverseState
+from annelid.fem.robots.targets import TargetChannels
 from annelid.fem.world import require_one_world
 
 Script = Callable[[float], Mapping[str, Any]]
@@ -32,7 +33,7 @@ class InverseSolver(RobotSolver):
     Args:
         robot: The robot.
         settings: How it is controlled.
-        script: Targets over time; without it, and from the first `aim` on, they stay where they were put.
+        script: Targets over time, until the first `aim` or command.
 
     Attributes:
         inverse: The control.
@@ -41,20 +42,32 @@ class InverseSolver(RobotSolver):
     def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, script: Script | None = None) -> None:
         self.inverse = Inverse(robot, settings)
         self.script = script
+        self._targets = TargetChannels(robot)
         super().__init__(robot, self.inverse.settings.dt)
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel a coordinate of the targets of points."""
+        return self._targets.controls
+
+    def commanded(self, state: InverseState) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
 
     def initial_state(self) -> InverseState:
         """The robot at rest, its targets where its effectors are."""
         return InverseState(
             **self._beginning(),
             active=wp.zeros(limit_count(self.robot), dtype=wp.int32, device=self.device),
+            commands=self._targets.resting(self.device),
             aimed=wp.zeros(1, dtype=wp.int32, device=self.device),
             control=self.inverse.memory(),
         )
 
     def aim(self, state: InverseState, targets: Mapping[str, Any]) -> None:
-        """Put targets somewhere, by name; from now on nothing else moves them."""
+        """Put targets somewhere, by name; from now on nothing moves them but commands."""
         self._set_goals(state, targets)
+        self._targets.follow(state.goals.numpy(), state.commands)
         state.aimed.fill_(1)
 
     def targets(self, state: InverseState) -> dict[str, np.ndarray]:
@@ -66,12 +79,24 @@ class InverseSolver(RobotSolver):
         return f"{super().fingerprint()}-{self.inverse.settings!r}"
 
     def _step(self, state: InverseState, step: int) -> None:
-        if self.script is not None and not state.aimed.numpy()[0]:
-            self._set_goals(state, self.script((step + 1) * self.dt))
+        goals = self._goals(state, step + 1)
         self.inverse.number = step
-        done = self.inverse.step_to(state.goals.numpy().copy())
+        done = self.inverse.step_to(goals)
         overwrite(state.strokes, [done.strokes[name] for name in self.robot.names])
         overwrite(state.active, done.active_numbers)
+
+    def _goals(self, state: InverseState, step: int) -> np.ndarray:
+        """Where effectors are to be after so many steps [m], shape [p, 3]; from the first command on it leads."""
+        if self.script is not None and not state.aimed.numpy()[0]:
+            if not self._targets.taken(state.goals.numpy(), state.commands):
+                self._set_goals(state, self.script(step * self.dt))
+                self._targets.follow(state.goals.numpy(), state.commands)
+                return np.array(state.goals.numpy())
+            state.aimed.fill_(1)
+        goals = np.array(state.goals.numpy())
+        self._targets.lead(goals, state.commands, step)
+        overwrite(state.goals, goals)
+        return goals
 
     def _take(self, state: InverseState) -> None:
         super()._take(state)
@@ -173,7 +198,8 @@ def inverse_simulation(
 
     Args:
         robot: The robot; it is brought to rest.
-        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand.
+        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand, and so do
+            commands: the coordinates of points are channels of `simulation.controls`, such as "tip.x" [m].
         dt: Time that a step stands for [s].
         energy: Weight of the work of the actuators against the distance of the effectors [-].
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.

@@ -54,10 +54,12 @@ class InverseState(RobotState):
 
     Attributes:
         active: Limits that stand in the way, by number as in `robots.active`, int32 of shape [l].
-        aimed: 1 once somebody has put a target somewhere: from then on the script moves none; shape [1].
+        commands: Commands of the controls, see `core.controls`, shape [channels].
+        aimed: 1 once somebody has put or commanded a target somewhere: from then on the script moves none; shape [1].
         control: What inverse control carries from one step to the next.
     """
 
     active: wp.array[Any] = rows("limit", wp.int32)
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
     aimed: wp.array[Any] = rows("simulation", wp.int32)
     control: ControlMemory = nested()
