@@ -157,6 +157,20 @@ def test_a_chamber_is_read_in_motion() -> None:
     assert read["volume"] == read["same"] == pytest.approx(volume + read["growth"], rel=1e-6)
 
 
+@pytest.mark.parametrize("make", [finger, cylinder])
+def test_looking_changes_nothing(make: Any) -> None:
+    watched, alone = make(), make()
+    for name, sensor in {"e": fem.strain_energy(), "s": fem.stroke_of("air"), "v": fem.volume_of("air")}.items():
+        watched.sensors.add(name, sensor)
+    for simulation in (watched, alone):
+        simulation.controls.command({"air": 3000.0}, ramp=3.0 * simulation.dt)
+    for _ in range(3):
+        watched.step()
+        watched.sensors.read()
+        alone.step()
+    assert watched.state_hash() == alone.state_hash()
+
+
 def test_pressure_brings_the_tip_of_a_finger_to_a_height() -> None:
     """A bore off the axis: pressure bends it. What is missing is added up, so that nothing need be known of it."""
     simulation = fem.forward_simulation(bending(), dt=0.05)
