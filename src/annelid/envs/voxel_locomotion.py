@@ -91,7 +91,7 @@ class VoxelLocomotion(Worlds):
         self.robot = options.robot()
         super().__init__(count, options, device=device)
         simulation = self._simulation(count, threads)
-        self.solver, self.state = simulation.solver, simulation.state
+        self.solver, self.state, self._controls = simulation.solver, simulation.state, simulation.controls
         self._stand_in: Simulation[voxels.Solver] | None = None
         self._before = self._zeros(count, wp.float64)
 
@@ -128,8 +128,8 @@ class VoxelLocomotion(Worlds):
     def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
         options = self.options
         return voxels.simulation(
-            [self.robot] * count, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
-            device=self.device, threads=threads,
+            self.robot, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
+            worlds=count, device=self.device, threads=threads,
         )  # fmt: skip
 
     def _memory(self) -> dict[str, Any]:
@@ -144,8 +144,7 @@ class VoxelLocomotion(Worlds):
         self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
 
     def _advance(self) -> None:
-        size = (self.count, self.action_size)
-        wp.launch(kernels.hand_over, size, [self.actions], [self.state.controls], device=self.device)
+        self._controls.take(self.solver.commanded(self.state), self.actions, range(self.action_size))
         self.solver.advance(self.state, self.options.substeps)
 
     def _judge(self) -> None:

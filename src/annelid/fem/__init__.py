@@ -18,7 +18,8 @@ from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
 from annelid.fem.readout import Readout
-from annelid.fem.robots.actuators import Cable, Hydraulic, Pneumatic, PointForce
+from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce
+from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings, Step, outcome_in_words
@@ -28,10 +29,19 @@ from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward_simulation, inverse_simulation
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
+from annelid.fem.sensors import (
+    effort_of,
+    orientation_of,
+    position_of,
+    strain_energy,
+    stroke_of,
+    velocity_of,
+    volume_of,
+)
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
-from annelid.fem.world import World
+from annelid.fem.world import World, require_one_world
 from annelid.shapes import Obstacle
 from annelid.shapes.rigid import as_rigids
 
@@ -71,11 +81,18 @@ __all__ = [
     "Step",
     "Volume",
     "World",
+    "effort_of",
     "equilibrium",
     "forward_simulation",
     "inverse_simulation",
+    "orientation_of",
     "outcome_in_words",
+    "position_of",
     "simulation",
+    "strain_energy",
+    "stroke_of",
+    "velocity_of",
+    "volume_of",
 ]
 
 
@@ -119,12 +136,16 @@ def simulation(
     ramp: float = World.ramp,
     obstacles: Sequence[Obstacle] = (),
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
+    actuators: Sequence[Actuator] = (),
+    worlds: int = 1,
     device: str | wp.Device = "auto",
     threads: int | None = None,
     linear: Linear = "auto",
     settings: Settings | None = None,
 ) -> Simulation[Solver]:
-    """A simulation of a solid. For one with actuators see `inverse_simulation` and `forward_simulation`.
+    """A simulation of a solid.
+
+    For robots that touch obstacles, follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
 
     Args:
         solid: The solid.
@@ -135,20 +156,25 @@ def simulation(
         ramp: Time over which loads grow from nothing to all [s].
         obstacles: What it must not enter; refused, because only a `Robot` touches obstacles so far.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
+        actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
+            commands of its effort, between its limits.
+        worlds: Number of worlds; a solid has one.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         linear: How linear systems are solved, see `Model`.
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
+    require_one_world(worlds)
     if as_rigids(obstacles):
         raise no_obstacles()
     chosen = choose_device(device)
     world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
-    more = list(extras(chosen) if callable(extras) else extras)
+    drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
+    more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
     if not dynamic:
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, settings=settings))
+        return Simulation(Solver(model, settings=settings, drives=drives))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
-    return Simulation(DynamicSolver(model, inertia, settings=settings))
+    return Simulation(DynamicSolver(model, inertia, settings=settings, drives=drives))

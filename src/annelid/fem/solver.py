@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state
+from annelid.core.state import copy_state, overwrite
 from annelid.fem.dynamics import Inertia
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
+from annelid.fem.robots.channels import Channels
+from annelid.fem.robots.drives import Drive
 from annelid.fem.state import State
 
 NO_CONTACT = "A solid touches neither the ground nor other obstacles yet: only what holds it stops it."
@@ -30,12 +34,25 @@ def no_obstacles() -> Unsupported:
     )  # fmt: skip
 
 
+def _require_driven(drive: Drive, model: Model) -> None:
+    """Refuse an actuator that does more than to exert what it is told."""
+    actuator = drive.actuator
+    if any(each not in model.extras for each in drive.sets):
+        raise InvalidValue(f"the model of {actuator.name} needs its element sets among the extras.")
+    if actuator.law(0.0) is not None or actuator.limits()[1].bounded:
+        raise InvalidValue(
+            f"{actuator.name} of a solid without a fem.Robot only exerts a {actuator.effort_name}: leave out limits of "
+            f"its {actuator.stroke_name} and do not close it, or make a fem.Robot of the solid and its actuators."
+        )
+
+
 class Solver:
     """Advances a solid from equilibrium to equilibrium; loads may change between steps, through `model`.
 
     Args:
         model: The model.
         settings: How equilibria are found.
+        drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
 
     Attributes:
         readout: What reads states.
@@ -46,9 +63,14 @@ class Solver:
     worlds = 1
     batch = 1
 
-    def __init__(self, model: Model, *, settings: Settings | None = None) -> None:
+    def __init__(self, model: Model, *, settings: Settings | None = None, drives: Sequence[Drive] = ()) -> None:
         if model.world.obstacles:
             raise no_obstacles()
+        self.drives = tuple(drives)
+        for drive in self.drives:
+            _require_driven(drive, model)
+        actuators = [drive.actuator for drive in self.drives]
+        self._channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = Newton(model, settings)
@@ -56,6 +78,15 @@ class Solver:
         self._painter = Painter(model, self.readout, self.dt)
         self._trouble: int | None = None
         self._prepare()
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel an actuator."""
+        return self._channels.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -68,30 +99,35 @@ class Solver:
             positions=wp.clone(self.model.rest),
             velocities=self._velocities(),
             unsettled=wp.zeros(1, dtype=wp.int64, device=self.device),
+            efforts=self._resting_efforts(),
+            commands=self._channels.resting(self.device),
+            begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
         )
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
-        now = int(state.clock.numpy()[0])
+        now, begun = int(state.clock.numpy()[0]), int(state.begun.numpy()[0])
         self.model.linear.recall(state.linear)
         try:
             for step in range(now, now + steps):
                 if self._trouble is not None:
                     return
-                self._step(state, step)
+                self._exert(state, step)
+                self._step(state, step - begun)
                 wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
-        """Bring the solid back to rest; see `core.solver.Solver`. With a mask the clock goes on, and a ramp with it."""
+        """Bring the solid back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
         if mask is not None and not mask.numpy()[0]:
             return
         beginning = self.initial_state()
         if mask is not None:
             wp.copy(beginning.clock, state.clock)
+            wp.copy(beginning.begun, state.clock)
         copy_state(beginning, state)
 
     def diverged_at(self) -> int | None:
@@ -129,7 +165,25 @@ class Solver:
         """Part of the loads that acts after so many steps."""
         return 1.0 if self.ramp == 0.0 else min(1.0, step * self.dt / self.ramp)
 
+    def _resting_efforts(self) -> wp.array[Any]:
+        """What actuators exert before the first step: what they are held at, or nothing."""
+        held = [effort.low if effort.held else 0.0 for effort, _ in (drive.actuator.limits() for drive in self.drives)]
+        return wp.array(np.array(held, float), dtype=wp.float64, device=self.device)
+
+    def _exert(self, state: State, step: int) -> None:
+        """Let the actuators do in the step after so many what they are commanded to."""
+        if not self.drives:
+            return
+        efforts = state.efforts.numpy().copy()
+        for channel, wanted in zip(self._channels.every, self._channels.values(state.commands, step + 1), strict=True):
+            efforts[channel.number] = channel.towards(wanted, float(efforts[channel.number]), self.dt)
+        for drive, effort in zip(self.drives, efforts.tolist(), strict=True):
+            drive.exert(effort)
+            drive.weigh(state.positions)
+        overwrite(state.efforts, efforts)
+
     def _step(self, state: State, step: int) -> None:
+        """Take one step, the one after so many since it began."""
         before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
         try:
             self.newton.equilibrium(state.positions, start=before, goal=after)
@@ -152,15 +206,18 @@ class DynamicSolver(Solver):
         model: The model, with `inertia` among its extras.
         inertia: The inertia of its nodes.
         settings: How the equation of a step is solved.
+        drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
     """
 
-    def __init__(self, model: Model, inertia: Inertia, *, settings: Settings | None = None) -> None:
+    def __init__(
+        self, model: Model, inertia: Inertia, *, settings: Settings | None = None, drives: Sequence[Drive] = ()
+    ) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
         if inertia.dt != model.world.dt:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world for {model.world.dt:g} s.")
         self.inertia = inertia
-        super().__init__(model, settings=settings or Settings(1e-6, 20))
+        super().__init__(model, settings=settings or Settings(1e-6, 20), drives=drives)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
@@ -174,6 +231,6 @@ class DynamicSolver(Solver):
         attempt = self.newton.settle(state.positions, self._fraction(step + 1))
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
-            self._trouble = step + 1
+            self._trouble = int(state.clock.numpy()[0]) + 1
         elif not attempt.done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)

@@ -19,6 +19,9 @@ class State:
         positions: Positions of the nodes [m], vec3d of shape [n].
         velocities: Velocities of the nodes [m/s], vec3d of shape [n]; empty from equilibrium to equilibrium.
         unsettled: Steps whose equation was not solved to the last digit, shape [1].
+        efforts: What the actuators exert [N or Pa], float64 of shape [k].
+        commands: Commands of the controls, see `core.controls`, shape [channels].
+        begun: Step at which it began, shape [1].
         clock: Steps done, shape [1].
         linear: What the solver of linear systems carries from one matrix to the next.
     """
@@ -26,5 +29,8 @@ class State:
     positions: wp.array[Any] = rows("node", wp.vec3d)
     velocities: wp.array[Any] = rows("node", wp.vec3d)
     unsettled: wp.array[Any] = rows("simulation", wp.int64)
+    efforts: wp.array[Any] = rows("actuator", wp.float64)
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+    begun: wp.array[Any] = rows("simulation", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()

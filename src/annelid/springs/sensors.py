@@ -9,10 +9,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
 from annelid.springs.body import Where
-from annelid.springs.kernels.sensing import PARTS, Sums, finish_sum, finish_turn, strain_kernel, sum_kernel
+from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
 from annelid.springs.solver import Solver
 
 _XYZ = ("x", "y", "z")

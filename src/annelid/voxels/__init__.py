@@ -16,13 +16,14 @@ from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle
+from annelid.voxels.reading import orientation_of, position_of, readings_of, velocity_of
 from annelid.voxels.readout import Readout
 from annelid.voxels.ready import biped, box, random_body, tripod, worm
 from annelid.voxels.robot import Load, Robot, largest_connected
 from annelid.voxels.sensors import Sensor, talamini_sensors
 from annelid.voxels.solver import Solver, State
 from annelid.voxels.terrain import Terrain, terrain
-from annelid.voxels.world import World
+from annelid.voxels.world import World, require_copies
 
 __all__ = [
     "Box",
@@ -39,12 +40,16 @@ __all__ = [
     "biped",
     "box",
     "largest_connected",
+    "orientation_of",
+    "position_of",
     "random_body",
+    "readings_of",
     "sensors",
     "simulation",
     "talamini_sensors",
     "terrain",
     "tripod",
+    "velocity_of",
     "worm",
 ]
 
@@ -63,6 +68,7 @@ def simulation(
     watch: bool = World.watch,
     together: bool = False,
     positions: Any = None,
+    worlds: int = 1,
     device: str | wp.Device = "auto",
     threads: int | None = None,
     lanes: int | None = None,
@@ -83,6 +89,8 @@ def simulation(
         together: Whether the robots share one world, where they can touch.
         positions: Lower left corner of each robot [m], shape [robots, 2]; by default they begin 1 m above the ground,
             and side by side where they are together.
+        worlds: Number of independent copies of one robot, or of robots that are together; each moves to the bit as it
+            would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         lanes: CUDA threads a world; None chooses by the size of the robots.
@@ -91,11 +99,12 @@ def simulation(
     group = list(robots) if isinstance(robots, Iterable) else [robots]
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels.Robot")
-    worlds = [group] if together else [[robot] for robot in group]
-    where = None if positions is None else np.asarray(positions, float)
+    each = [group] if together else [[robot] for robot in group]
+    require_copies(worlds, len(each))
+    where = None if positions is None else np.tile(np.asarray(positions, float), (worlds, 1))
     world = World(
         dt=dt, control_interval=control_interval, precision=precision, gravity=gravity, obstacles=obstacles,
         substeps=substeps, work=work, watch=watch,
     )  # fmt: skip
-    model = Model(worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
+    model = Model(each * worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
     return Simulation(Solver(model, threads=threads))

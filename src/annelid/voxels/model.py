@@ -12,6 +12,7 @@ import warp as wp
 from annelid.control.bank import Bank
 from annelid.control.controller import Program
 from annelid.control.kernels.kinds import HOST
+from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity
 from annelid.voxels.kernels.layout import Layout, layout
@@ -60,6 +61,7 @@ class Model:
         self._compile()
         programs = [_program(robot) for robot in self.robots]
         self.bank = Bank(programs, self.real, device)
+        self.controls = self._controls()
         self.hosted = [i for i, p in enumerate(programs) if p.kind == HOST]
         self.history_count, self.sensors = self._upload_sensors()
         largest = max(shape.voxel_count for shape in self.shapes)
@@ -97,6 +99,7 @@ class Model:
             "voxel": np.repeat(every, np.diff(self.first_voxel)),
             "reading": self._world_of_reading,
             "signal": np.repeat(self._world_of_robot, self.bank.memory_counts),
+            "channel": np.repeat(every, len(self.controls)),
             "world": every,
         }
         return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
@@ -165,6 +168,19 @@ class Model:
             [self.shapes[s].robot_of_voxel + first for s, first in zip(shape_of, self.first_robot[:-1], strict=True)]
         )
 
+    def _controls(self) -> tuple[Control, ...]:
+        """Channels of the voxels of robots without a controller, if every world has the same ones."""
+        free_ones = {tuple(robot.controller is None for robot in robots) for robots in self.worlds}
+        robots = self.worlds[0] if len(self.shapes) == len(free_ones) == 1 else ()
+        free = np.repeat([robot.controller is None for robot in robots], [robot.voxel_count for robot in robots])
+        self.channel_of = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
+        return tuple(
+            Control(f"{whose}voxel {x},{y}", -1.0, 1.0, 0.0, "", "shrinks a voxel (1) or makes it grow (-1)")
+            for robot, whose in zip(robots, _owners(len(robots)), strict=True)
+            if robot.controller is None
+            for x, y in robot.cells.tolist()
+        )
+
     def _features(self, shared: bool) -> Features:
         forced = any(shape.forced for shape in self.shapes)
         need = max(2 * s.body_count + (15 if forced else 11) * s.voxel_count for s in self.shapes)
@@ -177,6 +193,7 @@ class Model:
             sensing=int(self.bank.first_inputs[-1]) > 0,
             worked=self.world.work,
             watched=self.world.watch,
+            commanded=bool(self.controls),
             kinds=self.bank.kinds,
             functions=self.bank.functions,
             quads=shared_quads(need, self.real) if shared and self.lanes > 1 else 0,
@@ -216,6 +233,8 @@ class Model:
         tables.loads, tables.load_end = self._loads()
         tables.gravity = types.vec2(0.0, self.world.gravity[2])
         tables.dt, tables.interval = self.world.dt, self.interval
+        tables.channel_of = self._array(self.channel_of, wp.int32)
+        tables.channel_count = len(self.controls)
         return tables
 
     def _loads(self) -> tuple[wp.array[Any], wp.array[Any]]:
@@ -300,6 +319,11 @@ def _program(robot: Robot) -> Program:
     if robot.controller is None:
         return Program(0, robot.voxel_count, len(robot.inputs))
     return robot.controller.bind(robot.voxel_count, robot.input_counts.tolist(), robot.neighbours)
+
+
+def _owners(count: int) -> list[str]:
+    """What the names of channels begin with, robot by robot."""
+    return [""] if count == 1 else [f"robot {i} " for i in range(count)]
 
 
 def _starts(counts: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.control.bank import TABLE_ROWS
+from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
@@ -34,6 +35,7 @@ class State:
         touching: Bits of the contacts of each body: four for the ground, four for other bodies, shape [bodies].
         ropes: Standing tension of each rope [N], -1 where it is slack, shape [4 voxels].
         controls: Control value of each voxel, shape [voxels].
+        commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         heights: Sum of the height of each body over all steps [m], shape [bodies].
         efforts: Sums over calls of the squared control value, and of the work of actuation [J], shape [voxels, 2].
         peaks: Highest centre [m], summed swing of the first object [rad], steps that the robots and the first object
@@ -49,6 +51,7 @@ class State:
     touching: wp.array[Any] = rows("body", wp.int32)
     ropes: wp.array[Any] = rows("voxel", each=4)
     controls: wp.array[Any] = rows("voxel")
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
     heights: wp.array[Any] = rows("body", wp.float64)
     efforts: wp.array[Any] = rows("voxel", wp.vec2d)
     peaks: wp.array[Any] = rows("world", wp.vec4d)
@@ -89,6 +92,15 @@ class Solver:
         return len(self.model.worlds)
 
     @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel a voxel of robots without a controller, where all worlds have the same ones."""
+        return self.model.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Scalars that snapshots can be coloured by."""
         return self._painter.fields
@@ -107,6 +119,7 @@ class Solver:
             touching=zeros(model.body_count, wp.int32),
             ropes=wp.full(4 * model.voxel_count, -1.0, dtype=types.real, device=device),
             controls=zeros(model.voxel_count, types.real),
+            commands=resting_commands(self.controls, len(model.worlds), device),
             heights=zeros(model.body_count, wp.float64),
             efforts=zeros(model.voxel_count, wp.vec2d),
             peaks=wp.full(len(model.worlds), wp.vec4d(-1.0e300, 0.0, 0.0, 0.0), dtype=wp.vec4d, device=device),
@@ -193,14 +206,22 @@ class Solver:
         return self._painter.snapshot(state, look)
 
     def set_controls(self, state: State, controls: np.ndarray) -> None:
-        """Set the control values of all voxels by hand, shape [voxels]; they are clipped to [-1, 1]."""
+        """Set the control values of all voxels by hand, shape [voxels]; they are clipped to [-1, 1].
+
+        Those of voxels that take commands hold until the next command, others until their controller is called.
+        """
         values = np.asarray(controls, float).reshape(-1)
         if len(values) != self.model.voxel_count:
             raise InvalidValue(f"{self.model.voxel_count} control values are needed, one a voxel, not {len(values)}.")
         if np.isnan(values).any():
             voxel = int(np.flatnonzero(np.isnan(values))[0])
             raise InvalidValue(f"the control value of {self.model.voxel_name(voxel)} is not a number.")
-        state.controls.assign(np.clip(values, -1.0, 1.0).astype(self.model.numpy_real))
+        clipped = np.clip(values, -1.0, 1.0).astype(self.model.numpy_real)
+        state.controls.assign(clipped)
+        if self.controls:
+            goals = clipped.reshape(self.worlds, -1)[:, self.model.channel_of >= 0].astype(float).ravel()
+            none = np.zeros_like(goals)
+            state.commands.assign(np.column_stack([goals, goals, none, none]))
 
     def world_hash(self, state: State, world: int) -> str:
         """A hash of every bit of the motion of one world: the same alone and in any batch."""
@@ -241,6 +262,20 @@ class Solver:
             self.launch(sense_blocks if self.device.is_cuda else sense_team)
         inputs: wp.array[Any] = self._motion.inputs
         return inputs
+
+    def look(self, state: State) -> wp.array[Any]:
+        """Read the sensors like `sense`, whenever it is: what they remember for the next call stays as it was."""
+        self._bind(state)
+        if self.model.history_count == 0:
+            return self.sense(state)
+        wp.copy(self._remembered, state.history)
+        inputs = self.sense(state)
+        wp.copy(state.history, self._remembered)
+        return inputs
+
+    @cached_property
+    def _remembered(self) -> wp.array[Any]:
+        return wp.zeros(self.model.history_count, dtype=self.model.types.real, device=self.device)
 
     def _call_host_controllers(self, state: State, now: int) -> None:
         """Read the sensors and let the user's functions set the control values."""

@@ -72,3 +72,14 @@ class World(Named):
     def boxes(self) -> tuple[Box, ...]:
         """The boxes of every world."""
         return tuple(one for one in self.touched if isinstance(one, Box))
+
+
+def require_copies(worlds: int, robots: int) -> None:
+    """Refuse a number of copies that makes no sense, and copies of robots that have a world each."""
+    if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
+        raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    if worlds > 1 and robots > 1:
+        raise InvalidValue(
+            f"{robots} robots have a world each, of which there cannot be {worlds} copies: give one robot, put them "
+            "together=True, or repeat the list."
+        )

@@ -8,13 +8,6 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.kernel
-def hand_over(actions: wp.array2d[wp.float32], control_out: wp.array[wp.float32]):
-    """The action of a world is the control value of each of its voxels."""
-    w, k = wp.tid()
-    control_out[w * actions.shape[1] + k] = actions[w, k]
-
-
-@wp.kernel
 def nudge(
     mask: wp.array[wp.bool],
     seeds: wp.array[wp.int32],

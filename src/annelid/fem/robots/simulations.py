@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.state import overwrite
 from annelid.fem.robots.active import limit_count
+from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.solver import RobotSolver
-from annelid.fem.robots.state import InverseState, RobotState
+from annelid.fem.robots.state import ForwardState, InverseState
+from annelid.fem.robots.targets import TargetChannels
+from annelid.fem.world import require_one_world
 
 Script = Callable[[float], Mapping[str, Any]]
 """Targets of effectors, or efforts of actuators, by name at a time [s]."""
@@ -29,7 +33,7 @@ class InverseSolver(RobotSolver):
     Args:
         robot: The robot.
         settings: How it is controlled.
-        script: Targets over time; without it, and from the first `aim` on, they stay where they were put.
+        script: Targets over time, until the first `aim` or command.
 
     Attributes:
         inverse: The control.
@@ -38,20 +42,32 @@ class InverseSolver(RobotSolver):
     def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, script: Script | None = None) -> None:
         self.inverse = Inverse(robot, settings)
         self.script = script
+        self._targets = TargetChannels(robot)
         super().__init__(robot, self.inverse.settings.dt)
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel a coordinate of the targets of points."""
+        return self._targets.controls
+
+    def commanded(self, state: InverseState) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
 
     def initial_state(self) -> InverseState:
         """The robot at rest, its targets where its effectors are."""
         return InverseState(
             **self._beginning(),
             active=wp.zeros(limit_count(self.robot), dtype=wp.int32, device=self.device),
+            commands=self._targets.resting(self.device),
             aimed=wp.zeros(1, dtype=wp.int32, device=self.device),
             control=self.inverse.memory(),
         )
 
     def aim(self, state: InverseState, targets: Mapping[str, Any]) -> None:
-        """Put targets somewhere, by name; from now on nothing else moves them."""
+        """Put targets somewhere, by name; from now on nothing moves them but commands."""
         self._set_goals(state, targets)
+        self._targets.follow(state.goals.numpy(), state.commands)
         state.aimed.fill_(1)
 
     def targets(self, state: InverseState) -> dict[str, np.ndarray]:
@@ -63,12 +79,24 @@ class InverseSolver(RobotSolver):
         return f"{super().fingerprint()}-{self.inverse.settings!r}"
 
     def _step(self, state: InverseState, step: int) -> None:
-        if self.script is not None and not state.aimed.numpy()[0]:
-            self._set_goals(state, self.script((step + 1) * self.dt))
+        goals = self._goals(state, step + 1)
         self.inverse.number = step
-        done = self.inverse.step_to(state.goals.numpy().copy())
+        done = self.inverse.step_to(goals)
         overwrite(state.strokes, [done.strokes[name] for name in self.robot.names])
         overwrite(state.active, done.active_numbers)
+
+    def _goals(self, state: InverseState, step: int) -> np.ndarray:
+        """Where effectors are to be after so many steps [m], shape [p, 3]; from the first command on it leads."""
+        if self.script is not None and not state.aimed.numpy()[0]:
+            if not self._targets.taken(state.goals.numpy(), state.commands):
+                self._set_goals(state, self.script(step * self.dt))
+                self._targets.follow(state.goals.numpy(), state.commands)
+                return np.array(state.goals.numpy())
+            state.aimed.fill_(1)
+        goals = np.array(state.goals.numpy())
+        self._targets.lead(goals, state.commands, step)
+        overwrite(state.goals, goals)
+        return goals
 
     def _take(self, state: InverseState) -> None:
         super()._take(state)
@@ -93,23 +121,57 @@ class ForwardSolver(RobotSolver):
 
     Args:
         robot: The robot.
-        script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke.
+        script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke. Without it they
+            are commanded.
         dt: Time that a step stands for [s].
+        strokes: Names of actuators that are held at the stroke which is commanded, instead of exerting an effort.
 
     Attributes:
         forward: What finds equilibria.
     """
 
-    def __init__(self, robot: Robot, script: Script, *, dt: float = 0.05) -> None:
+    def __init__(
+        self, robot: Robot, script: Script | None = None, *, dt: float = 0.05, strokes: Sequence[str] = ()
+    ) -> None:
         if not (np.isfinite(dt) and dt > 0.0):
             raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt}.")
+        if script is not None and len(strokes):
+            raise InvalidValue("strokes are commanded where there is no script: leave one of the two out.")
         self.script, self.forward = script, Forward(robot)
+        actuators, limits = (robot.actuators, robot.limits) if script is None else ((), ())
+        self._channels = Channels(actuators, limits, strokes)
+        for channel in self._channels.every:
+            if channel.by_stroke:
+                robot.hold(channel.control.name, channel.control.rest)
         self.forward.settle()
         super().__init__(robot, dt)
 
-    def _step(self, state: RobotState, step: int) -> None:
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel an actuator that takes commands."""
+        return self._channels.controls
+
+    def commanded(self, state: ForwardState) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
+
+    def initial_state(self) -> ForwardState:
+        """The robot at rest, its targets where its effectors are."""
+        return ForwardState(**self._beginning(), commands=self._channels.resting(self.device))
+
+    def _given(self, state: ForwardState, step: int) -> Mapping[str, float]:
+        """Efforts and strokes by name after so many steps."""
+        if self.script is not None:
+            return self.script(step * self.dt)
+        robot, given = self.robot, {}
+        for channel, wanted in zip(self._channels.every, self._channels.values(state.commands, step), strict=True):
+            before = robot.limits[channel.number][1].low if channel.by_stroke else float(robot.efforts[channel.number])
+            given[channel.control.name] = channel.towards(wanted, before, self.dt)
+        return given
+
+    def _step(self, state: ForwardState, step: int) -> None:
         efforts = {}
-        for name, value in self.script((step + 1) * self.dt).items():
+        for name, value in self._given(state, step + 1).items():
             if self.robot.limits[self.robot.number(name)][1].held:
                 self.robot.hold(name, value)
             else:
@@ -130,19 +192,23 @@ def inverse_simulation(
     corrections: int = InverseSettings.corrections,
     settled: float = InverseSettings.settled,
     refresh: int | None = InverseSettings.refresh,
+    worlds: int = 1,
 ) -> Simulation[InverseSolver]:
     """A simulation in which a robot follows its targets: efforts are found in each step.
 
     Args:
         robot: The robot; it is brought to rest.
-        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand.
+        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand, and so do
+            commands: the coordinates of points are channels of `simulation.controls`, such as "tip.x" [m].
         dt: Time that a step stands for [s].
         energy: Weight of the work of the actuators against the distance of the effectors [-].
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
         refresh: Steps for which a stiffness serves; None chooses by the size of the robot.
+        worlds: Number of worlds; a solid has one.
     """
+    require_one_world(worlds)
     settings = InverseSettings(
         dt=dt, energy=energy, reach=reach, corrections=corrections, settled=settled, refresh=refresh
     )
@@ -150,12 +216,22 @@ def inverse_simulation(
 
 
 @spelled_out("a simulation of given efforts", **{"fem.Robot": Robot})
-def forward_simulation(robot: Robot, script: Script, *, dt: float = 0.05) -> Simulation[ForwardSolver]:
+def forward_simulation(
+    robot: Robot, script: Script | None = None, *, dt: float = 0.05, strokes: Sequence[str] = (), worlds: int = 1
+) -> Simulation[ForwardSolver]:
     """A simulation in which the efforts of a robot are given: it goes from equilibrium to equilibrium.
+
+    Without a script they are commanded: each actuator that is neither closed nor held at one value is a channel of
+    `simulation.controls`, with its name, its limits and its unit. A command that goes faster than the rate of the
+    actuator is followed at that rate.
 
     Args:
         robot: The robot; it is brought to rest.
         script: Efforts by name at a time [s]; for an actuator that is held at a stroke, that stroke.
         dt: Time that a step stands for [s].
+        strokes: Names of actuators that are held at the stroke which is commanded, within the limits of their stroke,
+            instead of exerting an effort.
+        worlds: Number of worlds; a solid has one.
     """
-    return Simulation(ForwardSolver(robot, script, dt=dt))
+    require_one_world(worlds)
+    return Simulation(ForwardSolver(robot, script, dt=dt, strokes=strokes))

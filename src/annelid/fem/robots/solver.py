@@ -12,6 +12,7 @@ from annelid.core.identity import identity
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, overwrite
 from annelid.fem.kernels.motion import tick
+from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.pictures import RobotPainter
 from annelid.fem.robots.readout import RobotReadout
@@ -55,6 +56,11 @@ class RobotSolver:
     def initial_positions(self) -> np.ndarray:
         """Positions of the nodes at the beginning [m], shape [n, 3]."""
         return self._start["positions"]
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """The actuators on the device."""
+        return self.robot.drives
 
     @property
     def fields(self) -> tuple[str, ...]:

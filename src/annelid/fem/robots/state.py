@@ -38,15 +38,28 @@ class RobotState:
 
 
 @dataclass(kw_only=True)
+class ForwardState(RobotState):
+    """A robot whose efforts or strokes are given.
+
+    Attributes:
+        commands: Commands of the controls, see `core.controls`, shape [channels].
+    """
+
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+
+
+@dataclass(kw_only=True)
 class InverseState(RobotState):
     """A robot that follows targets.
 
     Attributes:
         active: Limits that stand in the way, by number as in `robots.active`, int32 of shape [l].
-        aimed: 1 once somebody has put a target somewhere: from then on the script moves none; shape [1].
+        commands: Commands of the controls, see `core.controls`, shape [channels].
+        aimed: 1 once somebody has put or commanded a target somewhere: from then on the script moves none; shape [1].
         control: What inverse control carries from one step to the next.
     """
 
     active: wp.array[Any] = rows("limit", wp.int32)
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
     aimed: wp.array[Any] = rows("simulation", wp.int32)
     control: ControlMemory = nested()

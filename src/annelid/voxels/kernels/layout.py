@@ -87,6 +87,8 @@ def layout(real: Any) -> Layout:
         load_end=wp.array[wp.int64],  # per body of the state: step at which the load ends
         gravity=vec2,  # [m/s²]
         dt=wp.float64,  # [s]
+        channel_of=wp.array[wp.int32],  # per voxel of a world: its channel, -1 where it takes no commands
+        channel_count=wp.int32,  # of a world
         interval=wp.int32,  # steps from one call of the controllers to the next
     )
     motion = _struct(
@@ -96,6 +98,7 @@ def layout(real: Any) -> Layout:
         touching=wp.array[wp.int32],
         ropes=wp.array[real],
         controls=wp.array[real],
+        commands=wp.array[wp.vec4d],  # of controls; see `core.kernels.controls`
         heights=wp.array[wp.float64],
         efforts=wp.array[wp.vec2d],
         peaks=wp.array[wp.vec4d],

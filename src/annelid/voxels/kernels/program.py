@@ -15,6 +15,7 @@ from annelid.control.kernels.brains import brain_act
 from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.actuation import apply_controls
 from annelid.voxels.kernels.bodies import body_move, body_step
+from annelid.voxels.kernels.commands import obey_commands
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.links import link_forces
 from annelid.voxels.kernels.memory import address, group_barrier, load, shared_block, store
@@ -44,6 +45,7 @@ class Features:
         sensing: Controllers have inputs.
         worked: The work of actuation is summed.
         watched: The extremes of a run are kept (heights, swings, contacts).
+        commanded: Some voxels take commands.
         kinds: Kinds of controllers.
         functions: The user's controllers.
         quads: Vectors of four numbers that shared memory must hold; 0 leaves everything in place.
@@ -57,6 +59,7 @@ class Features:
     sensing: bool = False
     worked: bool = False
     watched: bool = False
+    commanded: bool = False
     kinds: frozenset[int] = frozenset()
     functions: tuple[wp.Function, ...] = ()
     quads: int = 0
@@ -85,6 +88,7 @@ def world_run(features: Features) -> wp.Function:
     bodies_of = body_step(types, features.grounded, features.loaded, not paired)
     move, pairs = body_move(types), pair_contacts(types)
     controls_of, inputs_of = apply_controls(types, features.worked), sense(types, paired)
+    commanded, obey = features.commanded, obey_commands(types, features.worked)
     act = brain_act(real, features.kinds, features.functions, group_barrier)
     place, block = address(vec4), shared_block(bits, features.quads)
     read, write = load(vec4, bits), store(vec4, bits)
@@ -140,6 +144,10 @@ def world_run(features: Features) -> wp.Function:
         h = real(tables.dt / wp.float64(world.substeps))
         for step in range(steps):
             now = begin + wp.int64(step)
+            if wp.static(commanded):
+                clock = motion.clock[0] + wp.int64(step)
+                obey(lane, width, clock, number, world, tables, motion, positions, lengths)
+                group_barrier(width)
             if now % wp.int64(tables.interval) == wp.int64(0):
                 control(
                     lane, width, now, number, world, tables, terrain, sensors, brains, motion,
@@ -165,7 +173,7 @@ def world_run(features: Features) -> wp.Function:
                 p, v = read(positions, b), read(velocities, b)
                 motion.heights[world.body + b] = motion.heights[world.body + b] + wp.float64(p[1])
                 if not wp.isfinite(v[0] + v[1] + v[2]) and motion.trouble[number] < wp.int64(0):
-                    motion.trouble[number] = now + wp.int64(1)
+                    motion.trouble[number] = motion.clock[0] + wp.int64(step + 1)
             if wp.static(watched):
                 if lane == 0:
                     observe(number, world, tables, motion, positions)
