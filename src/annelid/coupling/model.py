@@ -86,7 +86,7 @@ class Model:
         self.grains = grains.Model(
             self.guests.among(self.bed, self.skin),
             world=self.world.grains_world(self.dt),
-            worlds=None if worlds is None else np.concatenate([own, self.worlds_of_guests()]),
+            world_of=None if worlds is None else np.concatenate([own, self.worlds_of_guests()]),
             overlapping="allow",
             guests=len(self.guests),
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),

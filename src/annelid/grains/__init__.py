@@ -11,6 +11,7 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
+from annelid.grains.controls import BodyControl, force_control, spin_control, torque_control, velocity_control
 from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
@@ -25,6 +26,7 @@ __all__ = [
     "GLASS",
     "SAND",
     "Bed",
+    "BodyControl",
     "Contacts",
     "Depth",
     "Grain",
@@ -34,12 +36,16 @@ __all__ = [
     "State",
     "World",
     "fill",
+    "force_control",
     "jittered_lattice",
     "overlaps",
     "packing_fraction",
     "pour",
     "push_apart",
     "simulation",
+    "spin_control",
+    "torque_control",
+    "velocity_control",
 ]
 
 
@@ -63,7 +69,9 @@ def simulation(
     bounce_speed: float | None = World.bounce_speed,
     calm_speed: float | None = World.calm_speed,
     contact_step: float | None = World.contact_step,
-    worlds: np.ndarray | None = None,
+    controls: Sequence[BodyControl] = (),
+    worlds: int = 1,
+    world_of: np.ndarray | None = None,
     overlapping: str = "refuse",
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -88,7 +96,9 @@ def simulation(
         bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
-        worlds: World of each grain, shape [n], where several are simulated side by side.
+        controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`.
+        worlds: Copies of bed and bodies side by side that do not touch; each takes commands of its own.
+        world_of: World of each grain, shape [n], instead, where worlds differ; bodies name theirs.
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -98,6 +108,7 @@ def simulation(
         dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
         relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,
         period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
+        controls=controls,
     )  # fmt: skip
-    model = Model(bed, world=world, worlds=worlds, overlapping=overlapping, device=device)
+    model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))
