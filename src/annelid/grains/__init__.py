@@ -17,6 +17,20 @@ from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout
+from annelid.grains.sensors import (
+    contact_force_of,
+    contact_torque_of,
+    grain_energy,
+    grain_position,
+    grain_share,
+    grain_velocity,
+    height_map,
+    orientation_of,
+    position_of,
+    spin_of,
+    touch_of,
+    velocity_of,
+)
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
@@ -35,17 +49,29 @@ __all__ = [
     "Solver",
     "State",
     "World",
+    "contact_force_of",
+    "contact_torque_of",
     "fill",
     "force_control",
+    "grain_energy",
+    "grain_position",
+    "grain_share",
+    "grain_velocity",
+    "height_map",
     "jittered_lattice",
+    "orientation_of",
     "overlaps",
     "packing_fraction",
+    "position_of",
     "pour",
     "push_apart",
     "simulation",
     "spin_control",
+    "spin_of",
     "torque_control",
+    "touch_of",
     "velocity_control",
+    "velocity_of",
 ]
 
 
