@@ -143,7 +143,9 @@ def test_bad_names_and_worlds_are_refused() -> None:
         simulated("cpu", worlds=np.zeros(108, int))
     with pytest.raises(InvalidValue, match="names world 1, and worlds=2 copies"):
         simulated("cpu", worlds=2, obstacles=[Rigid(Sphere(0.01), world=1)], controls=())
-    with pytest.raises(InvalidValue, match="not both"):
-        simulated("cpu", worlds=2, world_of=np.zeros(108, int))
+    with pytest.raises(InvalidValue, match="world_of names world 2, and there are the worlds 0 to 1"):
+        simulated("cpu", worlds=2, world_of=np.full(108, 2))
+    with pytest.raises(InvalidValue, match="world_of must be 108 whole numbers"):
+        simulated("cpu", world_of=np.zeros(7, int))
     with pytest.raises(InvalidValue, match="as many bodies in each world"):
         simulated("cpu", world_of=np.repeat([0, 1], 54))

@@ -221,7 +221,7 @@ class SandWorm(Worlds):
             stretch=worm.stretch,
             inside="allow",
             overlapping="allow",
-            worlds=count,
+            world_of=np.repeat(np.arange(count), len(self.bed)),
             lanes=_LANES,
             device=self.device,
         )

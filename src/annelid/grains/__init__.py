@@ -124,7 +124,8 @@ def simulation(
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
         controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`.
         worlds: Copies of bed and bodies side by side that do not touch; each takes commands of its own.
-        world_of: World of each grain, shape [n], instead, where worlds differ; bodies name theirs.
+        world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
+            copied either and name their worlds (`Rigid.world`).
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.

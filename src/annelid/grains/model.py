@@ -45,7 +45,8 @@ class Model:
         bed: The grains.
         world: Gravity, obstacles, time step and method.
         worlds: Copies of bed and bodies side by side that do not touch; each moves as it would alone.
-        world_of: World of each grain, shape [n], instead, where worlds differ; bodies name theirs (`Rigid.world`).
+        world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
+            copied either and name their worlds (`Rigid.world`).
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         guests: How many of the last grains are guests: someone else moves them, and they do not touch each other.
         least_sweeps: Sweeps that a step takes at least unless the world says how many; None looks at its free bodies.
@@ -69,17 +70,16 @@ class Model:
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain.")
         self.device = find_device(device)
-        copies, given = require_worlds(worlds, world_of, len(bed), bodies), np.zeros(len(bed), np.int32)
-        given = given if world_of is None else np.asarray(world_of, np.int32)
-        self.many = world_of is not None
-        self.one = begin(bed, bodies, given, overlapping, period=self.world.period)
+        self.copies, self.many = require_worlds(worlds, world_of, len(bed), bodies), world_of is not None
+        given = np.zeros(len(bed), np.int32) if world_of is None else np.asarray(world_of, np.int32)
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
         self._own = [bodies[i] for i in order]
-        self.bed = self.one if copies == 1 else self.one.repeated(copies)
-        self.bodies = [twin(body, world) for world in range(copies) for body in self._own] if copies > 1 else self._own
-        self.worlds = given if copies == 1 else np.repeat(np.arange(copies, dtype=np.int32), len(bed))
-        self.world_count = 1 + int(max([self.worlds.max(), *(body.world for body in self.bodies)]))
-        self.copies = copies
+        self.bodies = [twin(body, world) if world else body for world in range(self.copies) for body in self._own]
+        self.one = begin(bed, self.bodies if self.many else bodies, given, overlapping, period=self.world.period)
+        copied = self.copies > 1 and not self.many
+        self.bed = self.one.repeated(self.copies) if copied else self.one
+        self.worlds = np.repeat(np.arange(self.copies, dtype=np.int32), len(bed)) if copied else given
+        self.world_count = max(self.copies, 1 + int(max([self.worlds.max(), *(body.world for body in self.bodies)])))
         self.body_of = {id(body.source): number for number, body in enumerate(self._own)}
         numbers = [self.number(control.body) for control in self.world.controls]
         self.controls, self.channel_of = channels_of(self.world.controls, self.bodies, numbers, self.world_count)
@@ -293,12 +293,12 @@ def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies:
             f"worlds must be a whole number of 1 or more, not {worlds!r:.60}; the world of each grain is world_of."
         )
     if world_of is not None:
-        if worlds != 1:
-            raise InvalidValue("give worlds, the number of copies, or world_of, the world of each grain, not both.")
         given = np.asarray(world_of)
         if given.shape != (count,) or given.dtype.kind not in "iu" or given.min() < 0:
             raise InvalidValue(f"world_of must be {count} whole numbers of 0 or more, one a grain.")
-    elif worlds > 1 and (elsewhere := [number for number, body in enumerate(bodies) if body.world]):
+        if worlds > 1 and given.max() >= worlds:
+            raise InvalidValue(f"world_of names world {given.max()}, and there are the worlds 0 to {worlds - 1}.")
+    if worlds > 1 and (elsewhere := [number for number, body in enumerate(bodies) if body.world]):
         number = elsewhere[0]
         raise InvalidValue(
             f"{bodies[number].rigid.called(number)}, names world {bodies[number].world}, and worlds={worlds} copies "
