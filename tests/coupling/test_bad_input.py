@@ -105,7 +105,9 @@ def test_half_a_body_is_no_copy() -> None:
     bed = box().bed()
     twice = grains.Bed(np.tile(bed.positions, (2, 1)), np.tile(bed.radii, 2), bed.materials)
     with pytest.raises(InvalidValue, match="springs reach from one of the 2 worlds into another"):
-        coupling.Model(block(4).moved((0.0, 0.0, 0.2)), twice, worlds=2, inside="allow", device="cpu")
+        coupling.Model(
+            block(4).moved((0.0, 0.0, 0.2)), twice, world_of=np.repeat([0, 1], len(bed)), inside="allow", device="cpu"
+        )
 
 
 @pytest.mark.parametrize(("name", "value"), [("dt", "1e-4"), ("spring_dt", float("nan")), ("gravity", (0.0, -9.81))])

@@ -62,7 +62,7 @@ def _bed(box: robots.Sandbox) -> grains.Bed:
     """The bed at rest; it settles with a number of its world, as those of environments do, whose kernels it shares."""
     bed = box.bed()
     worlds = np.zeros(len(bed), np.int32)
-    simulation = grains.simulation(bed, obstacles=box.walls(), worlds=worlds, device="cpu", threads=1)
+    simulation = grains.simulation(bed, obstacles=box.walls(), world_of=worlds, device="cpu", threads=1)
     simulation.run(0.5)
     return bed.copy(positions=simulation.solver.readout.positions(simulation.state))
 

@@ -12,6 +12,7 @@ from annelid.core.simulation import Simulation
 from .conftest import SKIN, block, box
 
 SAND = box(side=0.14, depth=0.06)
+TWO = np.repeat([0, 1], len(SAND.bed()))
 
 
 def _bed(count: int) -> grains.Bed:
@@ -24,7 +25,13 @@ def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coup
     body = block(4).moved((0.0, 0.0, 0.08)).replicated(np.zeros((count, 3)))
     body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
     walls = [wall for world in range(count) for wall in SAND.walls(world)]
-    options = {"inside": "allow", "overlapping": "allow", "worlds": count, "lanes": 4, **options}
+    options = {
+        "inside": "allow",
+        "overlapping": "allow",
+        "world_of": np.repeat(np.arange(count), len(SAND.bed())),
+        "lanes": 4,
+        **options,
+    }
     world = coupling.World(dt=2e-4, spring_dt=1e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
     return coupling.Solver(
         coupling.Model(body, _bed(count), world=world, skin=SKIN, device=device, **options), threads=2
@@ -67,6 +74,6 @@ def test_a_world_that_begins_again_moves_as_a_new_one(device: str) -> None:
 def test_worlds_that_are_not_copies() -> None:
     body = block(4).moved((0.0, 0.0, 0.08))
     with pytest.raises(InvalidValue, match="not equal copies for 2 worlds"):
-        coupling.Model(springs.join([body, block(3)]), _bed(2), worlds=2, inside="allow", device="cpu")
+        coupling.Model(springs.join([body, block(3)]), _bed(2), world_of=TWO, inside="allow", device="cpu")
     with pytest.raises(InvalidValue, match="repeat that bed"):
-        coupling.Model(body.replicated(np.zeros((2, 3))), _bed(2), worlds=2, device="cpu")
+        coupling.Model(body.replicated(np.zeros((2, 3))), _bed(2), world_of=TWO, device="cpu")

@@ -21,7 +21,7 @@ def many_worlds(count: int, bodies: list[Rigid], gravity: tuple[float, float, fl
     far = [Rigid(shape, position=(0.0, 5.0 + place, 0.0)) for place, shape in enumerate(SHAPES)]
     far.append(Rigid(Plane(point=(0.0, 0.0, -9.0))))
     bed = grains.Bed(np.full((count, 3), 9.0), 0.005)
-    return grains.simulation(bed, obstacles=[*bodies, *far], worlds=np.arange(count), gravity=gravity, **HERE)
+    return grains.simulation(bed, obstacles=[*bodies, *far], world_of=np.arange(count), gravity=gravity, **HERE)
 
 
 @pytest.mark.parametrize("gap", GAPS)

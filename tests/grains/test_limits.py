@@ -31,7 +31,7 @@ def test_lists_grow_when_a_grain_has_more_neighbours_than_room() -> None:
     # Ground out of reach, and a number of the world: with them, the kernels are those of another test.
     far, worlds = ground(height=-1.0), np.zeros(len(bed), np.int32)
     simulation = grains.simulation(
-        bed, gravity=(0.0, 0.0, 0.0), dt=2e-4, obstacles=[far], worlds=worlds, device="cpu", threads=1
+        bed, gravity=(0.0, 0.0, 0.0), dt=2e-4, obstacles=[far], world_of=worlds, device="cpu", threads=1
     )
     simulation.run(0.02)
     x = simulation.solver.readout.positions(simulation.state)

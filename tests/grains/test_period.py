@@ -42,9 +42,9 @@ def test_overlaps_across_the_seam_and_with_what_stands_there_are_seen() -> None:
 def test_worlds_at_the_same_place_do_not_overlap_with_all_axes_periodic() -> None:
     bed = grains.Bed(np.full((2, 3), 0.001), RADIUS)
     world = grains.World(period=(LENGTH,) * 3)
-    assert grains.Model(bed, world=world, worlds=np.array([0, 1]), device="cpu").count == 2
+    assert grains.Model(bed, world=world, world_of=np.array([0, 1]), device="cpu").count == 2
     with pytest.raises(InvalidValue, match="1 pair"):
-        grains.Model(bed, world=world, worlds=np.array([0, 0]), device="cpu")
+        grains.Model(bed, world=world, world_of=np.array([0, 0]), device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_worlds_stand_side_by_side_and_turned_bodies_turn() -> None:
     ]
     materials = (grains.Grain(), grains.Grain(friction=0.1))
     bed = grains.Bed([[0, 0, 0.0], [0, 0.1, 0.0]], [0.01, 0.02], materials, kinds=[0, 1])
-    simulation = grains.simulation(bed, obstacles=bodies, worlds=np.array([0, 1]), device="cpu")
+    simulation = grains.simulation(bed, obstacles=bodies, world_of=np.array([0, 1]), device="cpu")
     assert {"radius", "material"} <= set(simulation.fields)
     found = parts(simulation, Look(fields=("material",)))
     balls = found["grains"]

@@ -36,7 +36,7 @@ def treated() -> Simulation[grains.Solver]:
     bed = grains.Bed(np.concatenate([falling, mixed]), radii, grains.Grain(friction=0.4), velocities=velocities)
     walls = [wall for world in range(2) for wall in box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)]
     worlds = np.repeat([0, 1], [len(falling), len(mixed)])
-    simulation = grains.simulation(bed, obstacles=walls, worlds=worlds, device="cpu", threads=1)
+    simulation = grains.simulation(bed, obstacles=walls, world_of=worlds, device="cpu", threads=1)
     peaks: list[tuple[float, float]] = []
     simulation.attachments["peaks"] = peaks
 

@@ -40,7 +40,7 @@ def warm() -> Simulation[WarmSolver]:
     bed = grains.Bed(np.tile(spots, (WORLDS, 1)), RADIUS)
     floors = [Rigid(Plane(), world=world) for world in range(WORLDS)]
     worlds = np.tile(np.arange(WORLDS), (COUNT, 1)).T.ravel()
-    model = grains.Model(bed, world=grains.World(obstacles=floors), worlds=worlds, device="cpu")
+    model = grains.Model(bed, world=grains.World(obstacles=floors), world_of=worlds, device="cpu")
     return Simulation(WarmSolver(model, threads=1))
 
 

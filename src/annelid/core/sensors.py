@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import warp as wp
@@ -19,8 +19,10 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.snapshot import MOST_NUMBERS, Number
-from annelid.core.solver import Solver
+from annelid.core.solver import Coupled, Solver
 from annelid.core.state import State
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,24 @@ class Sensor(ABC):
     @abstractmethod
     def attach(self, solver: Solver) -> Reading:
         """The sensor of this solver; a solver that it does not suit is refused."""
+
+
+def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[State], State]]:
+    """The solver of a kind, or the one of this kind that another steps together with others, and where its state is.
+
+    Args:
+        solver: The solver of the simulation.
+        kind: Class of the solver that a sensor reads.
+        what: What it reads, for the sentence that refuses another solver.
+    """
+    if isinstance(solver, kind):
+        return solver, lambda state: state
+    for side in solver.sides if isinstance(solver, Coupled) else ():
+        if isinstance(side.solver, kind):
+            if side.solver.worlds != solver.worlds:
+                raise InvalidValue(f"{what} cannot be read where worlds were made one by one: give one and worlds=n.")
+            return side.solver, side.state
+    raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")
 
 
 class Sensors(Described):

@@ -6,8 +6,9 @@ as an `Unsupported` error which names the physics that have it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -193,6 +194,29 @@ class Controllable(Protocol):
 
     def commanded(self, state: Any) -> Commanded:
         """Where a state keeps its commands."""
+        ...
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the physics that a solver steps together.
+
+    Attributes:
+        solver: Its solver.
+        state: From a state of the whole to that of this side.
+    """
+
+    solver: Solver
+    state: Callable[[Any], Any]
+
+
+@runtime_checkable
+class Coupled(Protocol):
+    """A physics made of others, whose sides can be read as if they were alone."""
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides."""
         ...
 
 

@@ -14,11 +14,13 @@ from annelid.core.options import Auto, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
+from annelid.coupling.sensors import contact_force_of, touch_of
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
 from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
+from annelid.grains.controls import BodyControl
 from annelid.grains.steps import meeting_step
 from annelid.shapes import Obstacle, Surface
 
@@ -30,8 +32,10 @@ __all__ = [
     "World",
     "closed_surface",
     "closing_radii",
+    "contact_force_of",
     "simulation",
     "standoff",
+    "touch_of",
 ]
 
 
@@ -48,12 +52,14 @@ def simulation(
     spring_dt: float | Auto = World.spring_dt,
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
+    controls: Sequence[BodyControl] = (),
     springs: Mapping[str, Any] | None = None,
     grains: Mapping[str, Any] | None = None,
     skin: Surface | None = None,
     stretch: float = STRETCH,
     inside: str = "refuse",
     overlapping: str = "refuse",
+    worlds: int = 1,
     device: str | wp.Device = "auto",
     threads: int | None = None,
 ) -> Simulation[Solver]:
@@ -68,20 +74,36 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
             `annelid.shapes.Rigid`.
+        controls: Channels of rigid bodies, see `grains.velocity_control`; spring bodies bring theirs (`body.control`).
         springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
         skin: How the surface of the body responds to contact.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
+        worlds: Copies of body, bed and obstacles side by side that do not touch; each takes commands of its own.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
     world = World(
-        dt=dt, spring_dt=spring_dt, gravity=gravity, obstacles=obstacles, springs=springs or {}, grains=grains or {}
+        dt=dt,
+        spring_dt=spring_dt,
+        gravity=gravity,
+        obstacles=obstacles,
+        controls=controls,
+        springs=springs or {},
+        grains=grains or {},
     )
     model = Model(
-        body, bed, world=world, skin=skin, stretch=stretch, inside=inside, overlapping=overlapping, device=device
+        body,
+        bed,
+        world=world,
+        skin=skin,
+        stretch=stretch,
+        inside=inside,
+        overlapping=overlapping,
+        worlds=worlds,
+        device=device,
     )
     _warn_of_steps(model)
     return Simulation(Solver(model, threads=threads))

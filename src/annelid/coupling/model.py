@@ -31,8 +31,9 @@ class Model:
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
-        worlds: Number of worlds side by side that do not touch; body and bed are so many equal copies, one world after
-            the other, and each obstacle names its world.
+        worlds: Copies of body, bed and obstacles side by side that do not touch.
+        world_of: World of each grain, shape [n], of a body and a bed that are already equal copies, one world after the
+            other, and of obstacles that name their worlds.
         lanes: CUDA threads that share a mass; None chooses by the size of the body.
         device: Where to compute.
 
@@ -55,29 +56,34 @@ class Model:
         stretch: float = STRETCH,
         inside: str = "refuse",
         overlapping: str = "refuse",
-        worlds: int | None = None,
+        worlds: int = 1,
+        world_of: np.ndarray | None = None,
         lanes: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
         self._require_kinds(body, bed, skin)
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
-        self.worlds = worlds or 1
-        self._require_copies(body, bed, inside)
         world, self.device = world or World(), find_device(device)
         bodies = world.grains_world().touched
+        copies = grains.model.require_worlds(worlds, world_of, len(bed), bodies)
+        self.worlds = 1 if world_of is None else 1 + int(np.max(world_of))
+        self._require_copies(body, bed, world_of, inside)
         one = bed.where(np.arange(len(bed) // self.worlds))
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
         self.skin = skin or Surface()
         self.guests = Guests(body, float(bed.radii.min()), stretch)
         thickness = float(np.median(self.guests.radii))
-        own = np.repeat(np.arange(self.worlds, dtype=np.int32), len(bed) // self.worlds)
-        self.bed = grains.start.begin(bed, bodies, own, overlapping)
+        self.bed = grains.start.begin(bed, bodies, self._worlds_of_grains(len(bed)), overlapping)
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
         if len(self.bed) == 0:
             raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
         require_outside(self.guests.division.mixed(body.positions), self.worlds_of_guests(), self.bed, bodies)
+        if copies > 1:
+            self.worlds, self.bed = copies, self.bed.repeated(copies)
+            self.guests = Guests(body.replicated(np.zeros((copies, 3))), float(bed.radii.min()), stretch)
+        self._copies, self._many = copies, copies > 1 or world_of is not None
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
@@ -86,7 +92,8 @@ class Model:
         self.grains = grains.Model(
             self.guests.among(self.bed, self.skin),
             world=self.world.grains_world(self.dt),
-            worlds=None if worlds is None else np.concatenate([own, self.worlds_of_guests()]),
+            worlds=copies,
+            world_of=self._worlds_of_all() if self._many else None,
             overlapping="allow",
             guests=len(self.guests),
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),
@@ -97,6 +104,14 @@ class Model:
     def dt(self) -> float:
         """Time step of the grains, at whose ends both meet [s]."""
         return self.substeps * self.springs.dt
+
+    def _worlds_of_grains(self, count: int) -> np.ndarray:
+        """World of each of so many grains, shape [n]."""
+        return np.repeat(np.arange(self.worlds, dtype=np.int32), count // self.worlds)
+
+    def _worlds_of_all(self) -> np.ndarray:
+        """World of each grain and each guest."""
+        return np.concatenate([self._worlds_of_grains(len(self.bed)), self.worlds_of_guests()])
 
     def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
@@ -115,9 +130,12 @@ class Model:
             mass = int(np.flatnonzero(~np.isfinite(body.positions).all(axis=1))[0])
             raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")
 
-    def _require_copies(self, body: springs.Body, bed: grains.Bed, inside: str) -> None:
-        """Refuse worlds that are not equal, or in which grains would have to be displaced."""
-        if self.worlds < 1 or len(bed) % self.worlds or body.mass_count % self.worlds:
+    def _require_copies(
+        self, body: springs.Body, bed: grains.Bed, world_of: np.ndarray | None, inside: str
+    ) -> None:  # fmt: skip
+        """Refuse worlds that are not equal, that cannot be commanded, or in which grains would have to be displaced."""
+        equal = not (len(bed) % self.worlds or body.mass_count % self.worlds)
+        if not equal or (world_of is not None and (self._worlds_of_grains(len(bed)) != world_of).any()):
             raise InvalidValue(
                 f"{len(bed)} grains and {body.mass_count} masses are not equal copies for {self.worlds} worlds: "
                 "repeat the bed and the body of one world."
@@ -127,6 +145,8 @@ class Model:
             raise InvalidValue(
                 f"springs reach from one of the {self.worlds} worlds into another: give as many copies of the body."
             )
+        if self.worlds > 1 and body.controls:
+            raise InvalidValue("copies of a body cannot take commands of their own: give one body and worlds=n.")
         if self.worlds > 1 and inside != "allow":
             raise InvalidValue(
                 "grains are displaced by the body in one world alone: let that happen there, then repeat that bed and "
@@ -135,7 +155,7 @@ class Model:
 
     def _springs(self, body: springs.Body, lanes: int | None) -> springs.Model:
         """The model of the body, with kernels that take forces from outside."""
-        model = springs.Model(body, self.world.springs_world(), self.device, lanes=lanes)
+        model = springs.Model(body, self.world.springs_world(), self.device, worlds=self._copies, lanes=lanes)
         if not model.features.pushed:
             model.features = replace(model.features, pushed=True)
             model.arrays.forces = wp.zeros(model.mass_count, dtype=model.types.vec3, device=self.device)

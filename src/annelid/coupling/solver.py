@@ -10,12 +10,15 @@ import numpy as np
 import warp as wp
 
 from annelid import grains, springs
+from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.solver import Side
 from annelid.core.state import clone_state, copy_state, new_state, part_of, restore_worlds
+from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
 from annelid.coupling.pictures import Painter
@@ -68,6 +71,32 @@ class Solver:
         """Number of independent worlds side by side."""
         return self.model.worlds
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The spring bodies, and the grains with rigid bodies; see `core.solver.Coupled`."""
+        return Side(self.springs, lambda state: state.springs), Side(self.grains, lambda state: state.grains)
+
+    # --- controls ---
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """Channels of the spring bodies, then those of rigid bodies."""
+        return self.springs.controls + self.grains.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
+
+    def _hand_on(self, state: State) -> None:
+        """Give each side its commands, those of the springs in their own steps."""
+        first, count = 0, len(self.controls)
+        for side, steps in ((self.springs, self.model.substeps), (self.grains, 1)):
+            own, target = len(side.controls), state.springs if side is self.springs else state.grains
+            if own:
+                arguments = [first, count, own, wp.float64(steps), state.commands, target.commands]
+                wp.launch(hand_on, (self.worlds, own), arguments, device=self.device)
+            first += own
+
     # --- states ---
 
     def initial_state(self) -> State:
@@ -75,15 +104,16 @@ class Solver:
         guests = self.model.guests
         counts = {"guest": len(guests), "surface-mass": len(guests.members)}
         sides = {"springs": self.springs.initial_state(), "grains": self.grains.initial_state()}
-        state = new_state(State, counts, self.device, **sides)
+        commands = resting_commands(self.controls, self.worlds, self.device)
+        state = new_state(State, counts, self.device, commands=commands, **sides)
         self._settle(state)
         return state
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`.
 
-        Signals of the springs are functions of the clock, which all worlds share: they go on where some worlds begin
-        again.
+        Signals of the springs begin with their world; in worlds that were made one by one (`world_of`) they are
+        functions of the clock, which all worlds share, and go on where some worlds begin again.
         """
         if mask is None:
             self.springs.reset(state.springs)
@@ -98,6 +128,8 @@ class Solver:
                 "worlds in which masses touch each other (collisions) begin again together: reset all of them."
             )
         self.grains.restore(self._beginning.grains, state.grains, mask)
+        if self.springs.worlds > 1:
+            self.springs.reset(state.springs, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
 
     @cached_property
@@ -112,6 +144,7 @@ class Solver:
             "mass": np.arange(model.worlds * each) // each,
             "guest": model.worlds_of_guests(),
             "surface-mass": model.guests.members // each,
+            "coupled-channel": np.repeat(np.arange(model.worlds), len(self.controls)),
         }
         return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
 
@@ -134,6 +167,8 @@ class Solver:
         self._state = state
         if not self._ready:
             self._warm_up(state)
+        if self.controls:
+            self._hand_on(state)
         self.grains.advance(state.grains, steps)
 
     def _follow(self, grains: Any) -> None:

@@ -1,7 +1,7 @@
 """The state of spring bodies among grains: those of both sides, and what is known of the guests.
 
-Rows belong to a `guest`, a point of the surface that grains meet, or to a `surface-mass`, in ascending order; those of
-the two sides are declared there.
+Rows belong to a `guest`, a point of the surface that grains meet, to a `surface-mass`, in ascending order, or to a
+`coupled-channel`, a control of either side in a world; those of the two sides are declared there.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ class State:
         last: Velocity of each guest a step ago [m/s], shape [guests, 3].
         contact_forces: Force of grains and rigid bodies on each surface mass during the last step [N], shape
             [surface masses, 3].
+        commands: Commands of the controls of both sides, in steps of the whole, see `core.controls`, shape
+            [worlds · channels]; each side is given its own before it is stepped.
     """
 
     springs: springs.State = nested()
     grains: grains.State = nested()
     last: wp.array[Any] = rows("guest", wp.vec3)
     contact_forces: wp.array[Any] = rows("surface-mass", wp.vec3)
+    commands: wp.array[Any] = rows("coupled-channel", wp.vec4d)
 
     @property
     def clock(self) -> wp.array[Any]:

@@ -12,6 +12,7 @@ from annelid.core.options import Auto, Named
 from annelid.coupling.steps import LIVELY, LONGEST, rounded_down
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
+from annelid.grains.controls import BodyControl, require_controls
 from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.shapes import Obstacle
@@ -22,7 +23,7 @@ _USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
 _BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a surface of springs never quite rests
 _STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
-_OF_BOTH = {"dt", "gravity", "obstacles"}  # that are not given to the springs and the grains one by one
+_OF_BOTH = {"dt", "gravity", "obstacles", "controls"}  # that are not given to the springs and the grains one by one
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
 
 
@@ -37,6 +38,7 @@ class World(Named):
         dt: Time step [s], at whose ends bodies and grains meet; "auto" takes one that suits bed and body.
         spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 1e-4 at
             most.
+        controls: Channels of rigid bodies, see `grains.velocity_control`; spring bodies bring theirs (`body.control`).
         springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
     """
@@ -45,6 +47,7 @@ class World(Named):
     obstacles: Sequence[Obstacle] = field(default=(), repr=False)
     dt: float | Auto = "auto"
     spring_dt: float | Auto = "auto"
+    controls: Sequence[BodyControl] = ()
     springs: Mapping[str, Any] = field(default_factory=dict)
     grains: Mapping[str, Any] = field(default_factory=dict)
 
@@ -53,10 +56,11 @@ class World(Named):
         for name in ("dt", "spring_dt"):
             object.__setattr__(self, name, require_step(name, getattr(self, name)))
         touched_by_grains(self.obstacles)  # refuses what cannot be touched
+        require_controls(self.controls)
         for name, options, kind in (("springs", self.springs, SpringsWorld), ("grains", self.grains, GrainsWorld)):
             both = sorted(_OF_BOTH & set(options))
             if both:
-                verb = "are" if both[0] == "obstacles" else "is"
+                verb = "are" if both[0] in ("obstacles", "controls") else "is"
                 raise InvalidValue(f"{both[0]} {verb} given to the world itself, not among its options of {name}.")
             known = [one.name for one in fields(kind) if one.name not in _OF_BOTH]
             for option in options:
@@ -121,7 +125,9 @@ class World(Named):
 
     def grains_world(self, dt: float | Auto = "auto") -> GrainsWorld:
         """Where the grains live."""
-        world = GrainsWorld(dt=dt, gravity=self.gravity, obstacles=self.obstacles, **self.grains)
+        world = GrainsWorld(
+            dt=dt, gravity=self.gravity, obstacles=self.obstacles, controls=self.controls, **self.grains
+        )
         if world.method != "nonsmooth" or world.too_fast == "substep":
             raise InvalidValue(
                 "grains beside spring bodies are computed by the nonsmooth method in steps of one length: leave out "

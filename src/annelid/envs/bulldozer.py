@@ -251,7 +251,7 @@ class BulldozerField(Worlds):
     def _steer(self) -> None:
         o, state = self.options, self.soil.state
         inputs = [self.actions, *self._which, self._middle, o.speed, o.spin, o.dt, state.places, state.turns]
-        self._launch(kernels.steer, inputs, [state.commands, state.body_forecast, state.body_turning])
+        self._launch(kernels.steer, inputs, [state.drives, state.body_forecast, state.body_turning])
 
     def _judge(self) -> None:
         o, soil = self.options, self.soil

@@ -207,7 +207,7 @@ class Excavation(Worlds):
     def _drive(self) -> None:
         state = self.soil.state
         inputs = [self.actions, self.options.dt, self._arm, self._limits, self._links, self.joints]
-        outputs = [state.commands, state.body_forecast, state.body_turning]
+        outputs = [state.drives, state.body_forecast, state.body_turning]
         self._launch(kernels.drive, [*inputs, state.places, state.turns], outputs)
 
     def _judge(self) -> None:

@@ -177,6 +177,7 @@ class SandWorm(Worlds):
     # --- episodes ---
 
     def _begin(self, mask: wp.array[Any]) -> None:
+        self._begin_clocks()
         self.solver.reset(self.state, mask)
         inputs = [mask, self.seeds, self.episodes, self.options.noise, self._anatomy]
         self._launch(kernels.begin, inputs, [self._parameters])
@@ -188,9 +189,13 @@ class SandWorm(Worlds):
         size = (self.count, o.segments)
         inputs = [self.actions, o.swelling, self.action_seconds, self._anatomy]
         wp.launch(kernels.swell, size, inputs, [self._parameters], device=self.device)
-        for clock in (self.state.springs.clock, self.state.grains.clock):
-            clock.zero_()  # signals and looks at lists count from the beginning of the action, in all worlds alike
+        self._begin_clocks()
         self.solver.advance(self.state, self.substeps)
+
+    def _begin_clocks(self) -> None:
+        """Signals and looks at lists count from the beginning of the action, in all worlds alike."""
+        for clock in (self.state.springs.clock, self.state.grains.clock):
+            clock.zero_()
 
     def _judge(self) -> None:
         self._survey()
@@ -223,7 +228,7 @@ class SandWorm(Worlds):
             stretch=worm.stretch,
             inside="allow",
             overlapping="allow",
-            worlds=count,
+            world_of=np.repeat(np.arange(count), len(self.bed)),
             lanes=_LANES,
             device=self.device,
         )

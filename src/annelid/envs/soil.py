@@ -26,7 +26,7 @@ def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, 
     """The bed after it came to rest, on its own."""
     worlds = np.zeros(len(bed), np.int32)
     with on_purpose():  # machines stand in their soil
-        model = Model(bed, world=replace(world, obstacles=bodies), worlds=worlds, overlapping="push", device=device)
+        model = Model(bed, world=replace(world, obstacles=bodies), world_of=worlds, overlapping="push", device=device)
     solver = Solver(model, threads=None)
     state = solver.initial_state()
     solver.advance(state, max(1, round(seconds / solver.dt)))
@@ -66,7 +66,7 @@ class Soil:
         )  # fmt: skip
         worlds = np.repeat(np.arange(count), self.grains).astype(np.int32)
         world = replace(world, obstacles=every)
-        model = Model(many, world=world, worlds=worlds, overlapping="allow", device=device)
+        model = Model(many, world=world, world_of=worlds, overlapping="allow", device=device)
         self.model, self.solver = model, Solver(model, threads=threads)
         self.state = self.solver.initial_state()
         self.solver.reserve(self.state, *_ROOM)
@@ -78,7 +78,8 @@ class Soil:
         self.stage: Stage | None = None
 
     def restart(self, mask: wp.array[Any]) -> None:
-        """Bring masked worlds back to their beginning."""
+        """Bring masked worlds back to their beginning, which is that of an action."""
+        self.state.clock.zero_()
         self.solver.reset(self.state, mask)
 
     def advance(self, steps: int) -> None:

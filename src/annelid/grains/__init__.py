@@ -11,11 +11,26 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
+from annelid.grains.controls import BodyControl, force_control, spin_control, torque_control, velocity_control
 from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
 from annelid.grains.readout import Contacts, Depth, Readout
+from annelid.grains.sensors import (
+    contact_force_of,
+    contact_torque_of,
+    grain_energy,
+    grain_position,
+    grain_share,
+    grain_velocity,
+    height_map,
+    orientation_of,
+    position_of,
+    spin_of,
+    touch_of,
+    velocity_of,
+)
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
@@ -25,6 +40,7 @@ __all__ = [
     "GLASS",
     "SAND",
     "Bed",
+    "BodyControl",
     "Contacts",
     "Depth",
     "Grain",
@@ -33,13 +49,29 @@ __all__ = [
     "Solver",
     "State",
     "World",
+    "contact_force_of",
+    "contact_torque_of",
     "fill",
+    "force_control",
+    "grain_energy",
+    "grain_position",
+    "grain_share",
+    "grain_velocity",
+    "height_map",
     "jittered_lattice",
+    "orientation_of",
     "overlaps",
     "packing_fraction",
+    "position_of",
     "pour",
     "push_apart",
     "simulation",
+    "spin_control",
+    "spin_of",
+    "torque_control",
+    "touch_of",
+    "velocity_control",
+    "velocity_of",
 ]
 
 
@@ -63,7 +95,9 @@ def simulation(
     bounce_speed: float | None = World.bounce_speed,
     calm_speed: float | None = World.calm_speed,
     contact_step: float | None = World.contact_step,
-    worlds: np.ndarray | None = None,
+    controls: Sequence[BodyControl] = (),
+    worlds: int = 1,
+    world_of: np.ndarray | None = None,
     overlapping: str = "refuse",
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -88,7 +122,10 @@ def simulation(
         bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
-        worlds: World of each grain, shape [n], where several are simulated side by side.
+        controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`.
+        worlds: Copies of bed and bodies side by side that do not touch; each takes commands of its own.
+        world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
+            copied either and name their worlds (`Rigid.world`).
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -98,6 +135,7 @@ def simulation(
         dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
         relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,
         period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
+        controls=controls,
     )  # fmt: skip
-    model = Model(bed, world=world, worlds=worlds, overlapping=overlapping, device=device)
+    model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

@@ -100,6 +100,13 @@ class Bed(Described, Named):
         parts = {name: getattr(self, name)[keep] for name in ("positions", "radii", "kinds", "velocities", "spins")}
         return Bed(**parts, materials=self.materials)
 
+    def repeated(self, count: int) -> Bed:
+        """So many copies, one after the other, each in the same place."""
+        names = ("positions", "radii", "kinds", "velocities", "spins")
+        rows = {name: getattr(self, name) for name in names}
+        tiled = {name: np.tile(row, (count,) + (1,) * (row.ndim - 1)) for name, row in rows.items()}
+        return Bed(**tiled, materials=self.materials)
+
     def __add__(self, other: Bed) -> Bed:
         """Both beds together."""
         joined = {

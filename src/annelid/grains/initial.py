@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
+from annelid.core.controls import resting_commands
 from annelid.core.state import new_state
 from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, WORLD_REACHES
 from annelid.grains.model import Model
@@ -97,13 +98,14 @@ def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array[Any]]:
         "body_spins": spins,
         "body_forecast": velocities + push,
         "body_turning": spins,
-        "commands": np.stack([velocities, spins], axis=1).reshape(-1, 3),
+        "drives": np.stack([velocities, spins], axis=1).reshape(-1, 3),
     }
     return {
         **{name: _array(table, wp.vec3, model.device) for name, table in vectors.items()},
         "turns": _array(turns, wp.quat, model.device),
         # How many there are is not known yet: many, so that what rests is not kicked at the first step.
         "contacts": wp.full(count, _MANY, dtype=wp.float32, device=model.device),
+        "commands": resting_commands(model.controls, model.world_count, model.device),
     }
 
 

@@ -10,8 +10,9 @@ import warp as wp
 from annelid.core.replay import Graphs
 from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
-from annelid.grains.kernels.layout import HALTED
+from annelid.grains.kernels.layout import HALTED, STALE
 from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
+from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
@@ -25,6 +26,11 @@ class Launches:
     Args:
         model: The model.
         work: The structures that its kernels work on.
+
+    Attributes:
+        companion: Who follows each step; see `Solver.accompany`.
+        begun: Step at which each world began, where there are several.
+        phases: Remainders of these steps by PATIENCE, ascending.
     """
 
     def __init__(self, model: Model, work: Workspace) -> None:
@@ -34,6 +40,8 @@ class Launches:
         self._graphs = Graphs(self.device)
         self._loaded = False
         self.companion: Any = None
+        self.begun: wp.array[Any] | None = None
+        self.phases: tuple[int, ...] = (0,)
 
     def forget(self) -> None:
         """Arrays have moved: what was captured is of no use."""
@@ -42,8 +50,8 @@ class Launches:
     def run(self, steps: int, batch: int, clock: int) -> None:
         """Take up to `steps` steps in batches of at most `batch`; fewer where something does not fit.
 
-        Lists are looked at in steps that are multiples of PATIENCE since the beginning, however steps are divided into
-        batches: what comes out must not depend on that.
+        Lists of a world are looked at in steps that are multiples of PATIENCE since its beginning, however steps are
+        divided into batches: what comes out must not depend on that.
         """
         if not self._loaded:  # kernels cannot be loaded during capture
             for kernel, block in self._kernels():
@@ -52,13 +60,14 @@ class Launches:
         while steps > 0:  # a graph is captured for each count: powers of two keep them few
             count = 1 << (min(steps, batch).bit_length() - 1)
             key = count, clock % PATIENCE
-            self._graphs.run(key, partial(self._enqueue, *key), loaded=True)
+            self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
             steps, clock = steps - count, clock + count
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(sweep_kernel(features, _LANES), _BLOCK), (finish_batch, 1)]
         used += [(kernel, _BLOCK) for kernel in refresh_kernels(features)]
+        used += [(call_worlds, _BLOCK)] if features.worlds else []
         used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
         if features.tracked:
             used += [(body_programs.count_chunks, _BLOCK), (body_programs.scan_chunk_counts, 256)]
@@ -75,7 +84,8 @@ class Launches:
             wp.copy(self.here.starts, self.here.velocities)
         kernel = sweep_kernel(model.features, _LANES)
         for step in range(steps):
-            if (phase + step) % PATIENCE == 0:
+            if (phase + step) % PATIENCE in self.phases:
+                self._call_worlds(step)
                 wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
             for sweep in range(launches):
                 first, final = int(sweep == 0), int(sweep == launches - 1)
@@ -93,6 +103,12 @@ class Launches:
             for name in ("positions", "forecast", "turning"):
                 wp.copy(getattr(self.here, name), getattr(self.there, name))
         self._launch(finish_batch, 1, [turn, self.lists], block=1)
+
+    def _call_worlds(self, step: int) -> None:
+        """Let lists wait that are not to be looked at in this step, where worlds began at different times."""
+        if len(self.phases) > 1:
+            self.lists.flags[STALE : STALE + 1].zero_()
+            self._launch(call_worlds, self.model.world_count, [step, PATIENCE, self.begun, self.lists])
 
     def _move_bodies(self, step: int, final: int) -> None:
         model, count = self.model, self.bodies.count

@@ -13,13 +13,14 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as find_device
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
 from annelid.grains.bed import Bed
+from annelid.grains.controls import channels_of
 from annelid.grains.dashpot import dashpots
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Grain
-from annelid.grains.rigid import Solid, Touched, Wall
+from annelid.grains.rigid import Solid, Touched, Wall, twin
 from annelid.grains.start import begin
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, meeting_sweeps
 from annelid.grains.world import World
@@ -43,8 +44,9 @@ class Model:
     Args:
         bed: The grains.
         world: Gravity, obstacles, time step and method.
-        worlds: World of each grain, shape [n], where several are simulated side by side; grains of different worlds do
-            not touch.
+        worlds: Copies of bed and bodies side by side that do not touch; each moves as it would alone.
+        world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
+            copied either and name their worlds (`Rigid.world`).
         overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
         guests: How many of the last grains are guests: someone else moves them, and they do not touch each other.
         least_sweeps: Sweeps that a step takes at least unless the world says how many; None looks at its free bodies.
@@ -56,7 +58,8 @@ class Model:
         bed: Bed,
         *,
         world: World | None = None,
-        worlds: np.ndarray | None = None,
+        worlds: int = 1,
+        world_of: np.ndarray | None = None,
         overlapping: str = "refuse",
         guests: int = 0,
         least_sweeps: int | None = None,
@@ -67,15 +70,19 @@ class Model:
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain.")
         self.device = find_device(device)
-        self.worlds = np.zeros(len(bed), np.int32) if worlds is None else np.asarray(worlds, np.int32)
-        if self.worlds.shape != (len(bed),) or self.worlds.min() < 0:
-            raise InvalidValue(f"worlds must be {len(bed)} numbers of 0 or more, one a grain.")
-        self.many = worlds is not None
-        self.world_count = 1 + int(max([self.worlds.max(), *(body.world for body in bodies)]))
-        self.bed = begin(bed, bodies, self.worlds, overlapping, period=self.world.period)
+        self.copies, self.many = require_worlds(worlds, world_of, len(bed), bodies), world_of is not None
+        given = np.zeros(len(bed), np.int32) if world_of is None else np.asarray(world_of, np.int32)
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
-        self.bodies = [bodies[i] for i in order]
-        self.body_of = {id(body.source): number for number, body in enumerate(self.bodies)}
+        self._own = [bodies[i] for i in order]
+        self.bodies = [twin(body, world) if world else body for world in range(self.copies) for body in self._own]
+        self.one = begin(bed, self.bodies if self.many else bodies, given, overlapping, period=self.world.period)
+        copied = self.copies > 1 and not self.many
+        self.bed = self.one.repeated(self.copies) if copied else self.one
+        self.worlds = np.repeat(np.arange(self.copies, dtype=np.int32), len(bed)) if copied else given
+        self.world_count = max(self.copies, 1 + int(max([self.worlds.max(), *(body.world for body in self.bodies)])))
+        self.body_of = {id(body.source): number for number, body in enumerate(self._own)}
+        numbers = [self.number(control.body) for control in self.world.controls]
+        self.controls, self.channel_of = channels_of(self.world.controls, self.bodies, numbers, self.world_count)
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
         self._choose_steps(least_sweeps)
@@ -88,14 +95,14 @@ class Model:
         How deep a body falls must not depend on the step, so contacts must not: they are those of the longest step.
         """
         world = self.world
-        loads = [rigid_load(body, self.bed, world.gravity) for body in self.bodies if is_free(body)]
-        suits = default_step(self.bed, world, self.worlds, loads)
-        self.dt = min(suits, meeting_step(self.bed, loads)) if world.dt == "auto" else world.dt
+        loads = [rigid_load(body, self.one, world.gravity) for body in self._own if is_free(body)]
+        suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
+        self.dt = min(suits, meeting_step(self.one, loads)) if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
-        self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.bed, loads)
+        self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.one, loads)
         self.calm_speed = world.calm_speed
         if self.calm_speed is None and loads:
-            self.calm_speed = calm_speed(self.bed, world.gravity)
+            self.calm_speed = calm_speed(self.one, world.gravity)
 
     @property
     def count(self) -> int:
@@ -107,8 +114,10 @@ class Model:
         """Numbers of the bodies that follow a path."""
         return [n for n, body in enumerate(self.bodies) if isinstance(body, Solid) and body.path is not None]
 
-    def number(self, body: Obstacle | int) -> int:
-        """Number of an obstacle, as it was given."""
+    def number(self, body: Obstacle | int | str) -> int:
+        """Number of an obstacle, as it was given, or by its name; of copies in several worlds that of the first."""
+        if isinstance(body, str):
+            return self._named(body)
         if isinstance(body, int):
             if not 0 <= body < len(self.bodies):
                 raise InvalidValue(f"there is no body {body}; there are {len(self.bodies)}.")
@@ -116,6 +125,19 @@ class Model:
         if id(body) not in self.body_of:
             raise InvalidValue("that body does not belong to this model.")
         return self.body_of[id(body)]
+
+    def numbers(self, body: Obstacle | int | str) -> np.ndarray:
+        """Numbers of an obstacle in all worlds that it was copied to; a number stands for itself."""
+        first, each = self.number(body), len(self._own)
+        return np.array([first]) if isinstance(body, int) else first + each * np.arange(self.copies)
+
+    def _named(self, name: str) -> int:
+        found = [number for number, body in enumerate(self._own) if body.name == name]
+        if not found:
+            raise UnknownName("body", name, [body.name for body in self._own if body.name])
+        if len(found) > 1:
+            raise InvalidValue(f"{len(found)} bodies are named {name!r}: name one by the object, or by its number.")
+        return found[0]
 
     def fingerprint(self) -> str:
         """Identity of the model."""
@@ -165,6 +187,7 @@ class Model:
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
             kinds=tuple(sorted(kinds)),
             tracked=any(isinstance(body, Solid) for body in self.bodies),
+            commanded=bool(self.controls),
             free=bool(free),
             points=crowded and any(body.rigid.points > 0 for body in free),
             tolerant=world.tolerance is not None,
@@ -240,6 +263,8 @@ class Model:
         shapes.parts = int(np.clip(self.count // self.world_count // 1024, 1, _PARTS)) if device.is_cuda else 1
         shapes.path_of = _array(_columns(len(forms), self.paths), wp.int32, device)
         shapes.path_columns = len(self.paths)
+        shapes.channels, shapes.control_count = _array(self.channel_of.ravel(), wp.int32, device), len(self.controls)
+        shapes.pace = wp.array(np.array([[0.0, 1.0]]), dtype=wp.vec2d, device=device)
         return shapes
 
 
@@ -259,6 +284,27 @@ def rigid_load(body: Solid, bed: Bed, gravity: tuple[float, float, float]) -> Lo
     """What a free body does to grains that it falls onto."""
     speed = math.hypot(*body.rigid.velocity) + body.reach * math.hypot(*body.rigid.spin)
     return Load.of(np.array(body.extent), body.weight[0], speed, bed, gravity)
+
+
+def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies: Sequence[Touched]) -> int:
+    """How many copies to make; what cannot be copied, or is no world of each grain, is refused."""
+    if not isinstance(worlds, int | np.integer) or worlds < 1:
+        raise InvalidValue(
+            f"worlds must be a whole number of 1 or more, not {worlds!r:.60}; the world of each grain is world_of."
+        )
+    if world_of is not None:
+        given = np.asarray(world_of)
+        if given.shape != (count,) or given.dtype.kind not in "iu" or given.min() < 0:
+            raise InvalidValue(f"world_of must be {count} whole numbers of 0 or more, one a grain.")
+        if worlds > 1 and given.max() >= worlds:
+            raise InvalidValue(f"world_of names world {given.max()}, and there are the worlds 0 to {worlds - 1}.")
+    if worlds > 1 and (elsewhere := [number for number, body in enumerate(bodies) if body.world]):
+        number = elsewhere[0]
+        raise InvalidValue(
+            f"{bodies[number].rigid.called(number)}, names world {bodies[number].world}, and worlds={worlds} copies "
+            "all bodies to each: leave its world out, or give the world of each grain as world_of."
+        )
+    return int(worlds)
 
 
 def _plane_form(plane: Wall, surface: np.ndarray) -> Any:

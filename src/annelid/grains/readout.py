@@ -83,30 +83,30 @@ class Readout:
 
     # --- bodies ---
 
-    def body_position(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def body_position(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Centre of mass [m], shape [3]."""
         return self._body(state.places, body)
 
-    def body_turn(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def body_turn(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Quaternion (x, y, z, w), shape [4]."""
         return self._body(state.turns, body)
 
-    def body_velocity(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def body_velocity(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Velocity of the centre of mass [m/s], shape [3]."""
         return self._body(state.body_velocities, body)
 
-    def body_spin(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def body_spin(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Angular velocity [rad/s], shape [3]."""
         return self._body(state.body_spins, body)
 
-    def force(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def force(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Force of all contacts on a body during the last step [N], shape [3]; that on a plane is summed here."""
         number = self.model.number(body)
         if isinstance(self.model.bodies[number], Solid):
             return self._body(state.forces, number)
         return self._wall_force(state, number)
 
-    def torque(self, state: Any, body: Obstacle | int) -> np.ndarray:
+    def torque(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Torque of all contacts about the centre of mass during the last step [N m], shape [3]; not for planes."""
         number = self.model.number(body)
         if not isinstance(self.model.bodies[number], Solid):
@@ -183,7 +183,7 @@ class Readout:
         out[state.names.numpy()[:, 0]] = rows.numpy()[: self.model.count]
         return out
 
-    def _body(self, rows: wp.array[Any], body: Obstacle | int) -> np.ndarray:
+    def _body(self, rows: wp.array[Any], body: Obstacle | int | str) -> np.ndarray:
         return np.asarray(rows.numpy()[self.model.number(body)], float)
 
     def _wall_force(self, state: Any, number: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -204,6 +205,11 @@ class Solid:
 
 Touched = Wall | Solid
 """A rigid thing as grains touch it."""
+
+
+def twin(body: Touched, world: int) -> Touched:
+    """The same thing in another world; it shares what was baked."""
+    return type(body)(body.source, replace(body.rigid, world=world))
 
 
 def touched_by_grains(obstacles: Sequence[Obstacle]) -> list[Touched]:

@@ -11,19 +11,22 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from annelid.core.controls import Commanded, Control
 from annelid.core.device import thread_count
 from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
+from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, restore_worlds
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
+from annelid.grains.kernels.commands import expect_commands
 from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW, RESIDUAL, TOO_FAST
 from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
-from annelid.grains.model import Model, replaced_features
+from annelid.grains.model import PATIENCE, Model, replaced_features
 from annelid.grains.paths import PathTable
 from annelid.grains.pictures import Painter
 from annelid.grains.readout import Readout
@@ -73,6 +76,15 @@ class Solver:
         return self.model.world_count
 
     @property
+    def controls(self) -> tuple[Control, ...]:
+        """Channels that move driven bodies and pull free ones."""
+        return self.model.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock)
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """Scalars that snapshots can be coloured by."""
         return self._painter.fields
@@ -105,6 +117,9 @@ class Solver:
             )
         restore_worlds(source, target, mask, self._world_of)
         wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
+        if len(target.begun):
+            wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
+            self._note_beginnings(target)
 
     @cached_property
     def _beginning(self) -> State:
@@ -133,12 +148,21 @@ class Solver:
     def _bind(self, state: State) -> None:
         if self._work.bind(state) and self._launches is not None:
             self._launches.forget()
+            self._note_beginnings(state)
+
+    def _note_beginnings(self, state: State) -> None:
+        """Worlds that began at other steps are looked at in other steps."""
+        if self._launches is not None and len(state.begun):
+            self._launches.begun = state.begun
+            self._launches.phases = tuple(np.unique(state.begun.numpy() % PATIENCE).tolist())
 
     # --- steps ---
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
         self._bind(state)
+        if self.model.controls:
+            wp.launch(expect_commands, len(self.model.bodies), [self.lists, self.bodies], device=self.device)
         if self.model.world.too_fast == "substep":
             for _ in range(steps):
                 self._substep(state)
@@ -193,6 +217,7 @@ class Solver:
         reach = 0.5 * self.model.parameters.smallest
         parts = max(1, math.ceil(fastest * self.dt / reach))
         self._set_step(self.dt / parts)
+        self.bodies.pace.assign(np.array([[clock, 1.0 / parts]]))
         done = 0
         while done < parts:
             origin = clock * self.dt + done * self.dt / parts
@@ -201,6 +226,7 @@ class Solver:
             done = int(state.clock.numpy()[0]) - clock
             self._look_after(state)
         state.clock.assign(np.array([clock + 1], np.int64))
+        self.bodies.pace.assign(np.array([[0.0, 1.0]]))
 
     def _set_step(self, dt: float) -> None:
         if self.model.parameters.dt != np.float32(dt):
@@ -277,34 +303,35 @@ class Solver:
 
     # --- bodies ---
 
-    def drive(self, state: State, body: Obstacle | int, velocity: Any = None, spin: Any = None) -> None:
-        """Set how a driven body moves from now on.
+    def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
+        """Set how a driven body moves from now on, along and about axes that no control commands.
 
         Args:
             state: The state.
-            body: The body, or its number.
+            body: The body or its name, in all worlds that it was copied to; or the number of a single one.
             velocity: Velocity of its centre of mass [m/s]; None leaves it as it is.
             spin: Angular velocity [rad/s]; None leaves it as it is.
         """
-        number = self._movable(body, "driven")
+        numbers = self._movable(body, "driven")
         for place, value in ((0, velocity), (1, spin)):
             if value is not None:
-                row = np.asarray(as_vector(("velocity", "spin")[place], value), np.float32)[None]
-                scatter(state.commands, np.array([2 * number + place]), row)
-                scatter((state.body_forecast, state.body_turning)[place], np.array([number]), row)
+                row = np.asarray(as_vector(("velocity", "spin")[place], value), np.float32)
+                rows = np.tile(row, (len(numbers), 1))
+                scatter(state.drives, 2 * numbers + place, rows)
+                scatter((state.body_forecast, state.body_turning)[place], numbers, rows)
 
-    def load(self, state: State, body: Obstacle | int, force: Any = (0, 0, 0), torque: Any = (0, 0, 0)) -> None:
-        """Pull and turn a free body from now on.
+    def load(self, state: State, body: Obstacle | int | str, force: Any = (0, 0, 0), torque: Any = (0, 0, 0)) -> None:
+        """Pull and turn a free body from now on, along and about axes that no control commands.
 
         Args:
             state: The state.
-            body: The body, or its number.
+            body: The body or its name, in all worlds that it was copied to; or the number of a single one.
             force: Force on its centre of mass [N].
             torque: Torque [N m].
         """
-        number = self._movable(body, "free")
-        rows = np.array([as_vector("force", force), as_vector("torque", torque)], np.float32)
-        scatter(state.loads, np.array([2 * number, 2 * number + 1]), rows)
+        numbers = self._movable(body, "free")
+        for place, value in enumerate((as_vector("force", force), as_vector("torque", torque))):
+            scatter(state.loads, 2 * numbers + place, np.tile(np.asarray(value, np.float32), (len(numbers), 1)))
 
     def residual(self, state: State) -> float:
         """By how much one more sweep would change the relative velocity of a contact at most [m/s]."""
@@ -315,9 +342,9 @@ class Solver:
         probe.advance(other, 1)
         return float(other.reach.numpy()[RESIDUAL])
 
-    def _movable(self, body: Obstacle | int, motion: str) -> int:
+    def _movable(self, body: Obstacle | int | str, motion: str) -> np.ndarray:
         number = self.model.number(body)
         found = self.model.bodies[number]
         if not (isinstance(found, Solid) and found.rigid.moves == motion) or number in self.model.paths:
             raise InvalidValue(f"body {number} is not {motion}: give it motion={motion!r} and no path.")
-        return number
+        return self.model.numbers(body)

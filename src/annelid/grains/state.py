@@ -8,6 +8,7 @@ Rows belong to
 - `place`, `body-place`: a place in a list of neighbours, of bodies; `rolling-place`, `rolling-body-place`: the same
   where rolling resistance is kept;
 - `body`: a body; `body-list`: what touches it; `point`: a point of a body and another body that it may touch;
+- `channel`: a control of a world; `world`: a world, where there are several;
 - `simulation`: none of these.
 
 An array that a structure of the kernels (`kernels.layout`) holds under the same name is bound to it by `workspace`.
@@ -56,12 +57,14 @@ class State:
         travel: How far the surface of each body may have moved since the lists were made [m].
         forces: Forces of contacts on each body [N].
         torques: Torques of contacts on each body about its centre of mass [N m].
-        commands: Velocity and spin that driven bodies are given.
+        drives: Velocity and spin that driven bodies are given.
         loads: Force [N] and torque [N m] from outside on each body.
         touched_first: Where the contacts of each body begin in `touched`.
         touched: Places in `bodies`.
         point_impulses: Impulses on points of bodies by other bodies [N s].
         point_predicted: Those predicted for the next step [N s].
+        commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        begun: Step at which each world began, shape [worlds]; kept where there are several.
         reach: Margins and speeds of the lists.
         flags: Flags of the lists.
         clock: Steps done, shape [1].
@@ -94,12 +97,14 @@ class State:
     travel: wp.array[Any] = rows("body", wp.float32)
     forces: wp.array[Any] = rows("body", wp.vec3)
     torques: wp.array[Any] = rows("body", wp.vec3)
-    commands: wp.array[Any] = rows("body", wp.vec3, each=2)
+    drives: wp.array[Any] = rows("body", wp.vec3, each=2)
     loads: wp.array[Any] = rows("body", wp.vec3, each=2)
     touched_first: wp.array[Any] = rows("body-list", wp.int32, spare=1)
     touched: wp.array[Any] = rows("body-place", wp.int32, grows="body_places")
     point_impulses: wp.array[Any] = rows("point", wp.vec3)
     point_predicted: wp.array[Any] = rows("point", wp.vec3)
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+    begun: wp.array[Any] = rows("world", wp.int64)
     reach: wp.array[Any] = rows("simulation", wp.float32)
     flags: wp.array[Any] = rows("simulation", wp.int32)
     clock: wp.array[Any] = rows("simulation", wp.int64)
@@ -127,4 +132,6 @@ def row_counts(model: Model, points: int, places: int, body_places: int) -> dict
         "body": bodies,
         "body-list": bodies,
         "point": points,
+        "channel": len(model.controls) * model.world_count,
+        "world": model.world_count if model.features.worlds else 0,
     }

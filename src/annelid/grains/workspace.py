@@ -71,6 +71,7 @@ class Workspace:
             "row": np.sort(model.worlds, kind="stable"),
             "body": of_bodies,
             "point": np.repeat(of_bodies[owners], bodies.point_places),
+            "channel": np.repeat(np.arange(model.world_count, dtype=np.int32), len(model.controls)),
         }
         return {name: wp.array(worlds, dtype=wp.int32, device=self.device) for name, worlds in found.items()}
 

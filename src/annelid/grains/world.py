@@ -10,6 +10,7 @@ from numbers import Real
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Auto, Named
+from annelid.grains.controls import BodyControl, require_controls
 from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_positive, require_step
@@ -49,6 +50,7 @@ class World(Named):
             step, and at least a ten-thousandth of a radius a step; beside free bodies it is a twentieth of √(gR).
         contact_step: Contacts are as stiff as softness and correction make them in a step of this length [s], whatever
             the step is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.
+        controls: Channels that move driven bodies and pull free ones, see `grains.velocity_control`.
     """
 
     dt: float | Auto = "auto"
@@ -67,6 +69,7 @@ class World(Named):
     bounce_speed: float | None = None
     calm_speed: float | None = None
     contact_step: float | None = None
+    controls: Sequence[BodyControl] = ()
 
     def __post_init__(self) -> None:
         for name in ("gravity", "period"):
@@ -74,6 +77,7 @@ class World(Named):
         for name in _NUMBERS:
             if not (getattr(self, name) is None or isinstance(getattr(self, name), Real)):
                 raise InvalidValue(f"{name} must be a number, not {getattr(self, name)!r}.")
+        require_controls(self.controls)
         self.touched  # noqa: B018 (obstacles that grains cannot touch are refused here)
         if self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)

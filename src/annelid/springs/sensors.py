@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
-from annelid.core.sensors import Reading, Sensor
+from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.springs.body import Where
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
@@ -33,7 +33,12 @@ class GroupSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of springs."""
-        own = _of_springs(solver, f"{self.quantity} of masses")
+        own, side = side_of(solver, Solver, f"{self.quantity} of masses")
+        if own is not solver and self.quantity in ("force", "touch"):
+            raise InvalidValue(
+                f"springs feel no obstacles of their own in a simulation of {solver.physics}: "
+                f"use contact_force_of and touch_of of annelid.{solver.physics}."
+            )
         model, device = own.model, own.device
         chosen = model.one.indices(self.where)
         if len(chosen) == 0:
@@ -48,7 +53,8 @@ class GroupSensor(Sensor):
         start, count = (3, 1) if self.quantity == "touch" else (0, 3)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            inputs = [members, rests, model.arrays, state.positions, state.velocities]
+            mine = side(state)
+            inputs = [members, rests, model.arrays, mine.positions, mine.velocities]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             if self.quantity == "turn":
                 wp.launch(finish_turn, model.worlds, [sums, first], [out], device=device)
@@ -68,7 +74,7 @@ class StrainSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of springs."""
-        own = _of_springs(solver, "strain of springs")
+        own, side = side_of(solver, Solver, "strain of springs")
         model, device = own.model, own.device
         body = model.one
         chosen = body.springs_of(self.where)
@@ -79,7 +85,7 @@ class StrainSensor(Sensor):
         sums, add = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device), strain_kernel(model.types.vec4)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            inputs = [springs, lengths, body.mass_count, state.positions]
+            inputs = [springs, lengths, body.mass_count, side(state).positions]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             wp.launch(finish_sum, model.worlds, [sums, 1.0 / len(chosen), 0, 1, first], [out], device=device)
 
@@ -114,9 +120,3 @@ def touch_of(where: Where = None) -> Sensor:
 def strain_of(where: Where = None) -> Sensor:
     """Mean strain of the springs between masses, against their passive rest lengths."""
     return StrainSensor(where)
-
-
-def _of_springs(solver: AnySolver, what: str) -> Solver:
-    if isinstance(solver, Solver):
-        return solver
-    raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")

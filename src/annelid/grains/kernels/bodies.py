@@ -1,21 +1,18 @@
-"""Bodies: the sum of what touches them, their motion, and their contacts with each other at points of their surface."""
+"""Bodies: the sum of what touches them, and their contacts with each other at points of their surface."""
 
 import functools
 
 import warp as wp
 
 from annelid.grains.kernels.layout import (
-    APPROACH,
     BALL,
     CAPSULE,
-    DRIVEN,
     FASTEST,
     FLAGS,
     FREE,
     HALTED,
     MARGIN,
     PLANE,
-    STALE,
     Bodies,
     Features,
     Lists,
@@ -23,6 +20,7 @@ from annelid.grains.kernels.layout import (
     contact_horizon,
     reach_place,
 )
+from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row, vec14
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import (
@@ -203,86 +201,6 @@ def body_total(features: Features) -> wp.Function:
 
 
 @wp.func
-def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
-    """A turn after a short time."""
-    rate = wp.quat(spin[0], spin[1], spin[2], 0.0) * turn
-    return wp.normalize(turn + 0.5 * dt * rate)
-
-
-@wp.func
-def foresee_body(b: int, sums: ContactSum, parameters: Parameters, bodies: Bodies):
-    """Predict, between two sweeps, the velocities of a free body at the end of the step."""
-    form = bodies.forms[b]
-    if form.motion == wp.static(FREE):
-        dt = parameters.dt
-        turn = bodies.turns[b]
-        twist = sums.angular + bodies.loads[2 * b + 1] * dt
-        push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
-        bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
-        response = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
-        bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, response)
-
-
-@wp.func
-def move_body(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
-    """Advance a body by a step of a batch, given what touched it."""
-    dt = parameters.dt
-    impulse = sums.impulse
-    angular = sums.angular
-    bodies.forces[b] = impulse / dt
-    bodies.torques[b] = angular / dt
-    bodies.contacts[b] = sums.contacts
-    form = bodies.forms[b]
-    velocity = bodies.velocities[b]
-    spin = bodies.spins[b]
-    if form.motion == wp.static(FREE):
-        turn = bodies.turns[b]
-        push = (parameters.gravity + form.inverse_mass * bodies.loads[2 * b]) * dt
-        local = wp.quat_rotate_inv(turn, spin)
-        gyro = wp.cross(form.inertia * local, local)
-        twist = wp.quat_rotate_inv(turn, angular + bodies.loads[2 * b + 1] * dt)
-        velocity += push + form.inverse_mass * impulse
-        spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
-        coming = wp.quat_rotate_inv(turn, sums.predicted_angular + bodies.loads[2 * b + 1] * dt)
-        response = wp.quat_rotate(turn, form.inverse_inertia * coming)
-        bodies.velocities[b] = velocity
-        bodies.spins[b] = spin
-        bodies.forecast[b] = velocity + push + form.inverse_mass * sums.predicted
-        bodies.turning[b] = spin + response
-        bodies.places[b] = bodies.places[b] + dt * velocity
-        bodies.turns[b] = turned(turn, spin, dt)
-    if form.motion == wp.static(DRIVEN):
-        column = bodies.path_of[b]
-        if column >= 0:
-            row = int(lists.clock[0] - bodies.path_start[0]) + step
-            here = row * bodies.path_columns + column
-            velocity = bodies.path_velocities[2 * here]
-            spin = bodies.path_velocities[2 * here + 1]
-            bodies.places[b] = bodies.path_places[here]
-            bodies.turns[b] = bodies.path_turns[here]
-            later = here + bodies.path_columns
-            bodies.forecast[b] = bodies.path_velocities[2 * later]
-            bodies.turning[b] = bodies.path_velocities[2 * later + 1]
-        else:
-            velocity = bodies.commands[2 * b]
-            spin = bodies.commands[2 * b + 1]
-            bodies.places[b] = bodies.places[b] + dt * velocity
-            bodies.turns[b] = turned(bodies.turns[b], spin, dt)
-            bodies.forecast[b] = velocity
-            bodies.turning[b] = spin
-        bodies.velocities[b] = velocity
-        bodies.spins[b] = spin
-    speed = wp.length(velocity) + wp.length(spin) * form.reach
-    travel = bodies.travel[b] + dt * speed
-    bodies.travel[b] = travel
-    furthest = travel + parameters.patience * dt * speed
-    margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
-    if furthest > parameters.body_skin - 0.5 * parameters.skin or wp.static(APPROACH) * dt * speed > margin:
-        lists.flags[wp.static(STALE)] = 1
-        lists.flags[wp.static(FLAGS) + form.world] = 1
-
-
-@wp.func
 def rest_body(b: int, lists: Lists, bodies: Bodies):
     """Lists around a body were made: it has not travelled since."""
     if lists.flags[wp.static(FLAGS) + bodies.forms[b].world] == 1:
@@ -427,7 +345,7 @@ def block_total(value: vec14) -> vec14:
 @functools.cache
 def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
     """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA)."""
-    total = body_total(features)
+    total, foresee, move = body_total(features), foresee_body(features), move_body(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_bodies(lists: Lists, bodies: Bodies):
@@ -447,9 +365,9 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
             for share in range(b * bodies.parts, (b + 1) * bodies.parts):
                 sums = added(sums, bodies.totals[share])
             if final == 1:
-                move_body(b, step, sums, parameters, lists, bodies)
+                move(b, step, sums, parameters, lists, bodies)
             else:
-                foresee_body(b, sums, parameters, bodies)
+                foresee(b, step, sums, parameters, lists, bodies)
 
     return sum_bodies, move_bodies
 

@@ -95,9 +95,10 @@ def set_margins(parameters: Parameters, lists: Lists):
 
 @wp.kernel
 def settle_worlds(lists: Lists):
-    """Lists of all worlds are fresh, unless some did not fit."""
-    if lists.flags[wp.static(HALTED)] == 0:
-        lists.flags[wp.static(FLAGS) + wp.tid()] = 0
+    """Lists of all worlds that were stale are fresh, unless some did not fit."""
+    place = wp.static(FLAGS) + wp.tid()
+    if lists.flags[wp.static(HALTED)] == 0 and lists.flags[place] == 1:
+        lists.flags[place] = 0
 
 
 @wp.func

@@ -81,6 +81,7 @@ class Features:
         periodic: Whether x, y and z are periodic.
         kinds: Kinds of surfaces of the bodies, ascending.
         tracked: There are bodies other than walls: forces on them are summed.
+        commanded: Some body follows controls.
         free: Some body is free.
         points: Bodies touch each other.
         tolerant: Sweeps end at a residual, not after a fixed number.
@@ -97,6 +98,7 @@ class Features:
     periodic: tuple[bool, bool, bool] = (False, False, False)
     kinds: tuple[int, ...] = ()
     tracked: bool = False
+    commanded: bool = False
     free: bool = False
     points: bool = False
     tolerant: bool = False
@@ -223,7 +225,11 @@ class Bodies:
     totals: wp.array[ContactSum]  # what touches each body, by shares
     forces: wp.array[wp.vec3]  # of grains and bodies on each, at the last step [N]
     torques: wp.array[wp.vec3]  # about its centre of mass [N m]
-    commands: wp.array[wp.vec3]  # velocity and spin that driven bodies are told, two each
+    drives: wp.array[wp.vec3]  # velocity and spin that driven bodies are given, two each
+    channels: wp.array[wp.int32]  # controls that each body follows, six each: along and about x, y, z; -1 for none
+    control_count: wp.int32  # of a world
+    commands: wp.array[wp.vec4d]  # of the controls, world after world, see core.kernels.controls
+    pace: wp.array[wp.vec2d]  # a step, and how many of them one is from there on, where steps are divided
     path_of: wp.array[wp.int32]  # column of each body in the tables of motion, -1 for none
     path_columns: wp.int32
     path_start: wp.array[wp.int64]  # step of their first row

@@ -9,8 +9,6 @@ from annelid.grains.kernels.bodies import (
     body_speed,
     body_total,
     count_chunk,
-    foresee_body,
-    move_body,
     point_contacts,
     rest_body,
     scan_chunks,
@@ -41,6 +39,7 @@ from annelid.grains.kernels.layout import (
 from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.program import close_batch, grain_impulses
+from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 
 wp.set_module_options({"enable_backward": False})
 
@@ -156,7 +155,7 @@ def sweep_share(features: Features) -> wp.Function:
 @functools.cache
 def sum_and_move(features: Features) -> wp.Function:
     """A function for one thread: sum what touches each body, and move all of them or predict their motion."""
-    sums = body_total(features)
+    sums, foresee, move = body_total(features), foresee_body(features), move_body(features)
 
     @wp.func
     def move_all(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -164,9 +163,9 @@ def sum_and_move(features: Features) -> wp.Function:
             bodies.totals[b] = sums(b, 0, 1, lists, bodies)
         for b in range(bodies.count):
             if final == 1:
-                move_body(b, step, bodies.totals[b], parameters, lists, bodies)
+                move(b, step, bodies.totals[b], parameters, lists, bodies)
             else:
-                foresee_body(b, bodies.totals[b], parameters, bodies)
+                foresee(b, step, bodies.totals[b], parameters, lists, bodies)
 
     return move_all
 

@@ -1,8 +1,8 @@
-"""Worlds side by side: those that begin again."""
+"""Worlds side by side: those that begin again, and whose lists are looked at when."""
 
 import warp as wp
 
-from annelid.grains.kernels.layout import FLAGS, STALE
+from annelid.grains.kernels.layout import FLAGS, STALE, Lists
 
 wp.set_module_options({"enable_backward": False})
 
@@ -18,3 +18,20 @@ def make_stale(
     if mask[world]:
         flags_out[wp.static(FLAGS) + world] = 1
         flags_out[wp.static(STALE)] = 1
+
+
+@wp.kernel
+def call_worlds(step: int, patience: int, begun: wp.array[wp.int64], lists: Lists):
+    """Of the worlds whose lists are stale, call those whose turn it is: every few steps from their own beginning.
+
+    Others wait, marked by 2. A world that began later is so looked at in the same steps of its own as one alone.
+    """
+    world = wp.tid()
+    if lists.flags[wp.static(FLAGS) + world] == 0:
+        return
+    age = lists.clock[0] + wp.int64(step) - begun[world]
+    if age % wp.int64(patience) == wp.int64(0):
+        lists.flags[wp.static(FLAGS) + world] = 1
+        lists.flags[wp.static(STALE)] = 1
+    else:
+        lists.flags[wp.static(FLAGS) + world] = 2

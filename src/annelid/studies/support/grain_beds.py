@@ -41,7 +41,9 @@ def packings(
     )  # fmt: skip
     floors = [ground(friction=f, world=world) for world, f in enumerate(frictions)]
     period = (side * pitch, side * pitch, 0.0)
-    simulation = grains.simulation(bed, obstacles=floors, worlds=worlds, period=period, device=device, threads=threads)
+    simulation = grains.simulation(
+        bed, obstacles=floors, world_of=worlds, period=period, device=device, threads=threads
+    )
     simulation.run(_SETTLE)
     heights = simulation.solver.readout.positions(simulation.state)[:, 2].reshape(len(frictions), count)
     return np.array([_bulk(z, period[0] * period[1]) for z in heights])
@@ -79,7 +81,7 @@ def reposes(
         for world, material in enumerate(materials)
     ]
     simulation = grains.simulation(
-        many, obstacles=walls, worlds=worlds, period=(0.0, drum.length, 0.0), device=device, threads=threads
+        many, obstacles=walls, world_of=worlds, period=(0.0, drum.length, 0.0), device=device, threads=threads
     )
     angles: list[np.ndarray] = []
 

@@ -241,7 +241,7 @@ def laboratory(
     )  # fmt: skip
     obstacles = [one for part in parts for one in part.obstacles]
     worlds = np.repeat(np.arange(len(parts)), counts)
-    simulation = grains.simulation(bed, obstacles=obstacles, worlds=worlds, device=device, threads=threads, dt=dt)
+    simulation = grains.simulation(bed, obstacles=obstacles, world_of=worlds, device=device, threads=threads, dt=dt)
     rows = _watch(simulation, seconds, every)
     owner = np.array([body.world for body in simulation.solver.model.bodies], int)
     times = every * dt * np.arange(len(rows["x"]))

@@ -1,0 +1,238 @@
+"""Sensors of bodies among grains, and of grains: where they are, how they move, what touches them, how high they lie.
+
+Readings of a world are the same to the bit alone and among others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from annelid.core.errors import InvalidValue
+from annelid.core.sensors import Reading, Sensor, side_of
+from annelid.core.solver import Solver as AnySolver
+from annelid.grains.kernels import sensing as kernels
+from annelid.grains.rigid import Solid
+from annelid.grains.solver import Solver
+from annelid.shapes import Obstacle
+from annelid.shapes.primitives import Box
+
+_XYZ = ("x", "y", "z")
+_UNITS = {"position": "m", "velocity": "m/s", "spin": "rad/s", "force": "N", "torque": "N m", "energy": "J"}
+_EVERYWHERE = 1.0e30
+
+
+@dataclass(frozen=True, eq=False)
+class BodySensor(Sensor):
+    """Reads a quantity of a body; made by `position_of` and its like.
+
+    Attributes:
+        quantity: "position", "velocity", "spin", "turn", "force", "torque" or "touch".
+        body: The body: an obstacle as it was given, its name, or its number among the bodies of a world.
+    """
+
+    quantity: str
+    body: Obstacle | int | str
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of grains."""
+        own, side = side_of(solver, Solver, f"{self.quantity} of a body")
+        numbers = wp.array(self._numbers(own), dtype=wp.int32, device=own.device)
+        launch = self._launch(own, numbers)
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            launch(side(state), out, first)
+
+        parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
+        return Reading(read, (max(1, len(parts)),), _UNITS.get(self.quantity, ""), parts)
+
+    def _numbers(self, solver: Solver) -> np.ndarray:
+        """The body in each world."""
+        model = solver.model
+        number, (each, left) = model.number(self.body), divmod(len(model.bodies), model.world_count)
+        if left or any(body.world != k // each for k, body in enumerate(model.bodies)):
+            raise InvalidValue("sensors of bodies need as many bodies in each world: give one world and worlds=n.")
+        body = model.bodies[number]
+        if not isinstance(body, Solid):
+            raise InvalidValue(
+                f"{body.rigid.called(number)}, has no place of its own, and its forces are not summed: read a flat Box."
+            )
+        return (number % each + each * np.arange(model.world_count)).astype(np.int32)
+
+    def _launch(self, solver: Solver, numbers: wp.array[Any]) -> Callable[[Any, wp.array[Any], int], None]:
+        worlds, device = solver.worlds, solver.device
+        if self.quantity == "turn":
+            body = solver.model.bodies[int(numbers.numpy()[0])]
+            assert isinstance(body, Solid)
+            axes = wp.quat(*Rotation.from_matrix(body.axes).inv().as_quat().tolist())
+            return lambda state, out, first: wp.launch(
+                kernels.read_turns, worlds, [numbers, axes, state.turns, first], [out], device=device
+            )
+        if self.quantity == "touch":
+            return lambda state, out, first: wp.launch(
+                kernels.read_touch, worlds, [numbers, state.forces, state.torques, first], [out], device=device
+            )
+        rows: Callable[[Any], wp.array[Any]] = {
+            "position": lambda state: state.places,
+            "velocity": lambda state: state.body_velocities,
+            "spin": lambda state: state.body_spins,
+            "force": lambda state: state.forces,
+            "torque": lambda state: state.torques,
+        }[self.quantity]
+        return lambda state, out, first: wp.launch(
+            kernels.read_bodies, worlds, [numbers, rows(state), 3, first], [out], device=device
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GrainsSensor(Sensor):
+    """Reads a quantity of the grains of a world; made by `grain_position` and its like.
+
+    Attributes:
+        quantity: "position", "velocity", "energy" or "share".
+        inside: Only grains whose centres are inside this box count; None for all.
+    """
+
+    quantity: str
+    inside: Box | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.inside is None or isinstance(self.inside, Box)):
+            raise InvalidValue(f"inside must be a Box of annelid.shapes, or None for all grains, not {self.inside!r}.")
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of grains."""
+        own, side = side_of(solver, Solver, f"{self.quantity} of grains")
+        model, device = own.model, own.device
+        bounds = np.array([[-_EVERYWHERE] * 3, [_EVERYWHERE] * 3] if self.inside is None else self.inside.bounds())
+        low, high = (wp.vec3(*bound.tolist()) for bound in bounds)
+        counts = np.bincount(model.worlds, minlength=model.world_count)
+        starts = wp.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), dtype=wp.int32, device=device)
+        sums = wp.zeros((own.worlds, kernels.PARTS), dtype=kernels.Sums, device=device)
+        guest, moving = int(model.parameters.first_guest), int(self.quantity == "velocity")
+        grains = (model.count - model.guests) / model.world_count
+        start, count, mean, scale = {
+            "position": (2, 3, 1, 1.0),
+            "velocity": (2, 3, 1, 1.0),
+            "energy": (5, 1, 0, 1.0),
+            "share": (0, 1, 0, 1.0 / grains),
+        }[self.quantity]
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            mine = side(state)
+            rows = [mine.names, mine.positions, mine.velocities, mine.spins]
+            inputs = [starts, guest, low, high, moving, *rows]
+            wp.launch(kernels.sum_grains, sums.shape, inputs, [sums], device=device)
+            inputs = [sums, start, count, mean, scale, first]
+            wp.launch(kernels.finish_grains, own.worlds, inputs, [out], device=device)
+
+        return Reading(read, (count,), _UNITS.get(self.quantity, ""), _XYZ if count == 3 else ())
+
+
+@dataclass(frozen=True, eq=False)
+class HeightSensor(Sensor):
+    """Reads how high grains lie above the cells of a grid; made by `height_map`."""
+
+    low: tuple[float, float]
+    high: tuple[float, float]
+    cells: tuple[int, int]
+    floor: float
+
+    def __post_init__(self) -> None:
+        numbers = np.array([*self.low, *self.high, self.floor], float)
+        if not np.isfinite(numbers).all() or not (self.low[0] < self.high[0] and self.low[1] < self.high[1]):
+            raise InvalidValue(f"a height map needs a corner below another, not {self.low} and {self.high}.")
+        if min(self.cells) < 1:
+            raise InvalidValue(f"a height map needs at least one cell along x and y, not {self.cells}.")
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of grains."""
+        own, side = side_of(solver, Solver, "a height map")
+        model, device, (nx, ny) = own.model, own.device, self.cells
+        size = wp.vec2((self.high[0] - self.low[0]) / nx, (self.high[1] - self.low[1]) / ny)
+        where = [int(model.parameters.first_guest), wp.vec2(*self.low), size, wp.vec2i(nx, ny)]
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            mine = side(state)
+            wp.launch(kernels.clear_heights, (own.worlds, nx * ny), [self.floor, first], [out], device=device)
+            inputs = [*where, first, mine.names, mine.positions, mine.velocities, out]
+            wp.launch(kernels.raise_heights, model.count, inputs, device=device)
+
+        return Reading(read, (nx, ny), "m")
+
+
+def position_of(body: Obstacle | int | str) -> Sensor:
+    """Centre of mass of a body [m], x, y, z."""
+    return BodySensor("position", body)
+
+
+def velocity_of(body: Obstacle | int | str) -> Sensor:
+    """Velocity of the centre of mass of a body [m/s], x, y, z."""
+    return BodySensor("velocity", body)
+
+
+def orientation_of(body: Obstacle | int | str) -> Sensor:
+    """How the frame of a body is turned: a quaternion x, y, z, w, with w not negative."""
+    return BodySensor("turn", body)
+
+
+def spin_of(body: Obstacle | int | str) -> Sensor:
+    """Angular velocity of a body [rad/s], x, y, z."""
+    return BodySensor("spin", body)
+
+
+def contact_force_of(body: Obstacle | int | str) -> Sensor:
+    """Force of all contacts on a body during the last step [N], x, y, z."""
+    return BodySensor("force", body)
+
+
+def contact_torque_of(body: Obstacle | int | str) -> Sensor:
+    """Torque of all contacts about its centre of mass during the last step [N m], x, y, z."""
+    return BodySensor("torque", body)
+
+
+def touch_of(body: Obstacle | int | str) -> Sensor:
+    """1 where something touched a body during the last step, else 0."""
+    return BodySensor("touch", body)
+
+
+def grain_position(*, inside: Box | None = None) -> Sensor:
+    """Centre of mass of the grains [m], x, y, z: all of them, or those inside a box; 0 where there are none."""
+    return GrainsSensor("position", inside)
+
+
+def grain_velocity(*, inside: Box | None = None) -> Sensor:
+    """Velocity of that centre of mass [m/s], x, y, z."""
+    return GrainsSensor("velocity", inside)
+
+
+def grain_energy(*, inside: Box | None = None) -> Sensor:
+    """Kinetic energy of the grains, that of their spins included [J]."""
+    return GrainsSensor("energy", inside)
+
+
+def grain_share(*, inside: Box) -> Sensor:
+    """Part of the grains of a world whose centres are inside a box, from 0 to 1."""
+    return GrainsSensor("share", inside)
+
+
+def height_map(low: ArrayLike, high: ArrayLike, cells: tuple[int, int], *, floor: float = 0.0) -> Sensor:
+    """Highest point of a grain above each cell of a grid [m], shape [nx, ny].
+
+    Args:
+        low: Corner with the smallest x and y [m].
+        high: Corner with the largest [m].
+        cells: Cells along x and y.
+        floor: Height where there is no grain [m].
+    """
+    corners = np.asarray(low, float), np.asarray(high, float)
+    if any(corner.shape != (2,) for corner in corners):
+        raise InvalidValue(f"the corners of a height map are two numbers each, x and y, not {low!r} and {high!r}.")
+    (x0, y0), (x1, y1) = (corner.tolist() for corner in corners)
+    return HeightSensor((x0, y0), (x1, y1), (int(cells[0]), int(cells[1])), float(floor))
