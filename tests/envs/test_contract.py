@@ -264,7 +264,7 @@ def test_unknown_option(task: Task) -> None:
 
 def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    with pytest.raises(envs.MissingPackage, match=r"annelid\[rl\]"):
+    with pytest.raises(envs.MissingPackage, match=r"EXTRA=rl|\[rl\]"):
         envs.make_stable_env("annelid/VoxelLocomotion-v0")
 
 
