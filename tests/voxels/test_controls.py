@@ -197,8 +197,8 @@ class Crawl(envs.Task):
 
 
 def test_a_voxel_robot_is_a_task(device: str) -> None:
-    pytest.importorskip("gymnasium")
     """One world of three gets what it would get alone, also in its second episode."""
+    pytest.importorskip("gymnasium")
     actions = np.random.default_rng(3).uniform(-1.0, 1.0, (12, 3, 3)).astype(np.float32)
     many, alone = (envs.make_vector_env(Crawl(), count, device=device) for count in (3, 1))
     many.reset(seed=[4, 5, 6])
