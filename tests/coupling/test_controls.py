@@ -173,6 +173,14 @@ def test_a_worm_in_sand_follows_a_heading(device: str) -> None:
     np.testing.assert_allclose(np.arctan2(ahead[:, 1], ahead[:, 0]), wanted, atol=0.02)
 
 
+def test_a_world_is_taken_out_of_several(device: str) -> None:
+    many, alone = simulated(device, worlds=3), simulated(device)
+    drive(many)
+    many.solver.take_world(many.state, alone.state, 2)
+    np.testing.assert_array_equal(motion(alone)[0], motion(many)[2])
+    alone.step(1)  # with lists of its own
+
+
 def test_what_cannot_be_commanded_or_read_is_refused() -> None:
     with pytest.raises(InvalidValue, match="two controls are named 'size'"):
         simulated("cpu", controls=[grains.velocity_control("size", "press", "z", low=-1.0, high=1.0)])

@@ -197,6 +197,15 @@ class Controllable(Protocol):
         ...
 
 
+@runtime_checkable
+class Separable(Protocol):
+    """A physics whose rows name each other: it takes one of several equal worlds out, for a picture of it alone."""
+
+    def take_world(self, source: Any, target: Any, world: int) -> None:
+        """Copy a world of a state into a state of one world."""
+        ...
+
+
 @dataclass(frozen=True)
 class Side:
     """One of the physics that a solver steps together.

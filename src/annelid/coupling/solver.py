@@ -17,7 +17,16 @@ from annelid.core.events import Event
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
-from annelid.core.state import clone_state, copy_state, new_state, part_of, restore_worlds
+from annelid.core.state import (
+    clone_state,
+    copy_state,
+    declared,
+    new_state,
+    part_of,
+    restore_worlds,
+    state_arrays,
+    take_world,
+)
 from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
@@ -131,6 +140,15 @@ class Solver:
         if self.springs.worlds > 1:
             self.springs.reset(state.springs, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
+
+    def take_world(self, source: State, target: State, world: int) -> None:
+        """Copy one of several worlds into a state of one world; see `core.solver.Separable`."""
+        take_world(source.springs, target.springs, world, self.worlds)
+        self.grains.take_world(source.grains, target.grains, world)
+        for name in declared(State):
+            here, there = state_arrays(source)[name], state_arrays(target)[name]
+            if len(there):
+                wp.copy(there, here, src_offset=world * len(there), count=len(there))
 
     @cached_property
     def _beginning(self) -> State:

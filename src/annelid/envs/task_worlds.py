@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.solver import Controllable
+from annelid.core.solver import Controllable, Separable, Solver
 from annelid.core.state import take_world
 from annelid.envs.kernels import task as kernels
 from annelid.envs.task import Task, substeps_of
@@ -73,12 +73,19 @@ class TaskWorlds(Worlds):
         """One world by itself."""
         if self._twin is None:
             self._twin = _built(self.task, 1, self.device, 1)
-        take_world(self.state, self._twin.state, world, self.count)
+        solver: Solver = self.solver
+        if isinstance(solver, Separable):
+            solver.take_world(self.state, self._twin.state, world)
+        else:
+            take_world(self.state, self._twin.state, world, self.count)
         shot = self._twin.solver.snapshot(self._twin.state, Look())
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
 
     def _memory(self) -> dict[str, Any]:
         return {"state": self.state, "before": self._before}
+
+    def _after_load(self) -> None:
+        self.solver.clear_divergence()
 
     def _begin(self, mask: wp.array[Any]) -> None:
         self.solver.reset(self.state, mask)

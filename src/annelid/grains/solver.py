@@ -18,7 +18,7 @@ from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, copy_state, restore_worlds
+from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
@@ -120,6 +120,22 @@ class Solver:
         if len(target.begun):
             wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
             self._note_beginnings(target)
+
+    def take_world(self, source: State, target: State, world: int) -> None:
+        """Copy grains and bodies of one of several equal worlds into a state of one world; its lists are made anew."""
+        there = state_arrays(target)
+        for name, one in declared(self.state_type).items():
+            count = len(there[name]) - one.spare
+            if one.of in ("row", "body", "channel") and count > 0:
+                wp.copy(there[name], state_arrays(source)[name], src_offset=world * count, count=count)
+        first, guests = self.model.count - self.model.guests, self.model.guests
+        names = target.names.numpy()[:, 0]
+        own = np.where(names < first, names - world * (first // self.worlds), 0)
+        own += np.where(names < first, 0, names - first + (first - world * guests) // self.worlds)
+        target.names.assign(np.column_stack([own, np.zeros_like(own)]).astype(np.int32))
+        target.counts.zero_()
+        everything = wp.full(1, True, dtype=wp.bool, device=self.device)
+        wp.launch(make_stale, 1, [everything], [target.flags], device=self.device)
 
     @cached_property
     def _beginning(self) -> State:
