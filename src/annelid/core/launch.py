@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Team:
         self._arrivals = self._counter.numpy()[:1]
         self._counter.numpy()[2:].view(np.int64)[:] = _giving_way()
         self._pool = Pool(size - 1, "annelid") if size > 1 else None
+        self._prepared: dict[wp.Kernel, _Prepared] = {}
 
     def run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         """Launch `kernel(rank, size, counter, *arguments)` once a member and wait for all of them."""
@@ -74,19 +75,47 @@ class Team:
 
     def _run(self, kernel: wp.Kernel, arguments: Sequence[Any]) -> None:
         self._arrivals[:] = 0
-        # Once, here: members must not compile side by side. Another block size would compile another variant.
-        kernel.module.load("cpu", block_dim=1)
-        others = (
-            [self._pool.submit(partial(self._member, kernel, rank, arguments)) for rank in range(1, self.size)]
-            if self._pool
-            else []
-        )
-        self._member(kernel, 0, arguments)
+        prepared = self._prepared.get(kernel)
+        if prepared is None or not prepared.suits(arguments):
+            # Once, here: members must not compile side by side. Another block size would compile another variant.
+            kernel.module.load("cpu", block_dim=1)
+            self._prepared = dict(list(self._prepared.items())[-1:])  # older arguments need not be kept alive
+            prepared = self._prepared[kernel] = _Prepared(kernel, self.size, self._counter, arguments)
+        first, *rest = prepared.launches()
+        others = [self._pool.submit(launch.launch) for launch in rest] if self._pool else []
+        first.launch()
         for other in others:
             other.result()
 
-    def _member(self, kernel: wp.Kernel, rank: int, arguments: Sequence[Any]) -> None:
-        wp.launch(kernel, 1, [rank, self.size, self._counter, *arguments], device="cpu")
+
+class _Prepared:
+    """The launches of a team, which take longer to prepare than small bodies take for a step.
+
+    Args:
+        kernel: The kernel, which is loaded.
+        size: Number of members.
+        counter: What they count their arrivals with.
+        arguments: The other arguments.
+    """
+
+    def __init__(self, kernel: wp.Kernel, size: int, counter: wp.array[wp.int32], arguments: Sequence[Any]) -> None:
+        self._arguments = list(arguments)
+        self._structures = [i for i, each in enumerate(arguments) if not isinstance(each, int | float | wp.array)]
+        self._launches = [
+            wp.launch(kernel, 1, [rank, size, counter, *arguments], device="cpu", record_cmd=True)
+            for rank in range(size)
+        ]
+
+    def suits(self, arguments: Sequence[Any]) -> bool:
+        """Whether these are the arguments that the launches were prepared for."""
+        return all(map(operator.is_, self._arguments, arguments))
+
+    def launches(self) -> Sequence[Any]:
+        """The launch of each member, with what structures hold by now."""
+        for place in self._structures:
+            for launch in self._launches:
+                launch.set_param_at_index(3 + place, self._arguments[place])
+        return self._launches
 
 
 @functools.cache
