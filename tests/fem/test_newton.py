@@ -109,6 +109,11 @@ def test_elastica_of_a_small_load_is_linear_theory() -> None:
     assert reach == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize(("load", "reach", "drop"), [(1.0, 0.94357, 0.30172), (10.0, 0.44500, 0.81061)])
+def test_elastica_is_the_published_one(load: float, reach: float, drop: float) -> None:
+    np.testing.assert_allclose(elastica(load), [reach, drop], atol=1e-5)
+
+
 @pytest.mark.parametrize(("quadratic", "order", "counts"), [(False, 2.0, (3, 5)), (True, 3.0, (3, 4))])
 def test_orders(quadratic: bool, order: float, counts: tuple[int, int], device: str) -> None:
     case = Case(quadratic, choose_device(device))

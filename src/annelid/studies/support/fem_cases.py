@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
-from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
 from annelid import fem
 from annelid.fem.shape_functions import point_gradients, rule, values
@@ -113,17 +113,24 @@ def elastica_tip(case: Case, load: float, cells: tuple[int, int, int] = (20, 1, 
 
 
 def elastica(load: float) -> np.ndarray:
-    """Tip of Euler's elastica, clamped at 0, under a load P L²/EI across it: distances along and across, shape [2]."""
+    """Tip of Euler's elastica, clamped at 0, under a load P L²/EI across it: distances along and across, shape [2].
 
-    def curve(curvature: float) -> np.ndarray:
-        return np.asarray(
-            solve_ivp(
-                lambda _, y: [y[1], -load * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])],
-                (0.0, 1.0), [0.0, curvature, 0.0, 0.0], rtol=1e-11, atol=1e-12,
-            ).y[:, -1]
-        )  # fmt: skip
+    Bisshopp and Drucker, Large deflection of cantilever beams, Q. Appl. Math. 3 (1945), by the slope at the tip.
+    """
 
-    return curve(float(brentq(lambda k: curve(k)[1], 0.0, load + 1.0)))[2:]
+    def limits(slope: float) -> tuple[float, float]:
+        """Parameter of the elliptic integrals, and the amplitude that they begin with."""
+        parameter = 0.5 * (1.0 + np.sin(slope))
+        return parameter, np.arcsin(np.sqrt(0.5 / parameter))
+
+    def surplus(slope: float) -> float:
+        parameter, first = limits(slope)
+        return float(ellipk(parameter) - ellipkinc(first, parameter) - np.sqrt(load))
+
+    slope = float(brentq(surplus, 0.0, np.nextafter(0.5 * np.pi, 0.0), xtol=1e-15))
+    parameter, first = limits(slope)
+    drop = 1.0 - 2.0 / np.sqrt(load) * (ellipe(parameter) - ellipeinc(first, parameter))
+    return np.array([np.sqrt(2.0 * np.sin(slope) / load), drop])
 
 
 def _beam(
