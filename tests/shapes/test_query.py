@@ -70,6 +70,14 @@ def test_sign_of_a_torus(device: str, torus) -> None:
     assert found[-1] > 0.4  # the hole
 
 
+def test_distance_without_a_sign(device: str, torus) -> None:
+    mesh = torus.mesh()
+    points = np.concatenate([cloud(*mesh.bounds(), 2000), near(mesh, 2000)])
+    signed = mesh.signed_distance(points, device=device)
+    assert (signed < 0.0).sum() > 200
+    assert mesh.query(device).distance(points) == pytest.approx(np.abs(signed), rel=1e-9, abs=1e-12)
+
+
 def test_sign_agrees_with_winding_numbers_in_double_precision(device: str) -> None:
     """A needle: the hardest case, because its faces are seen at grazing angles."""
     needle = Cylinder(0.001, 1.0, axis=(1.0, 1.0, 0.3)).surface(24)

@@ -62,6 +62,13 @@ class MeshDistance:
         )
         return self._scale * distance.numpy(), gradient.numpy()
 
+    def distance(self, points: ArrayLike) -> Floats:
+        """Distance of each point to the surface [m], inside too; much quicker than one with a sign."""
+        local = self._array(self._local(as_points(points)), wp.vec3d)
+        distance = wp.empty(len(local), dtype=wp.float64, device=self.device)
+        wp.launch(kernels.plain_distances, len(local), [self._surface, local], [distance], device=self.device)
+        return self._scale * distance.numpy()
+
     def on_grid(self, origin: Vector, spacing: float, shape: tuple[int, int, int]) -> wp.array[Any]:
         """Signed distance [m] of the nodes origin + spacing (i, j, k), float32 of the given shape, on the device."""
         local = wp.vec3d(*self._local(np.array(origin)))

@@ -136,6 +136,28 @@ def distances_and_gradients(
     gradient_out[i] = gradient
 
 
+@wp.func
+def plain_distance(surface: Surface, point: wp.vec3d) -> wp.float64:
+    """Distance without a sign: winding numbers cost several times as much."""
+    query = wp.mesh_query_point_no_sign(surface.mesh, wp.vec3(point), FAR)
+    distance = wp.length(point)
+    if query.result:
+        face = closest_face(surface, query.face, point)
+        distance = wp.length(point - closest_on_face(surface, face, point))
+    return distance
+
+
+@wp.kernel
+def plain_distances(
+    surface: Surface,
+    points: wp.array[wp.vec3d],
+    # Out:
+    distance_out: wp.array[wp.float64],
+):
+    i = wp.tid()
+    distance_out[i] = plain_distance(surface, points[i])
+
+
 @wp.kernel
 def node_distances(
     surface: Surface,
@@ -145,12 +167,7 @@ def node_distances(
     # Out:
     distance_out: wp.array3d[wp.float32],
 ):
-    """Distances without a sign: winding numbers cost several times as much, and few nodes need one."""
+    """Distances without a sign, which few nodes need."""
     i, j, k = wp.tid()
     point = origin + spacing * wp.vec3d(wp.float64(i), wp.float64(j), wp.float64(k))
-    query = wp.mesh_query_point_no_sign(surface.mesh, wp.vec3(point), FAR)
-    distance = wp.length(point)
-    if query.result:
-        face = closest_face(surface, query.face, point)
-        distance = wp.length(point - closest_on_face(surface, face, point))
-    distance_out[i, j, k] = wp.float32(scale * distance)
+    distance_out[i, j, k] = wp.float32(scale * plain_distance(surface, point))

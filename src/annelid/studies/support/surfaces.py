@@ -54,4 +54,4 @@ def _distances(points_of: TriangleMesh, surface: TriangleMesh) -> tuple[np.ndarr
     shares = (np.ones((3, 3)) + 3 * np.eye(3)) / 6  # exact for quadratic functions
     points = np.einsum("pk,tki->tpi", shares, corners).reshape(-1, 3)
     query = MeshDistance(surface.vertices, surface.triangles)
-    return np.abs(query.signed_distance(points)), np.repeat(area / 3, 3)
+    return query.distance(points), np.repeat(area / 3, 3)
