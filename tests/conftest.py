@@ -1,5 +1,6 @@
 """What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
 
+import gc
 import os
 
 import pytest
@@ -18,6 +19,7 @@ def _take_one_core() -> None:
 
 
 _take_one_core()
+gc.disable()  # until all tests are collected: a fifth of that time went into looking for garbage among modules
 os.environ.setdefault("ANNELID_CHECK_LOCKS", "1")  # locks taken out of order are found, not only when they hang
 
 import warp as wp  # noqa: E402 - after the core is taken
@@ -30,6 +32,12 @@ wp.config.log_level = wp.LOG_ERROR
 # A first call compiles kernels, so no example may be judged by its time; and the same code must get the same verdict.
 settings.register_profile("annelid", deadline=None, derandomize=True, database=None)
 settings.load_profile("annelid")
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, but not among the modules and tests that were collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def _devices() -> list[str]:
