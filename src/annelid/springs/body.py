@@ -335,7 +335,7 @@ class Body(Described, Named):
             springs: Which springs: a function of their midpoints [s, 3] -> bool [s], a mask, indices, the name of a
                 group of masses that hold them, or None for all.
         """
-        accepted = "a springs.Signal such as springs.wave(...); for a function of your own see springs.Signal"
+        accepted = "springs.wave(...) or another springs.Signal, for which a function of your own needs @wp.func"
         require_kind("the signal", signal, Signal, accepted)
         chosen = self._springs(springs)
         if signal.function not in self.signal_functions:
