@@ -101,7 +101,7 @@ class Lattice:
         widest = float(extent.max())
         remedy = "use a larger pitch"
         if widest > _SUSPICIOUS:
-            remedy = f"{remedy}, or scale=1e-3 if the body, {widest:.4g} m wide, is in millimetres"
+            remedy = f"{remedy}, or another scale if the body, {widest:.4g} m wide, is in millimetres (1e-3)"
         if not places <= 2e9:
             raise InvalidValue(f"pitch {pitch:g} m needs {places:.3g} cells: {remedy}.")
         require_memory(f"a grid of {places:.3g} cells", _BYTES_A_PLACE * places, remedy)
