@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh
 
+pytestmark = pytest.mark.filterwarnings("ignore::annelid.core.errors.MeshRepaired")  # test_parts looks for them
+
 CUBE = Box((1.0, 1.0, 1.0)).surface()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annelid import springs
 from annelid.benches.edits import stress
-from annelid.core.errors import InvalidValue, StaleHandle
+from annelid.core.errors import IndicesAreSlots, InvalidValue, StaleHandle
 from annelid.springs import graves, pairs
 
 SPRING_ARRAYS = (
@@ -243,3 +243,72 @@ def test_any_sequence_of_edits_keeps_the_invariants(seed):
 def test_edits_from_eight_threads_are_all_kept():
     edits, _ = stress("cpu", editors=8, seconds=5.0)
     assert edits > 8
+
+
+# Which masses are meant
+
+
+def cut_block():
+    """A block of 3 x 3 x 3 masses without those at x = 0, so that slots and rows differ."""
+    simulation = springs.simulation(springs.block((3, 3, 3)), gravity=(0.0, 0.0, 0.0))
+    with simulation.edit() as edit:
+        edit.remove_masses(lambda x: x[:, 0] < 0.05, with_springs=True)
+    return simulation
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda edit, x: lambda points: points[:, 1] > 0.15,
+        lambda edit, x: x[:, 1] > 0.15,
+        lambda edit, x: edit.masses()[np.flatnonzero(x[:, 1] > 0.15)],
+    ],
+)
+def test_a_second_cut_removes_the_masses_that_are_meant(choose):
+    simulation = cut_block()
+    x = simulation.positions()
+    with simulation.edit() as edit:
+        edit.remove_masses(choose(edit, x), with_springs=True)
+    assert np.array_equal(simulation.positions(), x[x[:, 1] <= 0.15])
+
+
+def test_springs_are_chosen_by_their_midpoints_and_by_a_mask():
+    simulation = cut_block()
+    network = simulation.solver.model.network
+    with simulation.edit() as edit:
+        edit.remove_springs(lambda middle: middle[:, 2] > 0.05)
+    assert (
+        simulation.solver.positions_of(simulation.state, network.ends[network.live_springs()].ravel())[:, 2] == 0
+    ).all()
+    with simulation.edit() as edit:
+        edit.remove_springs(np.ones(len(network.live_springs()), bool))
+    assert len(network.live_springs()) == 0
+
+
+def test_indices_after_a_cut_are_said_to_be_slots(recwarn):
+    simulation = cut_block()
+    live = simulation.solver.model.network.masses.handles().index
+    with simulation.edit() as edit:
+        edit.change_masses(edit.masses(live), fixed=True)
+    assert not recwarn
+    with pytest.warns(IndicesAreSlots, match="row 17 of positions"), simulation.edit() as edit:
+        edit.change_masses(live, fixed=True)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        ([1.5], r"whole numbers, not by \[1.5\]"),
+        ([0], "no mass in slot 0: it was removed"),
+        ([400], "no mass in slot 400: there are 27"),
+        (np.ones(27, bool), r"shape \[18\]"),
+        (lambda x: x[:, 0] > 9.0, "finds none of the 18"),
+        (lambda x: x[:, 0], r"True or False for each mass"),
+        (lambda x: x[:, 0] > 0.0, "all 18 masses would be removed"),
+    ],
+)
+def test_masses_that_cannot_be_meant_are_refused(choice, sentence):
+    simulation = cut_block()
+    with pytest.raises(InvalidValue, match=sentence), simulation.edit() as edit:
+        edit.remove_masses(choice, with_springs=True)
+    assert len(simulation.positions()) == 18

@@ -90,6 +90,18 @@ class StepTooLong(UserWarning):
     """The time step is above the stable one estimated for the model."""
 
 
+class MeshRepaired(UserWarning):
+    """Holes of a mesh were filled, as asked for; the sentence says how much of the surface is guessed."""
+
+
+class UnlikeShape(UserWarning):
+    """A body differs from the shapes that it was made of: a coarse lattice, or a part that holds none of it."""
+
+
+class IndicesAreSlots(UserWarning):
+    """Indices of masses in an edit count removed masses too, unlike the rows of `positions()`."""
+
+
 class GrainsPushed(UserWarning):
     """Grains that began inside each other or inside a body were pushed apart or taken out, as asked for."""
 

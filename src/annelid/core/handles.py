@@ -70,8 +70,14 @@ class HandleTable:
     def handles(self, index: np.ndarray | None = None) -> Handles:
         """Handles to the things now in these slots (all live ones by default)."""
         chosen = np.flatnonzero(self.alive[: self.used]) if index is None else np.atleast_1d(np.asarray(index))
-        if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.used or not self.alive[chosen].all()):
-            raise InvalidValue(f"there is no {self.kind} in one of the slots {chosen[:5].tolist()}...")
+        outside = (chosen < 0) | (chosen >= self.used)
+        if outside.any():
+            raise InvalidValue(f"there is no {self.kind} in slot {chosen[outside][0]}: there are {self.used} slots.")
+        if not self.alive[chosen].all():
+            raise InvalidValue(
+                f"there is no {self.kind} in slot {chosen[~self.alive[chosen]][0]}: it was removed, or is yet to come. "
+                "Slots keep their numbers; a mask or a function chooses among those that are left."
+            )
         return Handles(self.kind, chosen.astype(np.int64), self.generation[chosen].copy())
 
     def reserve(self, count: int) -> Handles:

@@ -27,8 +27,17 @@ class WithFaces(Protocol):
         ...
 
 
-MeshLike = str | os.PathLike[str] | WithFaces
-"""The path of an STL, OBJ or PLY file, or an object of trimesh."""
+@runtime_checkable
+class WithParts(Protocol):
+    """Several meshes in one, a scene of trimesh for instance."""
+
+    def to_mesh(self) -> WithFaces:
+        """All of them as one mesh."""
+        ...
+
+
+MeshLike = str | os.PathLike[str] | WithFaces | WithParts
+"""The path of an STL, OBJ or PLY file, or an object of trimesh, be it a mesh or a scene."""
 
 _SUSPICIOUS = 10.0
 """A file that is wider than this [m] without saying its unit is probably in millimetres."""
@@ -44,6 +53,8 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
             too wide for a robot.
         repair: Close the surface of a mesh if need be.
     """
+    if isinstance(given, WithParts):
+        given = given.to_mesh()
     if isinstance(given, str | os.PathLike):
         mesh = TriangleMesh.read(given, scale=1.0 if scale is None else scale, repair=repair)
         name = os.path.basename(os.fspath(given))
@@ -63,7 +74,7 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
 
 def given_geometry(given: Any) -> Any:
     """The same for a rigid thing, which takes a mesh in metres: a `TriangleMesh` is taken as it is, however wide."""
-    if not isinstance(given, str | os.PathLike | WithFaces):
+    if not isinstance(given, str | os.PathLike | WithFaces | WithParts):
         return given
     mesh = given_solid(given, scale=1.0)
     if isinstance(given, str | os.PathLike):

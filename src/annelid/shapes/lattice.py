@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -23,7 +24,8 @@ _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if 
 _BYTES_A_CELL = 2000  # of a filled cell, with the mass and the thirteen springs that it becomes; measured
 _BYTES_A_PLACE = 40  # of any cell of the grid
 _PROBES = 8  # along each side of the box, to guess how many cells will be filled
-_SUSPICIOUS = 10.0  # [m]: a robot wider than this probably has another unit
+_SUSPICIOUS = 1.0  # [m]: a robot wider than this that needs too many cells may have another unit
+_ROUNDING = 1e-6  # of a length: files in single precision are as exact as that
 _FULL_SHARE = {1: 4, 2: 2, 3: 1}  # cells around an edge, a face diagonal, a body diagonal inside the bulk
 
 
@@ -65,8 +67,7 @@ class Lattice:
     origin: np.ndarray
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.pitch) and self.pitch > 0.0):
-            raise InvalidValue(f"pitch must be a positive length in metres, not {self.pitch}.")
+        _require_pitch(self.pitch)
         if not self.cells.any():
             raise InvalidValue("the lattice has no filled cell; use a smaller pitch.")
 
@@ -81,6 +82,7 @@ class Lattice:
         require_memory(
             f"a block of {count:.3g} masses", _BYTES_A_CELL * float(count), "use fewer masses along its edges"
         )
+        _require_pitch(pitch)
         return cls(np.ones([n - 1 for n in nodes], bool), float(pitch), np.zeros(3))
 
     @classmethod
@@ -88,9 +90,8 @@ class Lattice:
         """The cells whose centre is inside the shape; the grid is centred on the shape's bounds."""
         low, high = shape.bounds()
         extent = high - low
-        if not (np.isfinite(pitch) and pitch > 0.0):
-            raise InvalidValue(f"pitch must be a positive length in metres, not {pitch}.")
-        if (extent < pitch * (1.0 - 1e-9)).any():
+        _require_pitch(pitch)
+        if (extent < pitch * (1.0 - _ROUNDING)).any():
             size = " x ".join(f"{e:.4g}" for e in extent)
             raise InvalidValue(
                 f"pitch {pitch:g} m is larger than the body ({size} m): use at most {extent.min():.4g} m."
@@ -100,7 +101,7 @@ class Lattice:
         widest = float(extent.max())
         remedy = "use a larger pitch"
         if widest > _SUSPICIOUS:
-            remedy = f"{remedy}, or another scale if the body, {widest:.4g} m wide, is in millimetres"
+            remedy = f"{remedy}, or another scale if the body, {widest:.4g} m wide, is in millimetres (1e-3)"
         if not places <= 2e9:
             raise InvalidValue(f"pitch {pitch:g} m needs {places:.3g} cells: {remedy}.")
         require_memory(f"a grid of {places:.3g} cells", _BYTES_A_PLACE * places, remedy)
@@ -116,6 +117,11 @@ class Lattice:
                 f"no cell of pitch {pitch:g} m fits inside the body: it is thinner; use a smaller pitch."
             )
         return cls(cells, float(pitch), origin)
+
+    @property
+    def volume(self) -> float:
+        """Volume of the filled cells [m³]."""
+        return float(self.cells.sum()) * self.pitch**3
 
     @cached_property
     def _index(self) -> np.ndarray:
@@ -215,6 +221,11 @@ class Lattice:
         start = np.nonzero(begins)
         end = tuple(s + d for s, d in zip(start, direction, strict=True))
         return np.stack([self._index[start], self._index[end]], axis=1), start
+
+
+def _require_pitch(pitch: object) -> None:
+    if not (isinstance(pitch, Real) and math.isfinite(pitch) and float(pitch) > 0.0):
+        raise InvalidValue(f"pitch must be a positive length in metres, not {pitch!r}.")
 
 
 def _share(shape: Solid, low: np.ndarray, extent: np.ndarray) -> float:

@@ -6,6 +6,7 @@ The two are defined by each other and live together. Repair, files and distances
 from __future__ import annotations
 
 import os
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.repair import merge, repaired
@@ -150,7 +151,7 @@ class TriangleMesh(Shape):
     def require_closed(self) -> TriangleMesh:
         """The mesh itself if it is closed and encloses a volume; else an InvalidMesh that says where it is not."""
         if not self.is_closed:
-            remedy = "close it with mesh.repaired() or TriangleMesh.read(path, repair=True)"
+            remedy = "close it with repair=True where you name the mesh or its file, or with mesh.repaired()"
             raise InvalidMesh(f"the mesh is not closed: {self._defects()}; {remedy}.")
         low, high = self.bounds()
         if self._enclosed <= _FLATTEST * float(np.linalg.norm(high - low)) ** 3:
@@ -160,12 +161,23 @@ class TriangleMesh(Shape):
     def repaired(self) -> TriangleMesh:
         """A closed mesh made of this one: welded, wound consistently, holes filled, shells turned outwards.
 
-        A hole is filled by a fan around the mean of its rim; a shell wholly inside another is taken as a cavity.
+        A hole is filled by a fan around the mean of its rim; a shell wholly inside another is taken as a cavity. How
+        many holes were filled, and how much of the surface that is, is told in a warning.
         """
-        mesh = TriangleMesh(*repaired(self.vertices, self.triangles))
+        vertices, triangles, holes = repaired(self.vertices, self.triangles)
+        mesh = TriangleMesh(vertices, triangles)
         if not mesh.is_closed:
             raise InvalidMesh(f"the mesh cannot be repaired: {mesh._defects()} remain; mend it in a modelling program.")
-        return mesh.require_closed()
+        mesh.require_closed()
+        if holes.count:
+            holed = "1 hole was" if holes.count == 1 else f"{holes.count} holes were"
+            warnings.warn(
+                f"{holed} filled, {100.0 * holes.area / mesh.area:.2g} % of the surface of the mesh: look at a picture "
+                "of it, and mend it in a modelling program if that is not what you meant.",
+                MeshRepaired,
+                stacklevel=2,
+            )
+        return mesh
 
     def moved(self, offset: ArrayLike) -> TriangleMesh:
         """A copy moved by an offset [m]."""

@@ -5,6 +5,8 @@ Everything here works on vertices [m] of shape [n, 3] and triangles of shape [m,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -39,8 +41,21 @@ def compact(vertices: Floats, triangles: NDArray[np.integer]) -> tuple[Floats, I
     return vertices[used], number.reshape(-1, 3).astype(np.int32)
 
 
-def repaired(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
-    """The surface with vertices welded, holes filled and all shells wound consistently.
+@dataclass(frozen=True)
+class Holes:
+    """Holes that were filled.
+
+    Attributes:
+        count: How many.
+        area: Area of what fills them [m²].
+    """
+
+    count: int
+    area: float
+
+
+def repaired(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices, Holes]:
+    """The surface with vertices welded, holes filled and all shells wound consistently, and the holes that it had.
 
     A hole is filled by a fan around the mean of its rim: exact for flat convex holes, plausible for most others. A
     shell that lies wholly inside another bounds a cavity. Edges with more than two triangles are left as they are.
@@ -48,8 +63,8 @@ def repaired(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
     vertices, triangles = _weld(vertices, triangles)
     triangles = _without_doubles(triangles)
     triangles = _wound_consistently(triangles)
-    vertices, triangles = _filled(vertices, triangles)
-    return vertices, _oriented(vertices, triangles)
+    vertices, triangles, holes = _filled(vertices, triangles)
+    return vertices, _oriented(vertices, triangles), holes
 
 
 def _weld(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
@@ -98,10 +113,10 @@ def _wound_consistently(triangles: Indices) -> Indices:
     return np.where(flip[:, None], triangles[:, ::-1], triangles)
 
 
-def _filled(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
+def _filled(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices, Holes]:
     edges = edges_of(triangles)
     if not edges.open.any():
-        return vertices, triangles
+        return vertices, triangles, Holes(0, 0.0)
     rim = edges.pairs[edges.open]
     rim = np.where((edges.balance[edges.open] > 0)[:, None], rim[:, ::-1], rim)  # against the triangle that is there
     corners, number = np.unique(rim, return_inverse=True)
@@ -110,7 +125,10 @@ def _filled(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
     centers = sums / np.bincount(hole, minlength=count)[:, None]
     apex = len(vertices) + hole[number.reshape(-1, 2)[:, 0]]
     fans = np.column_stack([rim, apex]).astype(np.int32)
-    return np.concatenate([vertices, centers]), np.concatenate([triangles, fans])
+    vertices = np.concatenate([vertices, centers])
+    a, b, c = np.moveaxis(vertices[fans], 1, 0)
+    area = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
+    return vertices, np.concatenate([triangles, fans]), Holes(count, area)
 
 
 def _oriented(vertices: Floats, triangles: Indices) -> Indices:

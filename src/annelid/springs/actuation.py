@@ -71,31 +71,51 @@ class Signal:
         return table
 
 
-def expand_contract(amplitude: float, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
+def _amplitude(given: float | np.ndarray) -> float | np.ndarray:
+    """An amplitude that leaves every rest length positive."""
+    amplitude = _numbers("amplitude", given)
+    beyond = np.isfinite(amplitude) & (np.abs(amplitude) >= 1.0)
+    if beyond.any():
+        worst = float(np.atleast_1d(amplitude)[np.atleast_1d(beyond)][0])
+        raise InvalidValue(
+            f"an amplitude of {worst:g} would make rest lengths pass zero: give a fraction of the rest length below 1."
+        )
+    return amplitude
+
+
+def _numbers(name: str, given: Any) -> float | np.ndarray:
+    values = np.asarray(given)
+    if values.dtype.kind not in "iuf":
+        raise InvalidValue(f"{name} = {given!r:.60} of a signal cannot be used; give a number, or one a spring.")
+    return values.astype(float)
+
+
+def expand_contract(amplitude: float | np.ndarray, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
     """Expand by `amplitude` (a fraction of the rest length), then contract, `frequency` times a second [Hz]."""
-    return Signal(sine_signal, (amplitude, frequency, start))
+    return Signal(sine_signal, (_amplitude(amplitude), _numbers("frequency", frequency), _numbers("start", start)))
 
 
-def contract_expand(amplitude: float, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
+def contract_expand(amplitude: float | np.ndarray, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
     """Contract first, then expand."""
-    return Signal(sine_signal, (-amplitude, frequency, start))
+    return expand_contract(-_amplitude(amplitude), frequency, start=start)
 
 
 def wave(amplitude: float | np.ndarray, frequency: float | np.ndarray, delay: np.ndarray) -> Signal:
     """A travelling wave: expand and contract, each spring starting after its own delay [s].
 
     Args:
-        amplitude: Fraction of the rest length, one for all springs or one each.
+        amplitude: Fraction of the rest length, below 1; one for all springs or one each.
         frequency: Cycles a second [Hz], likewise.
         delay: Start of each spring [s]: its distance along the body divided by the speed of the wave.
     """
-    return Signal(sine_signal, (amplitude, frequency, delay))
+    return Signal(sine_signal, (_amplitude(amplitude), _numbers("frequency", frequency), _numbers("delay", delay)))
 
 
 def titan_wave(
     amplitude: float = 0.2, omega: float = 20.0, period: float = 1.0, *, offset: float | np.ndarray
 ) -> Signal:
     """Titan's wave as printed; its offset is a distance in metres that is read as seconds (eq. 5)."""
-    if not period > 0.0:
+    if not (_numbers("period", period) > 0.0):
         raise InvalidValue(f"the period of a wave must be positive, not {period}.")
-    return Signal(titan_signal, (amplitude, omega, offset, period))
+    parameters = (_amplitude(amplitude), _numbers("omega", omega), _numbers("offset", offset), period)
+    return Signal(titan_signal, parameters)

@@ -17,7 +17,8 @@ from annelid.core.controls import Control, require_distinct
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
-from annelid.core.options import Named
+from annelid.core.options import Named, require_kind
+from annelid.shapes.values import as_vector
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
 from annelid.springs.kernels.commands import command_signal
@@ -175,10 +176,10 @@ class Body(Described, Named):
     def moved(self, by: Sequence[float]) -> Body:
         """A copy shifted by a vector [m]."""
         twin = self.copy()
-        twin.positions = twin.positions + np.asarray(by, float)
+        twin.positions = twin.positions + np.array(as_vector("the shift of a body", by))
         return twin
 
-    def rotated(self, axis: Sequence[float], angle: float, *, about: Sequence[float] | None = None) -> Body:
+    def rotated(self, axis: str | Sequence[float], angle: float, *, about: Sequence[float] | None = None) -> Body:
         """A copy turned around an axis by an angle [rad], about a point (the centre of mass by default)."""
         turn = Rotation.from_rotvec(angle * _unit("the axis of a rotation", axis))
         center = self.center_of_mass if about is None else np.asarray(about, float)
@@ -300,7 +301,7 @@ class Body(Described, Named):
         self.fixed[self.indices(where)] = True
         return self
 
-    def guide(self, where: Where, kind: Literal["line", "plane"], axis: Sequence[float]) -> Body:
+    def guide(self, where: Where, kind: Literal["line", "plane"], axis: str | Sequence[float]) -> Body:
         """Let masses move only along a line (direction `axis`) or in a plane (normal `axis`) through where they are."""
         if kind not in ("line", "plane"):
             raise InvalidValue(f"a guide is a 'line' or a 'plane', not {kind!r}.")
@@ -326,23 +327,29 @@ class Body(Described, Named):
         self.substeps[self.indices(where)] = count
         return self
 
-    def actuate(self, signal: Signal, springs: np.ndarray | None = None) -> Body:
-        """Let a signal set the rest length of springs (all by default, or those given by a mask or by index)."""
-        chosen = np.arange(self.spring_count) if springs is None else _chosen("spring", springs, self.spring_count)
+    def actuate(self, signal: Signal, springs: Where = None) -> Body:
+        """Let a signal set the rest length of springs.
+
+        Args:
+            signal: The signal.
+            springs: Which springs: a function of their midpoints [s, 3] -> bool [s], a mask, indices, the name of a
+                group of masses that hold them, or None for all.
+        """
+        accepted = "springs.wave(...) or another springs.Signal, for which a function of your own needs @wp.func"
+        require_kind("the signal", signal, Signal, accepted)
+        chosen = self._springs(springs)
         if signal.function not in self.signal_functions:
             self.signal_functions = (*self.signal_functions, signal.function)
         self.signal_kinds[chosen] = 1 + self.signal_functions.index(signal.function)
         self.signal_parameters[chosen] = signal.table(len(chosen))
         return self
 
-    def control(
-        self, name: str, springs: np.ndarray | str | None = None, *, low: float = 0.8, high: float = 1.2
-    ) -> Body:
+    def control(self, name: str, springs: Where = None, *, low: float = 0.8, high: float = 1.2) -> Body:
         """Let commands set the rest length of springs while they are simulated: `simulation.controls[name] = 1.1`.
 
         Args:
             name: Name of the channel.
-            springs: Which springs: a mask, indices, the name of a group of masses that hold them, or None for all.
+            springs: Which springs, as for `actuate`.
             low: Smallest factor on the rest length.
             high: Largest factor on the rest length.
         """
@@ -355,12 +362,19 @@ class Body(Described, Named):
         self.controls = require_distinct([*self.controls, Control(name, low, high, 1.0, "", does)])
         return self.actuate(Signal(command_signal, (len(self.controls) - 1,)), chosen)
 
-    def _springs(self, springs: np.ndarray | str | None) -> np.ndarray:
-        if springs is None:
+    def _springs(self, where: Where) -> np.ndarray:
+        if where is None:
             return np.arange(self.spring_count)
-        return self.springs_of(springs) if isinstance(springs, str) else _chosen("spring", springs, self.spring_count)
+        if isinstance(where, str):
+            return self.springs_of(where)
+        if not callable(where):
+            return _chosen("spring", where, self.spring_count)
+        found = _chosen("spring", where(self.positions[self.springs].mean(axis=1)), self.spring_count)
+        if len(found) == 0:
+            raise InvalidValue("the function that chooses springs by their midpoints finds none.")
+        return found
 
-    def distance_along(self, axis: Sequence[float]) -> np.ndarray:
+    def distance_along(self, axis: str | Sequence[float]) -> np.ndarray:
         """For each spring, the distance [m] of its nearer mass from the body's end, along an axis (Titan, eq. 5)."""
         along = self.positions @ _unit("the axis of a distance", axis)
         return along[self.springs].min(axis=1) - along.min()
@@ -409,12 +423,15 @@ def _with_channels(part: Body, controls: Sequence[Control]) -> np.ndarray:
 _ARRAYS = {f.name for f in fields(Body)} - {"materials", "groups", "signal_functions", "coverings", "controls"}
 
 
-def _unit(what: str, axis: Sequence[float]) -> np.ndarray:
-    """The direction of a vector, which must have one."""
-    vector = np.asarray(axis, float)
+def _unit(what: str, axis: str | Sequence[float]) -> np.ndarray:
+    """The direction of a vector, which must have one, or of 'x', 'y' or 'z'."""
+    try:
+        vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) and len(axis) == 1 else np.asarray(axis, float)
+    except (TypeError, ValueError):
+        vector = np.zeros(0)
     length = np.linalg.norm(vector)
     if vector.shape != (3,) or not (np.isfinite(length) and length > 0.0):
-        raise InvalidValue(f"{what} must be three finite numbers, not all zero, not {tuple(axis)}.")
+        raise InvalidValue(f"{what} must be 'x', 'y', 'z' or three finite numbers, not all zero, not {axis!r:.60}.")
     return vector / length
 
 

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.materials import Material, material
+from annelid.core.options import require_kind, spelled_out
+from annelid.materials import Material
+from annelid.materials import material as preset
 from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
 from annelid.shapes.given import MeshLike, given_solid
-from annelid.shapes.lattice import Lattice, Region, Solid, inside
+from annelid.shapes.lattice import Lattice, Region, Solid
 from annelid.springs.body import Body
 from annelid.springs.covering import cover
+from annelid.springs.parts import Inserts, MaterialLike, compare_volumes, given_inserts, materials_at, warn_of_unused
 from annelid.springs.stiffness import lattice_stiffness, round_area
-
-MaterialLike = Material | str
 
 
 def bars(lattice: Lattice, material: MaterialLike, diameter: float, *, breaking: bool = False) -> Body:
@@ -61,12 +62,13 @@ def block(
     )
 
 
+@spelled_out("a lattice of springs")
 def lattice(
     shape: Solid | MeshLike,
     pitch: float,
     material: MaterialLike,
     *,
-    inserts: Sequence[tuple[Region, MaterialLike]] = (),
+    inserts: Inserts = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
     breaking: bool = False,
@@ -79,7 +81,8 @@ def lattice(
         shape: Any solid: a primitive or a closed mesh, the path of an STL, OBJ or PLY file, or an object of trimesh.
         pitch: Edge of a cell [m].
         material: Material, or the name of one.
-        inserts: Parts of another material; later ones win.
+        inserts: Parts of another material, `[(region, material), …]`; later ones win. A region is a solid, a function
+            of points, or a mesh as for `shape`.
         mass: Total mass [kg] spread evenly over the masses; None takes density times volume.
         damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
         breaking: Whether springs break at the material's yield strain.
@@ -87,9 +90,12 @@ def lattice(
         repair: Close the surface of a file if need be.
     """
     solid = given_solid(shape, scale=scale, repair=repair)
+    require_kind("the shape", solid, Solid, "a solid, the path of a mesh file or an object of trimesh")
     grid = Lattice.fill(solid, pitch)
-    kinds_of_matter = [_material(material), *(_material(other) for _, other in inserts)]
-    which = _cell_materials(grid, [part for part, _ in inserts])
+    compare_volumes(solid, grid)
+    parts = given_inserts(inserts, scale=scale, repair=repair)
+    kinds_of_matter = [preset(material), *(other for _, other in parts)]
+    which = _cell_materials(grid, [part for part, _ in parts])
     links, kinds = grid.links
     modulus = np.array([m.youngs_modulus for m in kinds_of_matter])[which]
     stiffness = np.choose(kinds - 1, [grid.link_means(k) for k in lattice_stiffness(modulus, pitch)])
@@ -148,7 +154,7 @@ def truss(
     """
     if not (math.isfinite(diameter) and diameter > 0.0):
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
-    points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), _material(material)
+    points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), preset(material)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InvalidValue(f"points must have shape [n, 3], not {list(points.shape)}.")
     if bars.ndim != 2 or bars.shape[1] != 2 or bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):
@@ -170,17 +176,13 @@ def truss(
     )
 
 
-def _material(given: MaterialLike) -> Material:
-    return given if isinstance(given, Material) else material(given)
-
-
 def _cell_materials(grid: Lattice, parts: Sequence[Region]) -> np.ndarray:
     """Index of the material of each cell, shape of the cells."""
-    which = np.zeros(grid.cells.shape, np.int16)
-    centers = grid.cell_centers.reshape(-1, 3) if parts else np.zeros((0, 3))
-    for index, part in enumerate(parts, start=1):
-        which[inside(part, centers).reshape(grid.cells.shape)] = index
-    return which
+    if not parts:
+        return np.zeros(grid.cells.shape, np.int16)
+    which = materials_at(grid.cell_centers.reshape(-1, 3), parts)
+    warn_of_unused(which[grid.cells.ravel()], len(parts))
+    return which.reshape(grid.cells.shape)
 
 
 def _link_materials(grid: Lattice, which: np.ndarray, count: int) -> np.ndarray:

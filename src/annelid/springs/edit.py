@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,12 +17,13 @@ import warp as wp
 
 from annelid.core.errors import AnnelidError, InvalidValue, StaleHandle
 from annelid.core.gate import Gate
-from annelid.core.handles import Handles
+from annelid.core.handles import Handles, HandleTable
+from annelid.springs.choosing import Choice, chosen_by_number, chosen_by_place, warn_of_slots
 from annelid.springs.model import Model
 from annelid.springs.network import Patch
 
-MassLike = Handles | np.ndarray | Sequence[int] | int
-SpringLike = Handles | np.ndarray | Sequence[int] | int
+MassLike = Choice
+SpringLike = Choice
 
 
 @dataclass
@@ -87,7 +88,9 @@ class EditedSolver(Protocol):
 class Editor:
     """Collects the changes of one edit: `with simulation.edit() as e: ...`.
 
-    Masses and springs are named by handles, or by index where they are known to exist.
+    Masses and springs are named by handles; by a function of positions, or of the midpoints of springs; by a mask over
+    those that are left, masses in the order of `positions()`; or by index. Indices are slots, which keep their numbers
+    when others are removed, unlike the rows of `positions()`.
 
     Attributes:
         pause_seconds: For how long the simulation stood still when it was applied [s].
@@ -95,6 +98,7 @@ class Editor:
 
     def __init__(self, solver: EditedSolver, states: Sequence[Any]) -> None:
         self._solver, self._states = solver, states
+        self._gate: AbstractContextManager[Any] = nullcontext()
         self._network = solver.model.network
         self._removed: list[Handles] = []
         self._removed_masses: list[tuple[Handles, bool]] = []
@@ -108,6 +112,14 @@ class Editor:
         self.pause_seconds = 0.0
 
     # --- changes that are asked for ---
+
+    def masses(self, which: MassLike | None = None) -> Handles:
+        """Handles to masses: to all that are left, in the order of `positions()`, or to those that are named."""
+        self._require_open()
+        if which is not None:
+            return self._handles(self._network.masses, which)
+        with self._network.lock:
+            return self._network.masses.handles()
 
     def add_masses(
         self, positions: np.ndarray, masses: float | np.ndarray, *, velocities: Any = 0.0, fixed: Any = False
@@ -204,6 +216,7 @@ class Editor:
     @contextmanager
     def collecting(self, gate: Gate) -> Iterator[Editor]:
         """The block in which changes are collected; at its end they are applied, or given back if anything fails."""
+        self._gate = gate
         try:
             yield self
             self._over = True
@@ -273,6 +286,8 @@ class Editor:
                 removed += [network.springs_of(int(mass)) for mass in masses]
         springs, masses = _joined(removed), _joined(gone)
         self._require_free(springs, masses)
+        if len(masses) and len(masses) == network.masses.live_count:
+            raise InvalidValue(f"all {len(masses)} masses would be removed: leave one, or make another simulation.")
         changed = _joined([handles.index for handles, _ in self._changed])
         if np.intersect1d(changed, springs).size:
             raise InvalidValue("a spring cannot be changed and removed in one edit.")
@@ -375,16 +390,30 @@ class Editor:
             return self._network.springs.reserve(count)
 
     def _masses(self, given: MassLike) -> Handles:
-        if isinstance(given, Handles):
-            return given
-        with self._network.lock:
-            return self._network.masses.handles(np.asarray(given))
+        handles = self._handles(self._network.masses, given)
+        warn_of_slots(self._network.masses, given, handles)
+        return handles
 
     def _springs(self, given: SpringLike) -> Handles:
+        return self._handles(self._network.springs, given)
+
+    def _handles(self, table: HandleTable, given: Choice) -> Handles:
         if isinstance(given, Handles):
             return given
-        with self._network.lock:
-            return self._network.springs.handles(np.asarray(given))
+        if not callable(given):
+            with self._network.lock:
+                return chosen_by_number(table, given)
+        with self._gate, self._network.settled():
+            live = table.handles()
+            places = self._places(live)
+        return chosen_by_place(live, places, given)  # the user's function may ask for locks of its own
+
+    def _places(self, live: Handles) -> np.ndarray:
+        """Where masses are, and the middle of springs [m], shape [k, 3]."""
+        if live.kind == "mass":
+            return self._solver.positions_of(self._states[0], live.index)
+        ends = self._network.ends[live.index]
+        return self._solver.positions_of(self._states[0], ends.ravel()).reshape(-1, 2, 3).mean(axis=1)
 
     def _require_open(self) -> None:
         if self._over:

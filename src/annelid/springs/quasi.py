@@ -18,20 +18,21 @@ import numpy as np
 from scipy.sparse.linalg import cg
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Shape
 from annelid.shapes.given import MeshLike, given_solid
-from annelid.shapes.lattice import Region, inside
 from annelid.shapes.quasi import QuasiLattice
 from annelid.springs.body import Body
-from annelid.springs.build import MaterialLike
 from annelid.springs.covering import cover_quasi
+from annelid.springs.parts import Inserts, MaterialLike, given_inserts, materials_at, warn_of_unused
 from annelid.springs.potential import Potential
 
 _PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network is measured
 
 
+@spelled_out("a quasi-uniform lattice of springs")
 def quasi_lattice(
     shape: Shape | MeshLike,
     spacing: float,
@@ -39,7 +40,7 @@ def quasi_lattice(
     *,
     seed: int = 0,
     reach: float = 2.1,
-    inserts: Sequence[tuple[Region, MaterialLike]] = (),
+    inserts: Inserts = (),
     mass: float | None = None,
     damping_frequency: float | None = None,
     scale: float | None = None,
@@ -53,7 +54,7 @@ def quasi_lattice(
         material: Material, or the name of one.
         seed: Seed of the random points.
         reach: Masses are joined up to this many spacings, at least 1.8: below, the network loses its stiffness.
-        inserts: Parts of another material; later ones win.
+        inserts: Parts of another material, `[(region, material), …]`, as for `lattice`; later ones win.
         mass: Total mass [kg], shared by volume; None takes density times volume.
         damping_frequency: Frequency [Hz] at which springs have the material's damping ratio; None for no damping.
         scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
@@ -65,9 +66,10 @@ def quasi_lattice(
         raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency}.")
     solid = given_solid(shape, scale=scale, repair=repair)
     grid = QuasiLattice.fill(solid, spacing, reach=reach, seed=seed)
-    matter = [preset(material), *(preset(other) for _, other in inserts)]
-    parts = [part for part, _ in inserts]
-    which = _materials_at(grid.samples, parts)
+    others = given_inserts(inserts, scale=scale, repair=repair)
+    matter, parts = [preset(material), *(other for _, other in others)], [part for part, _ in others]
+    which = materials_at(grid.samples, parts)
+    warn_of_unused(which, len(parts))
     modulus, density, loss = (_values(matter, name)[which] for name in ("youngs_modulus", "density", "damping"))
     masses = grid.node_sums(density)
     softness = relaxation(reach)
@@ -79,7 +81,7 @@ def quasi_lattice(
         rest_lengths=_lengths(grid),
         stiffness=_shared(grid, modulus) / softness,
         damping=_shared(grid, viscous) / softness,
-        spring_materials=_materials_at(grid.nodes[grid.links].mean(axis=1), parts),
+        spring_materials=materials_at(grid.nodes[grid.links].mean(axis=1), parts),
         materials=tuple(m.name for m in matter),
         volumes=grid.node_sums(1.0),
         triangles=grid.surface,
@@ -130,14 +132,6 @@ def _shared(grid: QuasiLattice, modulus: float | np.ndarray) -> np.ndarray:
 def _lengths(grid: QuasiLattice) -> np.ndarray:
     first, second = grid.links.T
     return np.linalg.norm(grid.nodes[second] - grid.nodes[first], axis=1)
-
-
-def _materials_at(points: np.ndarray, parts: Sequence[Region]) -> np.ndarray:
-    """Index of the material at each point, shape [n]."""
-    which = np.zeros(len(points), np.int16)
-    for index, part in enumerate(parts, start=1):
-        which[inside(part, points)] = index
-    return which
 
 
 def _values(matter: Sequence[Material], name: str) -> np.ndarray:

@@ -158,12 +158,12 @@ class Optimiser:
         with self.simulation.edit() as edit:
             edit.remove_springs(self._handles[gone])
             if len(back):
-                ends = body.springs[back]
+                first, second = (edit.masses(ends) for ends in body.springs[back].T)
                 new = edit.add_springs(
-                    ends[:, 0], ends[:, 1], stiffness=body.stiffness[back], rest_lengths=body.rest_lengths[back]
+                    first, second, stiffness=body.stiffness[back], rest_lengths=body.rest_lengths[back]
                 )
                 self._handles.index[back], self._handles.generation[back] = new.index, new.generation
-            edit.remove_masses(lost)
+            edit.remove_masses(edit.masses(lost))
         self._alive = alive
 
 

@@ -249,7 +249,8 @@ class Breaker:
         """Add a spring that breaks in the next step."""
         ends = self._random.choice(self._free, (2, 2), replace=False)
         with self._simulation.edit() as edit:
-            added = edit.add_springs(*ends, stiffness=10.0, rest_lengths=0.1 * PITCH, yield_strains=0.5)
+            masses = map(edit.masses, ends)
+            added = edit.add_springs(*masses, stiffness=10.0, rest_lengths=0.1 * PITCH, yield_strains=0.5)
             # Before the edit ends: once it has, another thread may already hear that they broke.
             self._waiting |= _named(added)
         self.verify()

@@ -99,7 +99,7 @@ class Workpiece:
         if not len(masses):
             raise InvalidValue("no part is marked: put the box over a part of the body first.")
         with self.simulation.edit() as edit:
-            edit.change_masses(masses, velocities=np.zeros(3), fixed=held)
+            edit.change_masses(edit.masses(masses), velocities=np.zeros(3), fixed=held)
         self._blank.fixed[self._nodes] = held
         return len(masses)
 
@@ -225,7 +225,9 @@ class Workpiece:
             stiffness = self._pull_stiffness()
             damping = 0.5 * math.sqrt(stiffness * float(body.masses[mass]))
             length = 1e-3 * self.design.pitch
-            edit.add_springs([mass], grip.anchor, stiffness=stiffness, rest_lengths=length, damping=damping)
+            edit.add_springs(
+                edit.masses([mass]), grip.anchor, stiffness=stiffness, rest_lengths=length, damping=damping
+            )
 
     def _pull_stiffness(self) -> float:
         """Of a spring that lifts the body by a small part of its size, but is no stiffer than a cell of it [N/m]."""
