@@ -86,6 +86,19 @@ def test_help_fits_one_screen(arguments: list[str], cli: Callable[..., Result]) 
     assert scenes.split(", ") == scene_names()
 
 
+def test_what_is_switched_off_says_so(cli: Callable[..., Result]) -> None:
+    wanted = {
+        ("view", "worm"): ("--no-open", "Do not open a browser"),
+        ("view", "workshop"): ("--no-ground", "Switch off: "),
+        ("study", "throughput"): ("--no-plot", "Draw nothing"),
+        ("evolve", "voxel-body"): ("--no-plot", "Do not draw"),
+    }
+    for command, (flag, text) in wanted.items():
+        shown = " ".join(re.sub(r"[│╭╮╰╯─]", " ", cli(*command, "--help").out).split())
+        assert f"{flag} {text}" in shown
+    assert "FILE.rec" in cli("view", "--help").out
+
+
 def test_version(cli: Callable[..., Result]) -> None:
     assert cli("--version").out == f"{annelid.__version__}\n"
 
