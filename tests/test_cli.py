@@ -21,6 +21,7 @@ import pytest
 import annelid
 from annelid import springs
 from annelid.cli import main
+from annelid.commands.support.recordings import recording_of
 from annelid.core import memory
 from annelid.core.archives import read_archive
 from annelid.core.checkpoint import KIND
@@ -86,6 +87,19 @@ def test_help_fits_one_screen(arguments: list[str], cli: Callable[..., Result]) 
     assert scenes.split(", ") == scene_names()
 
 
+def test_what_is_switched_off_says_so(cli: Callable[..., Result]) -> None:
+    wanted = {
+        ("view", "worm"): ("--no-open", "Do not open a browser"),
+        ("view", "workshop"): ("--no-ground", "Switch off: "),
+        ("study", "throughput"): ("--no-plot", "Draw nothing"),
+        ("evolve", "body-5x5"): ("--no-plot", "Do not draw"),
+    }
+    for command, (flag, text) in wanted.items():
+        shown = " ".join(re.sub(r"[│╭╮╰╯─]", " ", cli(*command, "--help").out).split())
+        assert f"{flag} {text}" in shown
+    assert "FILE.rec" in cli("view", "--help").out
+
+
 def test_version(cli: Callable[..., Result]) -> None:
     assert cli("--version").out == f"{annelid.__version__}\n"
 
@@ -133,6 +147,24 @@ def test_run_writes_its_results(cli: Callable[..., Result], tmp_path: Path) -> N
     assert np.diff(times) == pytest.approx(1e-4)
     heights = np.array([float(row["center-z"]) for row in rows])
     np.testing.assert_allclose(heights[0] - heights, 0.5 * 9.81 * np.array(times) ** 2, atol=1e-4)
+
+
+def test_where_files_go_is_told_and_chosen(cli: Callable[..., Result], tmp_path: Path) -> None:
+    assert cli(*("run", *SMALL, "--out", "here")).out.endswith("Results are in here.\n")
+    refused = cli("run", *SMALL, "--fields", "speed")
+    assert (refused.code, refused.err) == (2, "annelid: --fields chooses what is recorded: give --record too.\n")
+    refused = cli("view", "here")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "no recording.rec in the folder here: `annelid run NAME --record`" in refused.err
+    small = [*SMALL[:3], "--device", "cpu", "--pixels", "60", "40"]
+    assert cli("picture", *small, "--out", "a.jpg").out == "a.jpg\n"
+    assert (tmp_path / "a.jpg").is_file()
+
+
+def test_a_folder_stands_for_its_recording(cli: Callable[..., Result], tmp_path: Path) -> None:
+    assert cli("run", *SMALL, "--record", "--out", "here").code == 0
+    assert cli("export", "here", "numbers.csv").code == 0
+    assert recording_of("here") == Path("here", "recording.rec")
 
 
 def test_the_last_state_can_be_loaded(cli: Callable[..., Result], tmp_path: Path) -> None:

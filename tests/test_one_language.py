@@ -7,7 +7,7 @@ import inspect
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -31,6 +31,15 @@ def _script() -> str:
     """The script of the page, which all physics share."""
     (script,) = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def build()" in block]
     return str(script)
+
+
+def test_every_physics_chooses_its_time_step() -> None:
+    solid = fem.Solid(shapes.tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30")
+    robot = voxels.Robot.from_text("o")
+    assert fem.simulation(solid, dt="auto", device="cpu").dt == fem.World(dt=0.01).dt == fem.World.dt
+    assert voxels.simulation(robot, dt="auto", device="cpu").dt == voxels.World.dt
+    with pytest.raises(InvalidValue, match="dt = 'fast' cannot be used"):
+        voxels.World(dt=cast(float, "fast"))
 
 
 def test_the_table_names_every_physics() -> None:

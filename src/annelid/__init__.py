@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(__name__, {"core.simulation": ["Simulation"], "core.snapshot": ["Look", "Snapshot"]})
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = ["Look", "Simulation", "Snapshot", "__version__"]
 

@@ -88,7 +88,7 @@ def _help() -> None:
     console.print(table)
     console.print(f"\nScenes: {', '.join(known['run'])}.")
     console.print(f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list.")
-    console.print("Every command takes --help, --device, --threads and --json.")
+    console.print("Every command takes --help, --device and --json; all but export take --threads.")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

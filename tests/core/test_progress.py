@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from annelid.core import progress as module
 from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
 
 
 def output(*, terminal: bool, quiet: bool = False) -> str:
@@ -34,6 +38,11 @@ def test_a_terminal_gets_a_bar() -> None:
 
 def test_short_work_needs_no_lines() -> None:
     assert output(terminal=False) == "half way\n"
+
+
+def test_the_end_is_told_where_there_is_no_bar(capfd: pytest.CaptureFixture[str], growth: Callable[..., Any]) -> None:
+    Simulation(growth()).run(0.3, progress=True)  # as in a notebook, which is no terminal
+    assert re.fullmatch(r"simulating: t = 0\.300 s after \d+\.\d s\n", capfd.readouterr().err)
 
 
 def test_long_work_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from annelid import Look, Simulation
 from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.pacing import IntervalRounded
 from annelid.core.recording import Recording
 
 Make = Callable[..., Any]
@@ -87,7 +89,34 @@ def test_observers_are_called_on_time(growth: Make, grown: Make) -> None:
     assert all(value == grown(step) for _, step, value in seen)
 
 
-@pytest.mark.parametrize("every", [0.0, -1.0, 0.04, math.nan, math.inf])
+def test_what_an_interval_is_off_does_not_add_up(growth: Make, tmp_path: Any) -> None:
+    simulation = Simulation(growth())
+    seen: list[int] = []
+    simulation.observe(lambda s: seen.append(s.step_count), every=0.133)
+    recorder = simulation.record(tmp_path / "r.rec", every=0.16)
+    simulation.run(1.33)
+    recorder.close()
+    assert seen == [1, 3, 4, 5, 7, 8, 9, 11, 12, 13]  # nearest to 1.33, 2.66, 3.99...
+    with Recording(tmp_path / "r.rec") as read:
+        assert read.steps.tolist() == [0, 2, 3, 5, 6, 8, 10, 11, 13]
+
+
+def test_pacers_act_at_multiples_of_whole_steps_and_say_so(growth: Make) -> None:
+    simulation = Simulation(growth())
+    acted: list[int] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulation.pace(lambda state, step: None, every=0.3)
+        simulation.pace(lambda state, step: None, every=0.3005)
+    with pytest.warns(
+        IntervalRounded, match=r"every = 0.24 s is not a multiple of the time step of 0.1 s: 0.2 s is used"
+    ):
+        simulation.pace(lambda state, step: acted.append(step), every=0.24)
+    simulation.step(7)
+    assert acted == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("every", [0.0, -1.0, 0.04, 0.09, math.nan, math.inf])
 def test_an_interval_is_at_least_a_step(every: float, growth: Make) -> None:
     with pytest.raises(InvalidValue, match="every must be"):
         Simulation(growth()).observe(lambda s: None, every=every)

@@ -1,14 +1,19 @@
 """Scenes of a user's own file on the command line."""
 
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from annelid import cli
+from annelid.commands.support.command_options import require_free_names, taken_names
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
 from annelid.core.own_files import is_own
-from annelid.scenes.support.own import DURATION, own_scene
+from annelid.core.recording.file_kinds import what_it_is
+from annelid.scenes.registry import scenes
+from annelid.scenes.support.own import _CONTRACT, DURATION, own_scene
 
 FUNCTION = '''
 from annelid import springs
@@ -40,6 +45,9 @@ class Fall:
 '''
 
 
+DATACLASS = "from dataclasses import dataclass\n@dataclass\nclass A:\n    {}\n    def build(self): ..."
+
+
 def written(folder: Path, text: str, name: str = "mine.py") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
@@ -57,6 +65,7 @@ def test_a_function_becomes_a_scene_with_options(
     numbers = {m["name"]: m["value"] for m in json.loads(capsys.readouterr().out)["measurements"]}
     assert numbers["center-z"] == pytest.approx(2.1, abs=0.01)
     assert (tmp_path / "out" / "mine" / "results.json").is_file()
+    assert "`annelid run mine.py --record`" in str(what_it_is(tmp_path / "out" / "mine" / "final.npz"))
 
 
 def test_a_class_may_leave_out_what_every_scene_has(tmp_path: Path) -> None:
@@ -69,10 +78,11 @@ def test_a_class_may_leave_out_what_every_scene_has(tmp_path: Path) -> None:
 
 
 def test_one_of_several_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path, FUNCTION + "\ndef ball():\n    return None\n")
+    path = written(tmp_path, FUNCTION + "\ndef ball():\n    springs.simulation\n")
     with pytest.raises(InvalidValue, match=r"mine.py has several scenes: cube, ball; name one, mine.py:cube"):
         own_scene(path)
-    assert own_scene(f"{path}:cube").__name__ == "Cube"
+    cube = own_scene(f"{path}:cube")
+    assert (cube.__name__, cube.name) == ("Cube", "mine-cube")  # a folder for each
     with pytest.raises(UnknownName, match="no scene in mine.py named 'cub'. Did you mean 'cube'"):
         own_scene(f"{path}:cub")
     with pytest.raises(InvalidValue, match=r"ball\(\) must return a simulation, not NoneType"):
@@ -83,9 +93,18 @@ def test_one_of_several_is_named(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("x = 1", "mine.py has no scene: write a dataclass"),
-        ("def f(a):\n    return a\n", "needs no arguments"),
+        ("def f(a):\n    return a\n", r"the parameter a of f\(\) needs a default"),
+        ("def f(*a):\n    return a\n", r"a of f\(\) cannot be an option"),
+        ("def f(name='../evil'):\n    return name\n", r"`name` is part of every scene: rename .* of f\(\)"),
+        ("def f(build=1):\n    return build\n", "`build` is part of every scene"),
         (
-            "from dataclasses import dataclass\n@dataclass\nclass A:\n    n: int\n    def build(self): ...",
+            "import numpy\ndef f(a=numpy.ones(3)):\n    return a\n",
+            r"default of a of f\(\) is of type ndarray, which can",
+        ),
+        (DATACLASS.format("name: str = 'a'"), "write `name: ClassVar"),
+        (DATACLASS.format("name = '../evil'"), "name = '../evil' of A cannot be the name of a folder"),
+        (
+            DATACLASS.format("n: int"),
             "needs a def",
         ),
     ],
@@ -93,6 +112,28 @@ def test_one_of_several_is_named(tmp_path: Path) -> None:
 def test_a_file_without_a_scene_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(InvalidValue, match=sentence):
         own_scene(written(tmp_path, text))
+
+
+def test_a_helper_is_not_taken_for_a_scene(tmp_path: Path) -> None:
+    helper = "\ndef body(n=4):\n    return springs.block((n,) * 3)\n"
+    assert own_scene(written(tmp_path, FUNCTION + helper)).__name__ == "Cube"
+    assert own_scene(written(tmp_path, FUNCTION + "\ndef scaled(height):\n    return height\n")).__name__ == "Cube"
+
+
+@pytest.mark.parametrize("command", ["run", "view", "picture", "video"])
+def test_options_of_no_command_are_parameters(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, FUNCTION.replace("height", "speed"))
+    with pytest.raises(SystemExit):
+        cli.main([command, path])
+    assert "annelid: `speed` is an option of `annelid video`: rename" in capsys.readouterr().err
+
+
+def test_names_of_options_are_told_and_kept_from_every_scene() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "own.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", page.partition("No parameter can be called")[2].partition("\n\n")[0]))
+    assert named == {*taken_names(), *_CONTRACT}
+    for kind in scenes().values():
+        require_free_names(each.name for each in fields(kind))
 
 
 def test_a_file_that_is_absent_or_wrong(tmp_path: Path) -> None:

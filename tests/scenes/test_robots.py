@@ -51,7 +51,7 @@ def test_the_walker_has_five_groups_and_walks():
 
 def test_the_runner_runs_where_its_motors_turn():
     for speed, sign in ((12.0, 1.0), (-12.0, -1.0)):
-        scene = Runner(speed=speed)
+        scene = Runner(motor_speed=speed)
         simulation = scene.build(device="cpu")
         simulation.run(0.4)
         assert sign * values(scene, simulation)["distance"] > 0.08

@@ -13,7 +13,7 @@ from annelid.view.camera.camera import Camera, Film
 from annelid.view.camera.light import Light
 from annelid.view.camera.stage import Stage
 from annelid.view.colors import Scale
-from annelid.view.picture import Painter, picture, save_png
+from annelid.view.picture import Painter, picture, save_picture
 
 from .conftest import box_mesh
 
@@ -212,8 +212,8 @@ def test_a_painter_shows_many_in_a_grid(scene: Scene) -> None:
 
 
 def test_bad_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match=r"must end in \.png"):
-        save_png(np.zeros((4, 4, 3), dtype=np.uint8), tmp_path / "a.jpg")
+    with pytest.raises(InvalidValue, match=r"must end in \.png or \.jpg"):
+        save_picture(np.zeros((4, 4, 3), dtype=np.uint8), tmp_path / "a.bmp")
     with pytest.raises(InvalidValue, match="shadow_rays -1"):
         Light(shadow_rays=-1)
     assert list(tmp_path.iterdir()) == []

@@ -29,9 +29,21 @@ def test_a_picture_is_written_and_displayed(falling: Simulation[Any], tmp_path: 
     assert np.array_equal(np.asarray(Image.open(tmp_path / "new" / "cube.png")), made.pixels)
     assert made.pixels.shape == (80, 120, 3)
     assert made.pixels.std() > 5.0
+    assert np.array_equal(np.asarray(made), made.pixels)
+    falling.picture(tmp_path / "cube.jpg", **SMALL)
+    assert Image.open(tmp_path / "cube.jpg").format == "JPEG"
     shown: Any = falling.show(**SMALL)
     assert shown._repr_png_().startswith(b"\x89PNG")
     assert not np.array_equal(shown.pixels, made.pixels)
+
+
+def test_a_field_is_checked_before_a_video_is_begun(
+    falling: Simulation[Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UnknownName, match="no field named 'colour'"):
+        falling.video(tmp_path / "new" / "cube.mp4", 0.1, field="colour", **SMALL)
+    assert list(tmp_path.iterdir()) == []
+    assert "".join(capfd.readouterr()) == ""
 
 
 def test_a_video_goes_on_from_here(falling: Simulation[Any], tmp_path: Path) -> None:
@@ -137,6 +149,10 @@ def test_a_recording_holds_all_fields_or_those_asked_for(build: Any, tmp_path: P
     assert path.read_bytes() == kept
     simulation.record(tmp_path / "some.rec", every=1.0, fields=some).close()
     assert _fields(tmp_path / "some.rec") == set(some)
+    simulation.record(tmp_path / "one.rec", every=1.0, fields=some[0]).close()
+    assert _fields(tmp_path / "one.rec") == set(some)
+    with pytest.raises(InvalidValue, match=r"'one.npz' does not end in .rec as recordings do: record to one.rec"):
+        simulation.record(tmp_path / "one.npz", every=1.0)
 
 
 def _fields(path: Path) -> set[str]:

@@ -49,8 +49,8 @@ class Evolve:
     """Processes or actors at most; one for each core or GPU by default."""
     ray_address: str | None = None
     """Ray cluster: host:port, ray://host:port or auto; without it Ray is started on this machine."""
-    plot: bool = True
-    """Draw the fitness over generations."""
+    no_plot: bool = False
+    """Do not draw the fitness over generations."""
     video: bool = False
     """Make a video of the best robot."""
 
@@ -140,7 +140,7 @@ def _measurements(found: Outcome) -> list[Measurement]:
 def _files(found: Outcome, folder: Path, options: Evolve, machine: Machine) -> list[Path]:
     names = ("history.csv", "best.json", "experiment.json", "results.json", "checkpoint.npz")
     files = [folder / name for name in names]
-    if options.plot:
+    if not options.no_plot:
         files += plotted(lambda: _curves(found, folder / "history.png"))
     if options.video:
         files.append(_film(found, folder / "best.mp4", machine))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annelid.commands.support.options import parse
+from annelid.commands.support.recordings import recording_of
 from annelid.core.errors import AnnelidError
 from annelid.core.progress import Progress
 from annelid.scenes.registry import scene_names
@@ -44,7 +45,7 @@ def command(arguments: list[str]) -> int:
         raise AnnelidError("name the recording and the file to write: annelid export out/NAME/recording.rec FILE.")
     options: Export = parse(Export, arguments[len(names) :], "annelid export RECORDING FILE", Export.__doc__)
     source, target = Path(names[0]), Path(names[1])
-    if names[0] in scene_names() and not source.is_file():
+    if names[0] in scene_names() and not source.exists():
         raise AnnelidError(
             f"{source} is a scene, not a recording: `annelid run {source} --record` makes one in out/{source}, and "
             f"`annelid video {source} --out FILE.mp4` makes a video at once."
@@ -64,6 +65,6 @@ def command(arguments: list[str]) -> int:
         def told(done: float, total: float) -> None:
             progress.update(done, 1.0 - done / max(total, 1e-12))
 
-        path = export(source, target, chosen, told=told)
+        path = export(recording_of(names[0]), target, chosen, told=told)
     print(json.dumps({"file": str(path)}) if options.json else path)
     return 0

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from annelid.commands.support.command_options import Picture
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
-from annelid.view.picture import require_size
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The moment, the view and the file."""
-
-    at: float = 0.0
-    """Simulated time of the picture [s]."""
-    out: Path | None = None
-    """Folder for the picture; out/NAME by default."""
-    field: str | None = None
-    """Scalar to colour by: strain, speed, stress, actuation, material..."""
-    show: tuple[Literal["surface", "springs", "masses"], ...] = ("surface",)
-    """What to draw."""
-    pixels: tuple[int, int] = (960, 640)
-    """Width and height."""
+from annelid.view.picture import PICTURES, require_size
 
 
 def command(arguments: list[str]) -> int:
@@ -39,11 +22,13 @@ def command(arguments: list[str]) -> int:
     if not 0.0 <= options.at < float("inf"):
         raise InvalidValue(f"--at must be a time of 0 or more, not {options.at}.")
     require_size(options.pixels)
+    path = options.out or Path("out") / scene.name
+    if path.suffix.lower() not in PICTURES:
+        path = path / f"{scene.name}-{options.at:g}s.png"
     chosen = device(machine.device)
     simulation = scene.build(device=chosen, threads=machine.threads)
     with Progress(scene.name, options.at, quiet=machine.json) as progress:
         simulation.run(options.at, progress=progress)
-    path = (options.out or Path("out") / scene.name) / f"{scene.name}-{options.at:g}s.png"
     simulation.picture(
         path,
         show=options.show,

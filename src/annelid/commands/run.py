@@ -6,11 +6,13 @@ import csv
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from annelid.commands.support.command_options import Run
 from annelid.commands.support.options import Machine
+from annelid.commands.support.recordings import RECORDING
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
@@ -20,24 +22,8 @@ from annelid.core.measurement import Report
 from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
-from annelid.core.scene import Scene, WithOutputs
+from annelid.core.scene import Own, Scene, WithOutputs
 from annelid.core.simulation import Simulation
-
-
-@dataclass(frozen=True)
-class Run:
-    """How long to simulate and where results go."""
-
-    seconds: float | None = None
-    """Simulated time [s]; each scene has its own default."""
-    out: Path | None = None
-    """Folder for results; out/NAME by default."""
-    record: bool = False
-    """Write a recording of the run to recording.rec in that folder."""
-    record_every: float = 0.02
-    """Simulated time between two frames of the recording [s]."""
-    fields: tuple[str, ...] | None = None
-    """Scalars to record for colours, the one to show first in front: strain speed...; all by default."""
 
 
 def command(arguments: list[str]) -> int:
@@ -51,6 +37,7 @@ def command(arguments: list[str]) -> int:
         print(report.to_json())
     else:
         report.print()
+        print(f"Results are in {_folder(scene, options)}.")
     return 0
 
 
@@ -61,9 +48,15 @@ def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:
         raise InvalidValue(f"--seconds must be a positive time, not {seconds}.")
     if not 0.0 < options.record_every < float("inf"):
         raise InvalidValue(f"--record-every must be a positive time, not {options.record_every}.")
-    folder = options.out or Path("out") / scene.name
+    if options.fields is not None and not options.record:
+        raise InvalidValue("--fields chooses what is recorded: give --record too.")
+    folder = _folder(scene, options)
     with owned(folder):
         return _run_inside(folder, scene, seconds, options, machine)
+
+
+def _folder(scene: Scene, options: Run) -> Path:
+    return options.out or Path("out") / scene.name
 
 
 def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machine: Machine) -> Report:
@@ -77,7 +70,7 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
         with Progress(scene.name, seconds, quiet=machine.json) as progress:
             simulation.run(seconds, progress=progress)
     except SimulationDiverged:
-        simulation.save(folder / "last-good.npz", scene=scene.name)
+        simulation.save(folder / "last-good.npz", scene=scene.name, file=_file(scene))
         print(f"annelid: the last good state is in {folder / 'last-good.npz'}", file=sys.stderr)
         raise
     finally:
@@ -85,7 +78,8 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
             recorder.close()
     wall = time.perf_counter() - begin
     report = Report(scene.name, device_title(chosen), wall, scene.measure(simulation))
-    _write(folder, simulation, rows, report)
+    simulation.save(folder / "final.npz", scene=scene.name, file=_file(scene))
+    _write(folder, rows, report)
     if isinstance(scene, WithOutputs):
         with suppress(MissingPackage):  # which was told at the start
             scene.outputs(simulation, folder)
@@ -95,7 +89,7 @@ def _run_inside(folder: Path, scene: Scene, seconds: float, options: Run, machin
 def _recorder(scene: Scene, simulation: Simulation[Any], folder: Path, options: Run) -> Recorder:
     """Record the surface, with the fields asked for or with all that there are."""
     return simulation.record(
-        folder / "recording.rec",
+        folder / RECORDING,
         every=max(options.record_every, simulation.dt),
         fields=options.fields,
         scene=scene.name,
@@ -108,8 +102,12 @@ def _numbers(simulation: Simulation[Any]) -> dict[str, float]:
     return {"time": simulation.time, **{name: number.value for name, number in numbers.items()}}
 
 
-def _write(folder: Path, simulation: Simulation[Any], rows: list[dict[str, float]], report: Report) -> None:
-    simulation.save(folder / "final.npz", scene=report.name)
+def _file(scene: Scene) -> str:
+    """The user's own file that the scene is from, if it is."""
+    return scene.own_file if isinstance(scene, Own) else ""
+
+
+def _write(folder: Path, rows: list[dict[str, float]], report: Report) -> None:
     with replaced(folder / "numbers.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

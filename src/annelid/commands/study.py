@@ -24,8 +24,8 @@ class Files:
 
     out: Path | None = None
     """Folder for the table and the plots; out/NAME by default."""
-    plot: bool = True
-    """Draw what was found."""
+    no_plot: bool = False
+    """Draw nothing of what was found."""
 
 
 def command(arguments: list[str]) -> int:
@@ -53,7 +53,7 @@ def command(arguments: list[str]) -> int:
 
 def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
     """Compute, judge, draw and write; the report and the files."""
-    if files.plot:
+    if not files.no_plot:
         require_matplotlib()
     folder = files.out or Path("out") / study.name
     with owned(folder):
@@ -69,7 +69,7 @@ def _run_inside(folder: Path, study: Study, files: Files, machine: Machine) -> t
     report = Report(study.name, device_title(device), time.perf_counter() - begin, study.measure(found))
     with replaced(folder / "results.json") as temporary:
         temporary.write_text(report.to_json() + "\n", encoding="utf-8")
-    drawn = study.plot(found, folder) if files.plot else []
+    drawn = study.plot(found, folder) if not files.no_plot else []
     return report, [folder / "results.json", *drawn]
 
 

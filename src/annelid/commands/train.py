@@ -65,8 +65,8 @@ class Train:
     """Evaluation episodes at the end."""
     baselines: bool = False
     """Also evaluate doing nothing, the largest first action, and 100 episodes of random actions."""
-    plot: bool = True
-    """Draw the learning curve."""
+    no_plot: bool = False
+    """Do not draw the learning curve."""
     video: bool = False
     """Make a video of an episode."""
 
@@ -180,7 +180,7 @@ def _files(training: Training, options: Train, machine: Machine) -> list[Path]:
     folder = training.folder
     files = [folder / name for name in ("agent.zip", "history.csv", "training.json", "results.json")]
     minutes, means = training.history.curve()
-    if options.plot and len(minutes) > 1:
+    if not options.no_plot and len(minutes) > 1:
         label = "return, mean of the last 100 episodes"
         files += plotted(
             lambda: line_plot(folder / "curve.png", minutes, {label: means}, x_label="wall clock [min]", y_label=label)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from annelid.commands.support.command_options import Video
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue, UnknownName
@@ -14,30 +15,6 @@ from annelid.core.progress import Progress
 from annelid.view.picture import Painter
 from annelid.view.showing import look_of, moments
 from annelid.view.video import video
-
-
-@dataclass(frozen=True)
-class Video:
-    """Length, view and file."""
-
-    seconds: float | None = None
-    """Simulated time [s]; each scene has its own default."""
-    fps: float = 25.0
-    """Images a second."""
-    speed: float = 1.0
-    """Simulated seconds a second of video."""
-    out: Path | None = None
-    """File, .mp4 or .gif; out/NAME/NAME.mp4 by default."""
-    field: str | None = None
-    """Scalar to colour by."""
-    show: tuple[Literal["surface", "springs", "masses"], ...] = ("surface",)
-    """What to draw."""
-    vary: str | None = None
-    """A grid of several: PARAMETER=VALUE,VALUE,... for each of them."""
-    samples: int = 2
-    """Rays a pixel and direction."""
-    pixels: tuple[int, int] = (960, 640)
-    """Width and height."""
 
 
 def command(arguments: list[str]) -> int:

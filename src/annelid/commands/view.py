@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from annelid.commands.support.command_options import View
 from annelid.commands.support.options import Machine, parse
+from annelid.commands.support.recordings import recording_of
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import ViewerFailed
@@ -18,33 +19,19 @@ from annelid.view.browser.replay import ReplayViewer
 from annelid.view.showing import serve
 
 
-@dataclass(frozen=True)
-class View:
-    """Where the page is served."""
-
-    host: str = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 lets other machines in, with the token in the address that is printed."""
-    port: int = 8080
-    """Port to listen on; the next free one if it is taken."""
-    allow_host: tuple[str, ...] = ()
-    """Other names under which the page is published, NAME or NAME:PORT; requests to or from others are refused."""
-    open: bool = True
-    """Open a browser, where there is one."""
-
-
 def command(arguments: list[str]) -> int:
     """Serve the page until it is interrupted."""
     given = arguments[0] if arguments else ""
     if _is_file(given):
         replay: View = parse(View, arguments[1:], f"annelid view {given}")
-        return _serve(ReplayViewer(given, **_place(replay)), replay.open)
+        return _serve(ReplayViewer(recording_of(given), **_place(replay)), not replay.no_open)
     parsed = scene_command(arguments, "view", View)
     if parsed is None:
         return 0
     scene, options, machine = parsed
     known = {**scenes(), scene.name: type(scene)}
     viewer = LiveViewer(known, scene, build=_builder(machine), **_place(options))
-    return _serve(viewer, options.open)
+    return _serve(viewer, not options.no_open)
 
 
 def _place(options: View) -> dict[str, Any]:
@@ -52,8 +39,10 @@ def _place(options: View) -> dict[str, Any]:
 
 
 def _is_file(given: str) -> bool:
-    """Whether a file is meant rather than a scene; a missing file is then told by whoever opens it."""
-    return given not in scene_names() and not is_own(given) and (Path(given).suffix != "" or len(Path(given).parts) > 1)
+    """Whether a file or a folder is meant rather than a scene; a missing file is then told by whoever opens it."""
+    path = Path(given)
+    named = path.suffix != "" or len(path.parts) > 1 or path.is_dir()
+    return given not in scene_names() and not given.startswith("-") and not is_own(given) and given != "" and named
 
 
 def _builder(machine: Machine) -> Any:

@@ -47,7 +47,7 @@ def connect(
         controller: A controller, whose values from -1 to 1 span the limits of each channel, or a function of the time
             [s] and the readings, shape [worlds, n], that returns values in the units of the channels, shape
             [worlds, m] or [m]. It must depend on nothing else: after a divergence or a load, steps are repeated.
-        every: Simulated time between two calls [s], rounded to whole steps.
+        every: Simulated time between two calls [s], rounded to whole steps; a warning tells where that is noticed.
         sensors: Names of the sensors that it reads, in its order; None for all.
         controls: Names of the channels that it commands, in its order; None for all.
         arrays: The library whose arrays a function takes and returns; those on the device are not copied.

@@ -27,6 +27,7 @@ def save_checkpoint(
     changes: Mapping[str, np.ndarray] | None = None,
     settings: Mapping[str, str] | None = None,
     scene: str = "",
+    file: str = "",
 ) -> None:
     """Write a state, whole or not at all.
 
@@ -39,9 +40,10 @@ def save_checkpoint(
         changes: What has changed in the model since it was built, as arrays.
         settings: What else must agree where it is loaded, by name, in words.
         scene: Name of the scene, if it is one.
+        file: The user's own file that the scene is from, if it is: FILE.py or FILE.py:NAME.
     """
     header = {"model": fingerprint, "dt": float(dt), "step": int(step), "settings": dict(settings or {})}
-    header |= {"scene": scene, "annelid": annelid_version()}
+    header |= {"scene": scene, "file": file, "annelid": annelid_version()}
     arrays = {f"state/{name}": array.numpy() for name, array in state_arrays(state).items()}
     write_archive(path, KIND, header, {**arrays, **{f"changes/{name}": a for name, a in (changes or {}).items()}})
 

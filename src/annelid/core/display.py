@@ -52,6 +52,11 @@ class Display:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def live(self) -> bool:
+        """Whether a live picture is shown, as on a terminal."""
+        return self._live is not None
+
     def show(self, picture: RenderableType, line: str, *, now: bool = False) -> None:
         """Show where it stands.
 

@@ -29,6 +29,12 @@ class Progress(Display):
         self._begin = wall.perf_counter()
         return super().__enter__()
 
+    def done(self, time: float) -> None:
+        """Say that simulated time `time` [s] is reached, where no bar was seen, as in a notebook."""
+        elapsed = wall.perf_counter() - self._begin
+        if not self.live:
+            self.say(f"{self.title}: t = {time:.3f} s after {elapsed:.1f} s")
+
     def update(self, time: float, remaining: float) -> None:
         """Show that simulated time `time` [s] is reached and `remaining` [s] is still to do."""
         done = self._total - remaining

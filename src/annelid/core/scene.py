@@ -128,6 +128,17 @@ class FromFile(Parameters, Protocol):
         ...
 
 
+@runtime_checkable
+class Own(Protocol):
+    """A scene from a user's own file.
+
+    Attributes:
+        own_file: The file as a command takes it, without its folder: FILE.py or FILE.py:NAME.
+    """
+
+    own_file: ClassVar[str]
+
+
 SEEDS = (0, 2**31 - 1)
 """Limits of a seed."""
 

@@ -32,7 +32,7 @@ class Picture(Protocol):
         ...
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as PNG."""
+        """Write it as PNG or JPEG; the suffix, .png or .jpg, chooses."""
         ...
 
 
@@ -114,7 +114,7 @@ class Shown:
         """A picture of this moment, drawn without a screen.
 
         Args:
-            path: PNG file to write; None writes none.
+            path: File to write, .png or .jpg; None writes none.
             show: What to draw: "surface", "springs", "masses".
             field: Scalar to colour by, one of `simulation.fields`.
             pixels: Width and height.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 import sys
 import threading
 import time as wall
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
-from annelid.core.pacing import Act, Pacer, paced
+from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, paced, whole_steps
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
@@ -46,11 +46,10 @@ Observer = Callable[["Simulation[Any]"], None]
 
 @dataclass
 class _Watch:
-    """An observer and when it is due next, in steps."""
+    """An observer and when it is due."""
 
     callback: Observer
-    every: int
-    due: int
+    rhythm: Rhythm
 
 
 class Simulation(Shown, Described, Generic[S]):
@@ -159,7 +158,9 @@ class Simulation(Shown, Described, Generic[S]):
             goal = self._steps + round(seconds / self.dt)
             if progress is True:
                 with Progress("simulating", seconds) as display:
-                    return self._advance(goal, display)
+                    ended = self._advance(goal, display)
+                    display.done(self.time)
+                    return ended
             return self._advance(goal, progress or None)
 
     def run_for(self, seconds: float, *, most: int | None = None) -> Event | None:
@@ -257,12 +258,15 @@ class Simulation(Shown, Described, Generic[S]):
     # --- looking and touching ---
 
     def observe(self, callback: Observer, *, every: float) -> None:
-        """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on."""
+        """Call `callback(simulation)` each time that `every` seconds [s] of simulated time have passed, from now on.
+
+        Where that is no multiple of the time step, it is called at the nearest step each time.
+        """
         if not callable(callback):
             raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
-        steps = self._interval(every)
+        steps = interval_in_steps(every, self.dt)
         with self.gate:
-            self._watches.append(_Watch(callback, steps, self._steps + steps))
+            self._watches.append(_Watch(callback, Rhythm(steps, self._steps)))
 
     def record(
         self,
@@ -278,19 +282,21 @@ class Simulation(Shown, Described, Generic[S]):
         Where the simulation jumps, by `load` or `reset`, a new segment of the recording begins.
 
         Args:
-            path: File to write.
-            every: Simulated time between two frames [s].
-            fields: Scalars to record, the one that is shown first in front; None for all of `simulation.fields`.
+            path: File to write, FILE.rec.
+            every: Simulated time between two frames [s]; each is taken at the nearest step.
+            fields: Scalars to record, the one that is shown first in front, or the name of one; None for all of
+                `simulation.fields`.
             look: What is recorded besides the surface, and which fields, instead of `fields`.
             header: Further entries of the header of the file: `scene`, `parameters`.
         """
         # What cannot be recorded is refused before an older recording is replaced.
-        self._interval(every)
+        interval_in_steps(every, self.dt)
         if look is not None and fields is not None:
             raise InvalidValue("give record() either fields or a look, which has fields of its own.")
-        chosen = look or Look(fields=tuple(self.fields if fields is None else fields))
+        wanted = self.fields if fields is None else [fields] if isinstance(fields, str) else fields
+        chosen = look or Look(fields=tuple(wanted))
         chosen.require_known(self.fields)
-        recorder = Recorder(as_path(path), **header)
+        recorder = Recorder(_recording_path(path), **header)
 
         def write(simulation: Simulation[Any]) -> None:
             if recorder.closed:
@@ -313,13 +319,6 @@ class Simulation(Shown, Described, Generic[S]):
         self._watches = [watch for watch in self._watches if watch.callback is not write]
         self._recordings = [pair for pair in self._recordings if pair[0] is not recorder]
 
-    def _interval(self, every: float) -> int:
-        """Some time [s] in steps."""
-        steps = round(every / self.dt) if isinstance(every, Real) and math.isfinite(every) else 0
-        if steps < 1:
-            raise InvalidValue(f"every must be at least one time step of {self.dt:g} s, not {every}.")
-        return steps
-
     def pace(self, act: Act, *, every: float) -> None:
         """Let something act on the device at regular steps: controllers, which `control.connect` makes of them.
 
@@ -329,9 +328,9 @@ class Simulation(Shown, Described, Generic[S]):
 
         Args:
             act: Called with the state and the number of steps done.
-            every: Simulated time between two calls [s], rounded to whole steps.
+            every: Simulated time between two calls [s], rounded to whole steps; a warning tells where that is noticed.
         """
-        steps = self._interval(every)
+        steps = whole_steps(every, self.dt)
         with self.gate:
             self._pacers.append(Pacer(act, steps))
 
@@ -380,17 +379,20 @@ class Simulation(Shown, Described, Generic[S]):
         with self.gate:
             return state_hash(self.state)
 
-    def save(self, path: str | PathLike[str], *, scene: str = "") -> None:
+    def save(self, path: str | PathLike[str], *, scene: str = "", file: str = "") -> None:
         """Write a checkpoint, whole or not at all.
 
         Args:
             path: File.
             scene: Name of the scene, for messages to those who take the file for something else.
+            file: The user's own file that the scene is from, FILE.py or FILE.py:NAME, for the same messages.
         """
         with self.gate:
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
             identity, steps = self.solver.fingerprint(), self._steps
-            save_checkpoint(as_path(path), self.state, identity, self.dt, steps, changes=changes, scene=scene)
+            save_checkpoint(
+                as_path(path), self.state, identity, self.dt, steps, changes=changes, scene=scene, file=file
+            )
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
@@ -478,7 +480,7 @@ class Simulation(Shown, Described, Generic[S]):
         self.solver.clear_divergence()
         self._remember()
         for watch in self._watches:
-            watch.due = self._steps + watch.every
+            watch.rhythm.restart(self._steps)
 
     def _begin_segments(self) -> None:
         """Record where the simulation has jumped to, as the beginning of a new segment."""
@@ -523,7 +525,9 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _chunk(self, limit: int) -> Breakpoint | None:
         """Advance to a step, or until something is due before it; returns the breakpoint that was reached, if any."""
-        goals = [w.due for w in self._watches] + [b.step for b in self._breakpoints if b.step and b.step > self._steps]
+        goals = [w.rhythm.due for w in self._watches] + [
+            b.step for b in self._breakpoints if b.step and b.step > self._steps
+        ]
         room = max(1, self._check_every - self._unchecked)
         chunk = min([room, *(goal - self._steps for goal in goals), limit - self._steps])
         if self._unchecked == 0:
@@ -555,14 +559,14 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _due(self) -> bool:
         """Whether an observer or a breakpoint is due at exactly this step."""
-        return any(w.due <= self._steps for w in self._watches) or self._reached() is not None
+        return any(w.rhythm.due <= self._steps for w in self._watches) or self._reached() is not None
 
     def _reached(self) -> Breakpoint | None:
         return next((b for b in self._breakpoints if b.step == self._steps), None)
 
     def _call_observers(self) -> None:
-        for watch in [w for w in self._watches if w.due <= self._steps]:
-            watch.due += watch.every
+        for watch in [w for w in self._watches if w.rhythm.due <= self._steps]:
+            watch.rhythm.count += 1
             watch.callback(self)
 
     def _check(self) -> Breakpoint | None:
@@ -653,6 +657,17 @@ class Simulation(Shown, Described, Generic[S]):
     def _end(self, event: Event, failure: BaseException | None = None) -> None:
         self.gate.busy = False
         self._runs.end(event, failure)
+
+
+def _recording_path(path: str | PathLike[str]) -> Path:
+    """The path of a recording, whose name is not that of another kind of file."""
+    found = as_path(path)
+    if found.suffix not in ("", ".rec"):
+        raise InvalidValue(
+            f"{found.name!r} does not end in .rec as recordings do: record to {found.stem}.rec, and `annelid export` "
+            "makes other files of it."
+        )
+    return found
 
 
 def _in_python(point: Breakpoint) -> bool:

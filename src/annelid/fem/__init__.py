@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
@@ -44,6 +44,7 @@ from annelid.fem.state import State
 from annelid.fem.world import World, require_one_world
 from annelid.shapes import Obstacle
 from annelid.shapes.rigid import as_rigids
+from annelid.shapes.values import step_or
 
 __all__ = [
     "Cable",
@@ -130,7 +131,7 @@ def simulation(
     solid: Solid,
     *,
     dynamic: bool = True,
-    dt: float = World.dt,
+    dt: float | Auto = World.dt,
     gravity: tuple[float, float, float] = World.gravity,
     velocity_damping: float = World.velocity_damping,
     ramp: float = World.ramp,
@@ -150,7 +151,7 @@ def simulation(
     Args:
         solid: The solid.
         dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
-        dt: Time step [s].
+        dt: Time step [s]; "auto" is the default, 0.01 s.
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
@@ -169,7 +170,7 @@ def simulation(
     if as_rigids(obstacles):
         raise no_obstacles()
     chosen = choose_device(device)
-    world = World(dt=dt, gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
+    world = World(dt=step_or("dt", dt, World.dt), gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
     if not dynamic:

@@ -11,7 +11,7 @@ from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.options import Named
 from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector, require_positive
+from annelid.shapes.values import as_vector, step_or
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class World(Named):
     obstacles: Sequence[Obstacle] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dt", require_positive("dt", self.dt))
+        object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         if not (np.isfinite(self.velocity_damping) and self.velocity_damping >= 0.0):
             raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")

@@ -73,7 +73,7 @@ class Finger(Reaching):
 
     def outputs(self, simulation: Simulation[fem.InverseSolver], folder: Path) -> list[Path]:
         """The actuation, the reachable sets as curves, and pictures of both fingers at the three targets."""
-        from annelid.view.picture import Painter, save_png
+        from annelid.view.picture import Painter, save_picture
 
         actuation = write_actuation(simulation, folder)  # first: it needs no package that draws
         device, shots, names = simulation.solver.device, [], []
@@ -86,7 +86,7 @@ class Finger(Reaching):
                 shots.append(each.snapshot())
                 names.append(f"{filling}, {name} target")
         painter = Painter(size=(1320, 720), names=names, columns=3, name=None, device=device)
-        save_png(painter.paint(shots), folder / "targets.png")
+        save_picture(painter.paint(shots), folder / "targets.png")
         return [actuation, folder / "targets.png", self._curves(folder, device=device)]
 
     def _curves(self, folder: Path, **machine: Any) -> Path:

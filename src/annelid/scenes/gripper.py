@@ -53,7 +53,9 @@ class Gripper(Checked):
     duration: ClassVar[float] = 2.0
 
     closing: float = parameter(0.3, "Swelling of the outer halves of the fingers", range=(0.0, 0.8), limits=(0.0, 0.9))
-    speed: float = parameter(0.2, "Speed of the hand as it rises", unit="m/s", range=(0.05, 0.5), limits=(0.0, 10.0))
+    lift_speed: float = parameter(
+        0.2, "Speed of the hand as it rises", unit="m/s", range=(0.05, 0.5), limits=(0.0, 10.0)
+    )
     opening: float = parameter(
         0.07, "Distance of the fingers from the axis at the start", unit="m", range=(0.05, 0.12), limits=(0.01, 1.0)
     )
@@ -102,7 +104,7 @@ class Gripper(Checked):
                 skin=Surface(friction=0.8),
                 stretch=1.2 + 1.5 * self.closing,
                 inside="remove",
-                springs={"constraints": [hoist(top, _LIFT, self.speed)], "velocity_damping": 1.0},
+                springs={"constraints": [hoist(top, _LIFT, self.lift_speed)], "velocity_damping": 1.0},
                 device=device,
                 threads=threads,
             )
@@ -110,7 +112,7 @@ class Gripper(Checked):
     def lifted(self, simulation: Simulation[coupling.Solver]) -> np.ndarray:
         """Whether each grain is held above the bed, shape [n]."""
         height = simulation.solver.readout.grain_positions(simulation.state)[:, 2]
-        rise = self.speed * max(simulation.time - _LIFT, 0.0)
+        rise = self.lift_speed * max(simulation.time - _LIFT, 0.0)
         return np.asarray(height > max(self.depth, self.tips + 0.5 * rise) + 2.0 * self.grain_radius)
 
     def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:

@@ -100,7 +100,7 @@ class Pendulum(Reaching):
     def outputs(self, simulation: Simulation[fem.InverseSolver], folder: Path) -> list[Path]:
         """The actuation, pressures and volumes over time, and a picture of the six places."""
         from annelid.view.figures import line_plot
-        from annelid.view.picture import Painter, save_png
+        from annelid.view.picture import Painter, save_picture
 
         actuation = write_actuation(simulation, folder)  # first: it needs no package that draws
         steps: list[fem.Step] = simulation.attachments["steps"]
@@ -110,7 +110,7 @@ class Pendulum(Reaching):
         line_plot(folder / "pressures.png", times, pressures, x_label="time [s]", y_label="pressure [kPa]")
         line_plot(folder / "volumes.png", times, growths, x_label="time [s]", y_label="growth [ml]")
         painter = Painter(size=(1320, 720), names=list(_MOVES), columns=3, name=None, field="displacement")
-        save_png(painter.paint(self._poses(simulation.solver.device)), folder / "moves.png")
+        save_picture(painter.paint(self._poses(simulation.solver.device)), folder / "moves.png")
         names = ("pressures.png", "volumes.png", "moves.png")
         return [actuation, *(folder / name for name in names)]
 

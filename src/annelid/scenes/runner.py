@@ -27,7 +27,7 @@ class Runner(Checked):
     name: ClassVar[str] = "runner"
     duration: ClassVar[float] = 2.0
 
-    speed: float = parameter(12.0, "Speed of the motors", unit="rad/s", range=(-20.0, 20.0), limits=(-1e3, 1e3))
+    motor_speed: float = parameter(12.0, "Speed of the motors", unit="rad/s", range=(-20.0, 20.0), limits=(-1e3, 1e3))
     torque: float = parameter(0.15, "Largest torque of a motor", unit="N m", range=(0.01, 0.5), limits=(1e-6, 100.0))
     friction: float = parameter(0.9, "Coulomb friction of the ground", range=(0.0, 1.5), limits=(0.0, 100.0))
 
@@ -49,7 +49,7 @@ class Runner(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The robot on its legs."""
         plane = ground(self.friction, stiffness=300.0, restitution=0.2)
-        motors = [springs.Motor(f"{name}-hinge", speed=self.speed, limit=self.torque) for name in _LEGS]
+        motors = [springs.Motor(f"{name}-hinge", speed=self.motor_speed, limit=self.torque) for name in _LEGS]
         return springs.simulation(
             self.body(), dt=4e-5, obstacles=[plane], motors=motors, device=device, threads=threads
         )

@@ -79,7 +79,7 @@ class SiliconeCylinder(Checked):
 
     def outputs(self, simulation: Simulation[fem.ForwardSolver], folder: Path) -> list[Path]:
         """A picture of the four cases."""
-        from annelid.view.picture import Painter, save_png
+        from annelid.view.picture import Painter, save_picture
 
         cases, shots = self.cases(), []
         for case in cases.values():
@@ -87,7 +87,7 @@ class SiliconeCylinder(Checked):
             each.run(case.duration)
             shots.append(each.snapshot())
         painter = Painter(size=(1000, 720), columns=2, names=list(cases), name=None, device=simulation.solver.device)
-        save_png(painter.paint(shots), folder / "cases.png")
+        save_picture(painter.paint(shots), folder / "cases.png")
         return [folder / "cases.png"]
 
 

@@ -22,7 +22,7 @@ from annelid.studies.support.cavities import Surface, divided_box, icosphere, kn
 from annelid.studies.support.fluid_checks import Errors, column_errors, constraint_errors, partly_filled
 from annelid.studies.support.plots import COLORS, figure
 from annelid.view.camera.camera import Camera
-from annelid.view.picture import Painter, save_png
+from annelid.view.picture import Painter, save_picture
 
 _GRIDS = (30, 50, 100, 200)
 _TABLE = {30: 4.1835, 50: 4.1828, 100: 4.1803, 200: 4.1798}
@@ -140,7 +140,7 @@ class FluidWeight:
             size=(1280, 440), field=WEIGHT_FIELD, color_map="tide", names=list(found.maps), columns=len(found.maps),
             camera=lambda shot: Camera.framing(shot, **below), name=None, samples=2, limits=(0.0, 1.0),
         )  # fmt: skip
-        save_png(painter.paint(list(found.maps.values())), folder / "fluid-weight-map.png")
+        save_picture(painter.paint(list(found.maps.values())), folder / "fluid-weight-map.png")
         return [chart, folder / "fluid-weight-map.png"]
 
     def _time_rows(self, found: Found) -> list[Measurement]:

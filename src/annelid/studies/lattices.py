@@ -18,7 +18,7 @@ from annelid.shapes.lattice import Lattice
 from annelid.shapes.quasi import QuasiLattice
 from annelid.studies.support.bone import bone
 from annelid.studies.support.plots import COLORS, figure
-from annelid.view.picture import Painter, save_png
+from annelid.view.picture import Painter, save_picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class Lattices:
             device="cpu",
         )
         picture = folder / "lattices.png"
-        save_png(painter.paint([_snapshot(found.shape, sample) for sample in found.samples]), picture)
+        save_picture(painter.paint([_snapshot(found.shape, sample) for sample in found.samples]), picture)
         histogram = figure(folder / "lengths.png", lambda axes: _draw(axes, found), size=(9.0, 3.4), grid=(1, 2))
         return [picture, histogram]
 

@@ -62,13 +62,13 @@ class Throughput:
 
     quick: bool = False
     """Fewer sizes, and less time for each."""
-    every_device: bool = True
-    """Measure the CPU too where a CUDA device is chosen."""
+    chosen_only: bool = False
+    """Do not measure the CPU beside a CUDA device."""
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Found]:
         """Measure the chosen device, and the CPU beside it."""
         devices = [device]
-        if device.is_cuda and self.every_device:
+        if device.is_cuda and not self.chosen_only:
             devices.append(choose_device("cpu"))
         return [self._device(each, threads, progress) for each in devices]
 

@@ -230,20 +230,28 @@ def picture(
     )
     image = painter.paint(snapshot)
     if path is not None:
-        save_png(image, path)
+        save_picture(image, path)
     return image
 
 
-def save_png(image: np.ndarray, path: str | Path) -> None:
-    """Write a picture, shape [height, width, 3], uint8; under a temporary name first, so that no half of it is left."""
+PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
+"""Formats of picture files by their suffixes."""
+
+
+def save_picture(image: np.ndarray, path: str | Path) -> None:
+    """Write a picture, shape [height, width, 3], uint8, as PNG or JPEG; its suffix chooses.
+
+    It is written under a temporary name first, so that no half of it is left.
+    """
     path = Path(path)
-    if path.suffix.lower() != ".png":
-        raise InvalidValue(f"picture file {path.name!r} must end in .png.")
+    chosen = PICTURES.get(path.suffix.lower())
+    if chosen is None:
+        raise InvalidValue(f"picture file {path.name!r} must end in .png or .jpg.")
     Image, _, _ = pillow()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        Image.fromarray(image).save(partial, format="PNG")
+        Image.fromarray(image).save(partial, format=chosen, quality=95)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.annotate import pillow
-from annelid.view.picture import Painter, Viewpoint, save_png
+from annelid.view.picture import Painter, Viewpoint, save_picture
 from annelid.view.video import video as film
 
 if TYPE_CHECKING:
@@ -41,8 +41,12 @@ class Picture:
     pixels: np.ndarray = field(repr=False)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as PNG."""
-        save_png(self.pixels, Path(path))
+        """Write it as PNG or JPEG; the suffix, .png or .jpg, chooses."""
+        save_picture(self.pixels, Path(path))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The pixels, for whatever takes arrays."""
+        return np.array(self.pixels, dtype, copy=copy)
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -144,6 +148,8 @@ def moments(
         require_kind(what, value, (float, int), "a number")
         if not 0.0 < value < float("inf"):
             raise InvalidValue(f"{what} must be a positive number, not {value}.")
+    for simulation in simulations:
+        look.require_known(simulation.fields)  # before an encoder is started
     return _moments(simulations, look, seconds, fps, speed, progress)
 
 

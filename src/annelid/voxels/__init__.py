@@ -9,8 +9,9 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.shapes.values import step_or
 from annelid.voxels import sensors
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
@@ -58,7 +59,7 @@ __all__ = [
 def simulation(
     robots: Robot | Sequence[Robot],
     *,
-    dt: float = World.dt,
+    dt: float | Auto = World.dt,
     control_interval: int = World.control_interval,
     precision: str = World.precision,
     gravity: tuple[float, float, float] = World.gravity,
@@ -78,7 +79,7 @@ def simulation(
 
     Args:
         robots: One robot or many; many live each in a world of their own unless they are `together`.
-        dt: Time step [s].
+        dt: Time step [s]; "auto" is the default, 1/60 s.
         control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²], along z.
@@ -103,8 +104,8 @@ def simulation(
     require_copies(worlds, len(each))
     where = None if positions is None else np.tile(np.asarray(positions, float), (worlds, 1))
     world = World(
-        dt=dt, control_interval=control_interval, precision=precision, gravity=gravity, obstacles=obstacles,
-        substeps=substeps, work=work, watch=watch,
+        dt=step_or("dt", dt, World.dt), control_interval=control_interval, precision=precision, gravity=gravity,
+        obstacles=obstacles, substeps=substeps, work=work, watch=watch,
     )  # fmt: skip
     model = Model(each * worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
     return Simulation(Solver(model, threads=threads))

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
-from annelid.shapes.values import as_vector, require_positive
+from annelid.shapes.values import as_vector, step_or
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
@@ -44,7 +44,7 @@ class World(Named):
     watch: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dt", require_positive("dt", self.dt))
+        object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
         if self.control_interval < 0:
             raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
         if self.precision not in PRECISIONS:

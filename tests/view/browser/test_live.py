@@ -129,6 +129,7 @@ def test_a_recording_is_sought_through(tmp_path: Path) -> None:
         viewer.page.later(lambda: viewer.seek(0.55))
         until(lambda: viewer._shown == 5)
         assert viewer.page.color.options == ("none", "height")
+        assert viewer.page.color.value == "height"  # the first of the fields
 
 
 def test_segments_are_played_one_after_another(tmp_path: Path) -> None:

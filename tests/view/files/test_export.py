@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as hnp
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.recording import Recorder, Recording
+from annelid.core.recording.reading import RecordingOpen
 from annelid.core.snapshot import Field, Lines, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.view.files.export import ExportOptions, _moments, chosen_frame, export
 from annelid.view.files.html import page
@@ -161,6 +162,18 @@ def test_segments_are_exported_one_after_another(tmp_path: Path) -> None:
         steps = [snapshot.step for snapshot in _moments(opened, ExportOptions(fps=10.0), None)]
         assert steps == [0, 1, 2, 3, 1, 2, 3]
         assert chosen_frame(opened, ExportOptions(at=0.2)).step == 2
+        assert chosen_frame(opened, ExportOptions(at=0.34)).step == 3  # within half of a frame
+
+
+def test_a_recording_without_an_end_is_told(recording: Path, tmp_path: Path) -> None:
+    whole = recording.read_bytes()
+    recording.write_bytes(whole[: len(whole) // 2])
+    with Recording(recording) as opened:
+        count = len(opened)
+    with pytest.warns(
+        RecordingOpen, match=rf"recording\.rec was not closed, or is cut off.* {count} frames, until 0\.\d s"
+    ):
+        export(recording, tmp_path / "numbers.csv")
 
 
 def test_html_is_one_closed_file(recording: Path, tmp_path: Path) -> None:
@@ -201,6 +214,8 @@ def test_videos_have_the_images_of_the_recording(recording: Path, tmp_path: Path
         (lambda r, d: export(r, d / "x"), InvalidValue, "must end in one of"),
         (lambda r, d: export(r, d / "x.ply", ExportOptions(frame=99)), InvalidValue, "has 11 frames"),
         (lambda r, d: export(r, d / "x.ply", ExportOptions(frame=1, at=0.1)), InvalidValue, "not both"),
+        (lambda r, d: export(r, d / "x.vtu", ExportOptions(at=99.0)), InvalidValue, "goes from 0 s to 1 s"),
+        (lambda r, d: export(r, d / "x.vtu", ExportOptions(at=-0.06)), InvalidValue, "at -0.06 s nothing was recorded"),
         (lambda r, d: export(r, d / "x.html", ExportOptions(fps=0)), InvalidValue, "fps 0 must be positive"),
         (lambda r, d: export(r, d / "x.html", ExportOptions(field="sped")), UnknownName, "Did you mean 'speed'"),
     ],

@@ -60,7 +60,9 @@ def helped(scene: type[Any]) -> type[Any]:
     """A copy of a dataclass whose command-line help comes from its fields' metadata."""
     hints, members = get_type_hints(scene), []
     for f in fields(scene):
-        note = tyro.conf.arg(help=f.metadata.get("help", ""))
+        text = f.metadata.get("help", "")
+        # The flag of what is on by default is --no-NAME.
+        note = tyro.conf.arg(help=f"Switch off: {text}" if f.default is True and text else text)
         default = field(default=f.default) if f.default_factory is MISSING else field(default_factory=f.default_factory)
         members.append((f.name, Annotated[hints[f.name], note], default))
     return make_dataclass(scene.__name__, members)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
+from annelid.commands.support.command_options import require_free_names
 from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.core.errors import FileFormatError
 from annelid.core.own_files import is_own
@@ -20,13 +21,17 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     name, rest = split_name(arguments, "scene", scene_names())
     if name is None:
         print(f"usage: annelid {command} NAME [OPTIONS]; annelid {command} NAME --help tells the options.")
-        print("NAME is one of these scenes, or your own file: FILE.py, or FILE.py:SCENE where it has several.\n")
+        print("NAME is one of these scenes, or your own file: FILE.py, or FILE.py:SCENE where it has several.")
+        if command == "view":
+            print("A recording can be named instead, FILE.rec, or the folder of a run that was recorded.")
+        print()
         for known, kind in scenes().items():
             print(f"  {known:20s} {(kind.__doc__ or '').strip().splitlines()[0]}")
         return None
     if not is_own(name) and (what := what_it_is(name)) is not None:
         raise FileFormatError(f"annelid {command} takes a scene, and {name} is none: it is {what}.")
     kind = own_scene(name) if is_own(name) else scene_class(name)
+    require_free_names(each.name for each in fields(kind))
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")
     scene = kind(**asdict(part(options, kind)))

@@ -78,9 +78,8 @@ def _checkpoint(path: Path, header: Mapping[str, Any]) -> str:
     if saved_by:
         what.append(f"saved by Annelid {saved_by},")
     load = f"simulation.load({str(path)!r}) goes on from it in Python"
-    see = (
-        f"`annelid run {scene} --record` makes a recording" if scene else "simulation.record(FILE) records what follows"
-    )
+    run = _word(header, "file") or scene
+    see = f"`annelid run {run} --record` makes a recording" if run else "simulation.record(FILE) records what follows"
     return f"{' '.join(what).rstrip(',')}, which is a state without pictures: {load}, and {see}"
 
 

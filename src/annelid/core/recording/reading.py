@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import threading
+import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,10 @@ class _Frame:
     numbers: np.ndarray
 
 
+class RecordingOpen(UserWarning):
+    """A recording has no end: its writer was killed or is still writing, or the file was cut off."""
+
+
 class Recording:
     """A recording read back; also one whose writer was killed or is still writing (as far as it had come at opening).
 
@@ -113,6 +118,17 @@ class Recording:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+    def warn_if_open(self) -> None:
+        """Warn of a file that its writer has not closed, and say how much of it there is."""
+        if not self.complete:
+            until = f", until {self.times[-1]:g} s" if len(self) else ""
+            warnings.warn(
+                f"the recording {self.path} was not closed, or is cut off: it is read as far as it goes, "
+                f"{len(self)} frames{until}.",
+                RecordingOpen,
+                stacklevel=3,
+            )
 
     def frame(self, index: int) -> Snapshot:
         """The snapshot of a frame, negative numbers from the end; unchanged arrays are the same objects as before."""

@@ -176,9 +176,15 @@ class Page:
         """The scalar to colour by."""
         return None if self.color.value == NO_FIELD else str(self.color.value)
 
-    def set_fields(self, fields: Sequence[str], *, anew: bool = False) -> None:
-        """Offer these scalars to colour by; the chosen one stays if it is among them and nothing begins anew."""
-        telling = next((name for name in _TELLING if name in fields), NO_FIELD)
+    def set_fields(self, fields: Sequence[str], *, anew: bool = False, first: bool = False) -> None:
+        """Offer these scalars to colour by; the chosen one stays if it is among them and nothing begins anew.
+
+        Args:
+            fields: Names of the scalars.
+            anew: Choose one again.
+            first: Choose the first of them instead of the most telling one.
+        """
+        telling = next((name for name in (fields if first else _TELLING) if name in fields), NO_FIELD)
         kept = not anew and self.color.value in (NO_FIELD, *fields)
         chosen = self.color.value if kept else telling
         self.color.options = (NO_FIELD, *fields)

@@ -36,6 +36,7 @@ class ReplayViewer:
         allow_hosts: Sequence[str] = (),
     ) -> None:
         self.recording = Recording(path)
+        self.recording.warn_if_open()
         if not len(self.recording):
             self.recording.close()
             raise InvalidValue(f"the recording {self.recording.path} has no frames; there is nothing to see.")
@@ -93,7 +94,7 @@ class ReplayViewer:
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value="1 ×")
             with gui.add_folder("Show"):
                 page.add_show_controls((), parts=True)
-                page.set_fields(self._fields(), anew=True)
+                page.set_fields(self._fields(), anew=True, first=True)
             for control, kind in ((page.surface, Mesh), (page.springs, Lines), (page.masses, Spheres)):
                 control.value = True
                 control.visible = any(isinstance(part, kind) for part in self.recording.frame(0).parts)
@@ -112,6 +113,7 @@ class ReplayViewer:
     def _fields(self) -> tuple[str, ...]:
         ends = (self.recording.frame(0), self.recording.frame(-1))
         parts = [part for s in ends for part in s.parts if not isinstance(part, Plane)]
+        parts.sort(key=lambda part: -len(part.fields))  # the part that has most of them has them in their order
         return tuple(dict.fromkeys(name for part in parts for name in part.fields))
 
     def _slid(self, event: Any) -> None:

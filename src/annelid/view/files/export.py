@@ -77,6 +77,7 @@ def export(
     with Recording(recording) as opened:
         if not len(opened):
             raise InvalidValue(f"the recording {opened.path} has no frames; there is nothing to export.")
+        opened.warn_if_open()
         _check_field(opened, options.field)
         writer(opened, path, options, told)
     return path
@@ -105,8 +106,17 @@ def chosen_frame(recording: Recording, options: ExportOptions) -> Snapshot:
     if options.at is not None:
         if not np.isfinite(options.at):
             raise InvalidValue(f"at {options.at} must be a time [s].")
+        _require_recorded(recording, options.at)
         return recording.frame(recording.index_at(options.at))
     return recording.frame(-1 if options.frame is None else options.frame)
+
+
+def _require_recorded(recording: Recording, at: float) -> None:
+    """Refuse a time before the first frame or after the last, by more than half of what lies between two frames."""
+    first, last = float(recording.times.min()), float(recording.times.max())
+    margin = 0.5 * float(np.abs(np.diff(recording.reel)).max(initial=0.0)) + 1e-9
+    if not first - margin <= at <= last + margin:
+        raise InvalidValue(f"at {at:g} s nothing was recorded: {recording.path} goes from {first:g} s to {last:g} s.")
 
 
 def _write_csv(recording: Recording, path: Path, _options: ExportOptions, _told: Told | None) -> None:
