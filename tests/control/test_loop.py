@@ -151,7 +151,9 @@ def test_sensors_may_come_and_go_under_a_controller(device: str) -> None:
     np.testing.assert_array_equal(seen[-1], speed)
 
 
-@pytest.mark.parametrize("said", ["left", [[1.0], [2.0, 3.0]], object(), 1j, None, pytest.param(10**400, id="huge"), wp.zeros(3)])
+@pytest.mark.parametrize(
+    "said", ["left", [[1.0], [2.0, 3.0]], object(), 1j, None, pytest.param(10**400, id="huge"), wp.zeros(3)]
+)
 def test_what_a_function_says_must_be_numbers(said: Any) -> None:
     simulation = hanging("cpu")
     control.connect(simulation, lambda time, readings: said, every=1e-3)
