@@ -125,3 +125,54 @@ def test_what_is_not_a_number_is_reported_with_its_time() -> None:
     control.connect(simulation, lambda time, readings: [np.nan if time > 0.15 else 1.0], every=0.1)
     with pytest.raises(InvalidValue, match=r"at 0\.2 s the controller returned \[nan\] for world 0"):
         simulation.run(0.5)
+
+
+def test_sensors_may_come_and_go_under_a_controller(device: str) -> None:
+    """Columns of the others move when one is removed; reading where they were would read foreign memory."""
+    simulation, seen = hanging(device), []
+
+    def policy(time: float, readings: np.ndarray) -> list[float]:
+        seen.append(readings.copy())
+        return [1.0]
+
+    control.connect(simulation, policy, every=1e-3, sensors=["speed"])
+    simulation.step(20)
+    speed = simulation.sensors["speed"]
+    simulation.sensors.remove("bob")
+    simulation.step(1)
+    np.testing.assert_array_equal(seen[-1], speed)
+    simulation.sensors.remove("speed")
+    with pytest.raises(UnknownName, match="no sensor named 'speed'"):
+        simulation.step(1)
+    simulation.sensors.add("speed", springs.position_of())
+    simulation.sensors.add("bob", springs.position_of())
+    speed = simulation.sensors["speed"]
+    simulation.step(1)
+    np.testing.assert_array_equal(seen[-1], speed)
+
+
+@pytest.mark.parametrize(
+    "said", ["left", [[1.0], [2.0, 3.0]], object(), 1j, None, pytest.param(10**400, id="huge"), wp.zeros(3)]
+)
+def test_what_a_function_says_must_be_numbers(said: Any) -> None:
+    simulation = hanging("cpu")
+    control.connect(simulation, lambda time, readings: said, every=1e-3)
+    with pytest.raises(InvalidValue):
+        simulation.step(1)
+
+
+def test_one_row_on_the_device_commands_all_worlds(device: str) -> None:
+    simulation = hanging(device, worlds=3)
+    row = wp.array([1.25], dtype=wp.float32, device=device)
+    control.connect(simulation, lambda time, readings: row, every=0.01, arrays="warp")
+    simulation.step(1)
+    np.testing.assert_array_equal(simulation.controls["length"], 3 * [1.25])
+
+
+@pytest.mark.parametrize("every", [np.nan, np.inf, "often", None, 0.0])
+def test_a_controller_is_called_at_some_time(every: Any) -> None:
+    for controller in (lambda time, readings: [1.0], control.PhasedSines([0.0], frequency=1.0)):
+        with pytest.raises(InvalidValue, match="every must be"):
+            control.connect(hanging("cpu"), controller, every=every)
+    with pytest.raises(InvalidValue, match="needs a channel"):
+        control.connect(hanging("cpu"), control.PhasedSines([0.0], frequency=1.0), every=0.1, controls=[])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from annelid import Simulation
 from annelid.core import archives
 from annelid.core.archives import read_archive, write_archive
 from annelid.core.checkpoint import KIND, load_checkpoint
-from annelid.core.errors import AnnelidError, FileFormatError
+from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.recording import Recorder
 
 Make = Callable[..., Any]
@@ -151,6 +152,10 @@ def step_before_the_first(header: dict[str, Any], arrays: dict[str, np.ndarray])
     header["step"] = -9
 
 
+def step_beyond_counting(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    header["step"] = 10**400
+
+
 def no_model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     header["model"] = None
 
@@ -163,7 +168,7 @@ def many_versions(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None
     "change",
     [
         not_a_number, another_clock, whole_numbers, another_shape, no_array, an_array_not_listed, a_list_of_nothing,
-        no_step, step_in_words, step_before_the_first, no_model, many_versions,
+        no_step, step_in_words, step_before_the_first, step_beyond_counting, no_model, many_versions,
     ],
     ids=lambda change: change.__name__,
 )  # fmt: skip
@@ -199,6 +204,16 @@ def test_a_flipped_byte_is_refused_or_harmless(growth: Make, saved: Path) -> Non
         else:
             assert (simulation.state_hash(), simulation.step_count) == expected, f"misread after byte {place}"
             simulation.reset()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes among its files")
+def test_what_is_no_file_is_not_replaced(growth: Make, tmp_path: Path) -> None:
+    """As root, a rename would put a file in the place of /dev/null."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidValue, match="not a file that can be replaced"):
+        Simulation(growth()).save(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

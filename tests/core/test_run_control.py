@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -409,3 +410,76 @@ def test_random_friends_and_enemies(growth: Make) -> None:
     together(*(lambda seed=seed: work(seed) for seed in range(6)))
     bounded(simulation.stop)
     assert not simulation.running
+
+
+def test_steps_are_counted_as_they_are_taken_when_what_acts_before_them_fails(growth: Make, tmp_path: Path) -> None:
+    """Else the simulation would stand at another step than its state, and its checkpoints could not be loaded."""
+    simulation, seen = Simulation(growth(dt=1e-3)), []
+
+    def act(state: Any, step: int) -> None:
+        seen.append((step, simulation.step_count, int(state.clock.numpy()[0])))
+        if step == 60 and len(seen) < 20:
+            raise RuntimeError("a mistake in a controller")
+
+    simulation.step(25)
+    simulation.pace(act, every=1e-2)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        simulation.run(0.2)
+    assert all(step == counted == clock for step, counted, clock in seen)
+    assert simulation.step_count == 60 == int(simulation.state.clock.numpy()[0])
+    simulation.save(tmp_path / "here.npz")
+    simulation.load(tmp_path / "here.npz")
+    assert simulation.step_count == 60
+
+
+def test_what_acts_before_a_step_may_save(growth: Make, tmp_path: Path) -> None:
+    simulation = Simulation(growth(dt=1e-3))
+    simulation.pace(lambda state, step: simulation.save(tmp_path / "here.npz"), every=1e-2)
+    simulation.step(38)
+    simulation.load(tmp_path / "here.npz")
+    assert simulation.step_count == 30
+
+
+@pytest.mark.parametrize("how", ["run", "start"])
+def test_an_observer_cannot_set_the_simulation_back_under_its_own_run(how: str, growth: Make, tmp_path: Path) -> None:
+    """A run to a step that an observer moves away from would have no end."""
+    for back in ("reset", "load"):
+        simulation = Simulation(growth(dt=1e-3))
+        simulation.save(tmp_path / "begin.npz")
+        arguments = {"reset": (), "load": (tmp_path / "begin.npz",)}[back]
+        simulation.observe(lambda s, back=back, given=arguments: getattr(s, back)(*given), every=5e-3)
+        with pytest.raises(AnnelidError, match=f"cannot {back} the simulation that has called it"):
+            advanced(simulation, how)
+        assert simulation.step_count == 5
+
+
+def test_a_condition_or_an_observer_may_clear_the_breakpoint_that_was_reached(growth: Make) -> None:
+    simulation = Simulation(growth(dt=1e-3))
+
+    def once(s: Simulation[Any]) -> bool:
+        s.clear_breakpoint(point)
+        return True
+
+    point = simulation.breakpoint(when=once)
+    event = simulation.run(1.0)
+    assert event is not None
+    assert event.detail is point
+    assert simulation.run(0.01) is None
+    other = simulation.breakpoint(when=lambda s: True)
+    simulation.observe(lambda s: s.clear_breakpoint(other), every=1e-3)
+    event = simulation.run(1.0)
+    assert event is not None
+    assert event.detail is other
+    assert simulation.run(0.01) is None
+
+
+def test_times_that_are_no_numbers_are_refused(growth: Make) -> None:
+    simulation = Simulation(growth(dt=1e-3))
+    calls: list[Callable[[Any], object]] = [
+        lambda wrong: simulation.breakpoint(at=wrong),
+        simulation.run_for,
+        lambda wrong: simulation.run_for(0.1, most=wrong),
+    ]
+    for call in calls:
+        with pytest.raises(AnnelidError):
+            call("soon")

@@ -161,6 +161,14 @@ def test_one_world_is_pictured_by_itself() -> None:
             {"terminated": lambda self, now, before, actions: True},
             r"terminated of Bad must be 2 values.*not shape \[\]",
         ),
+        ({"reward": lambda self, now, before, actions: "high"}, "reward of Bad must be given as numbers, not 'high'"),
+        ({"reward": lambda self, now, before, actions: [[1], [1, 2]]}, "reward of Bad must be given as numbers"),
+        ({"reward": lambda self, now, before, actions: np.array([1j, 2])}, "reward of Bad must be given as numbers"),
+        ({"reward": lambda self, now, before, actions: [1e300, 0.0]}, "not a finite number in world 0"),
+        (
+            {"arrays": "torch", "reward": lambda self, now, before, actions: np.zeros(2)},
+            "reward of Bad must be a tensor of PyTorch",
+        ),
         ({"build": lambda self, **machine: 3}, "build of Bad must return a simulation, not int"),
         ({"build": lambda self, worlds, **machine: Crawl().build(worlds=1, **machine)}, "made 1 worlds, not 2"),
         ({"every": 1.0}, "longer than an episode"),
@@ -177,6 +185,22 @@ def test_what_is_wrong_with_a_task_is_said(changes: dict[str, Any], problem: str
 
     with pytest.raises(InvalidValue, match=problem):
         act()
+
+
+def test_more_worlds_than_there_may_be_are_refused_before_they_are_built() -> None:
+    built = []
+    watched = type("Watched", (Crawl,), {"build": lambda self, **machine: built.append(machine)})
+    with pytest.raises(InvalidValue, match="the number of worlds must be a whole number from 1 to 65536"):
+        envs.make_worlds(watched, 10**9, device="cpu")
+    assert not built
+
+
+def test_a_task_whose_sensors_change_is_refused() -> None:
+    worlds = acted(1, "cpu", 0)
+    name = worlds.simulation.sensors.names[0]
+    worlds.simulation.sensors.remove(name)
+    with pytest.raises(InvalidValue, match="the sensors of Crawl have changed"):
+        worlds.step(np.zeros((1, 2)))
 
 
 def test_a_diverged_world_ends_and_the_others_go_on() -> None:

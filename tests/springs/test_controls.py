@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.controls import CommandClipped
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import AnnelidError, InvalidValue, TooLarge, UnknownName
 from annelid.core.recording import Recording
 from annelid.shapes import ground
 
@@ -262,3 +262,41 @@ def test_bad_sensors_are_refused() -> None:
         simulation.sensors.add("other", 3)  # type: ignore[arg-type]
     simulation.sensors.remove("tip")
     assert simulation.sensors.size == 0
+
+
+def test_arrays_of_no_numbers_are_refused_and_spoil_nothing(device: str) -> None:
+    """A kernel for any type that once fails to compile for one fails for all of them."""
+    simulation = simulated(device)
+    for wrong in (wp.zeros((1, 2), dtype=wp.vec3, device=device), wp.zeros((1, 2), dtype=wp.mat33, device=device)):
+        with pytest.raises(InvalidValue, match="must hold numbers"):
+            simulation.controls.command(wrong)
+    simulation.controls["front"] = 1.25
+    assert simulation.controls["front"] == [1.25]
+
+
+def test_one_row_of_the_device_is_for_all_worlds(device: str) -> None:
+    simulation = simulated(device, worlds=3)
+    simulation.controls.command(wp.array([0.875, 1.25], dtype=wp.float32, device=device))
+    np.testing.assert_array_equal(simulation.controls.values(), 3 * [[0.875, 1.25]])
+    with pytest.raises(InvalidValue, match="shape"):
+        simulation.controls.command(wp.zeros(3, device=device))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["left", 1j, pytest.param(10**400, id="huge"), object(), np.datetime64("2020-01-01"), {3: 1.0}, {"front": 10**400}],
+)
+def test_commands_are_numbers_of_channels(wrong: object) -> None:
+    with pytest.raises(AnnelidError):
+        simulated("cpu").controls.command(wrong)
+
+
+@pytest.mark.parametrize("ramp", ["slow", None, -1.0, np.nan, np.array([1.0, 2.0])])
+def test_a_ramp_is_a_time(ramp: Any) -> None:
+    with pytest.raises(InvalidValue, match="a ramp must be"):
+        simulated("cpu").controls.command({"front": 1.0}, ramp=ramp)
+
+
+def test_worlds_beyond_the_memory_of_the_machine_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooLarge, match="1000000000000 worlds of 45 masses"):
+        simulated("cpu", worlds=10**12)

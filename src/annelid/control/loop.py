@@ -7,7 +7,9 @@ simulation.run(2.0)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ from annelid.control.bank import Bank
 from annelid.control.controller import Controller
 from annelid.control.kernels.kinds import HOST
 from annelid.control.kernels.loops import pick_columns, think_kernel
-from annelid.core.arrays import shared_array
+from annelid.core.arrays import as_numbers, shared_rows
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
@@ -53,7 +55,9 @@ def connect(
         arrays: The library whose arrays a function takes and returns; those on the device are not copied.
         ramp: Go to new values smoothly, within the interval, instead of at once.
     """
-    loop = _Loop(simulation, sensors, controls, ramp * every)
+    if not isinstance(every, Real) or not math.isfinite(every):
+        raise InvalidValue(f"every must be a time between two calls in seconds, not {every!r}.")
+    loop = _Loop(simulation, sensors, controls, every if ramp else 0.0)
     if isinstance(controller, Controller):
         simulation.pace(_of_controller(loop, controller, every), every=every)
     elif callable(controller):
@@ -75,20 +79,29 @@ class _Loop:
             raise InvalidValue(f"this simulation of {solver.physics} has no controls that a controller could command.")
         self.solver = solver
         names = self.controls.names if controls is None else tuple(controls)
+        if not names:
+            raise InvalidValue("a controller needs a channel to command: name some, or leave controls= out for all.")
         self.columns = tuple(self.controls.index(name) for name in names)
-        read = self.sensors.names if sensors is None else tuple(sensors)
-        places = [np.arange(self.sensors.size)[self.sensors.columns(name)] for name in read]
-        chosen = np.concatenate([np.zeros(0, int), *places]).astype(np.int32)
-        self.inputs = wp.zeros((self.worlds, len(chosen)), dtype=wp.float32, device=self.device)
-        self._chosen = wp.array(chosen, dtype=wp.int32, device=self.device)
-        self._read = read
+        self._read = self.sensors.names if sensors is None else tuple(sensors)
+        self._chosen, self._readings = self._places(), self.sensors.read()
+        self.inputs = wp.zeros((self.worlds, len(self._chosen)), dtype=wp.float32, device=self.device)
 
     def sense(self) -> wp.array[Any]:
         """Readings for the controller now, shape [worlds, n], on the device."""
-        if self._chosen.size:
+        if self._read:
             readings = self.sensors.read()
+            if readings is not self._readings:  # sensors were added or removed
+                self._chosen, self._readings = self._places(), readings
+                if len(self._chosen) != self.inputs.shape[1]:
+                    raise InvalidValue("a sensor that a controller reads has another size now: connect it again.")
             wp.launch(pick_columns, self.inputs.shape, [self._chosen, readings, self.inputs], device=self.device)
         return self.inputs
+
+    def _places(self) -> wp.array[Any]:
+        """Columns of what it reads among the readings of all sensors."""
+        places = [np.arange(self.sensors.size)[self.sensors.columns(name)] for name in self._read]
+        chosen = np.concatenate([np.zeros(0, int), *places]).astype(np.int32)
+        return wp.array(chosen, dtype=wp.int32, device=self.device)
 
     def command(self, state: Any, values: wp.array[Any]) -> None:
         """Give commands, shape [worlds, m], on the device."""
@@ -101,9 +114,9 @@ def _of_function(loop: _Loop, function: Policy, arrays: Arrays) -> Callable[[Any
 
     def act(state: Any, step: int) -> None:
         values = function(step * loop.dt, into(loop.sense()))
-        rows = shared_array(values, loop.device)
+        rows = shared_rows(values, shape, loop.device)
         if rows is None:
-            given = np.asarray(values, float)
+            given = as_numbers("values of a controller", values)
             if given.shape in (shape, shape[1:]):
                 rows = wp.array(np.broadcast_to(given, shape).copy(), dtype=wp.float64, device=loop.device)
         if rows is None or tuple(rows.shape) != shape:

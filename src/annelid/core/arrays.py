@@ -8,6 +8,13 @@ import numpy as np
 import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.errors import InvalidValue
+from annelid.core.kernels.arrays import repeat_row
+
+_NUMBERS = (
+    wp.bool, wp.float16, wp.float32, wp.float64,
+    wp.int8, wp.int16, wp.int32, wp.int64, wp.uint8, wp.uint16, wp.uint32, wp.uint64,
+)  # fmt: skip
 
 
 @runtime_checkable
@@ -27,11 +34,46 @@ class Detachable(Protocol):
 
 
 def shared_array(values: Any, device: wp.Device) -> wp.array[Any] | None:
-    """Values of Warp, PyTorch or JAX on a device, without a copy where they are there already; None for others."""
+    """Values of Warp, PyTorch or JAX on a device, without a copy where they are there already; None for others.
+
+    Elements that are not plain numbers are refused: a kernel that takes any type would fail to compile for them, and
+    with it, from then on, for all types.
+    """
     found: Any = values
     if not isinstance(values, wp.array):
         if isinstance(values, np.ndarray) or not isinstance(values, SharesMemory):
             return None
-        found = wp.from_dlpack(values.detach() if isinstance(values, Detachable) else values)
+        try:
+            found = wp.from_dlpack(values.detach() if isinstance(values, Detachable) else values)
+        except (RuntimeError, TypeError, BufferError) as error:  # complex numbers, arrays that cannot be shared
+            raise InvalidValue(f"an array of {type(values).__name__} cannot be taken: {error}.") from error
+    if found.dtype not in _NUMBERS:
+        raise InvalidValue(f"an array must hold numbers, not {found.dtype.__name__}.")
     here: wp.array[Any] = found.to(device)
     return here
+
+
+def shared_rows(values: Any, shape: tuple[int, int], device: wp.Device) -> wp.array[Any] | None:
+    """The same with one row a world: an array of one row stands for all of them, other shapes are left as they are."""
+    found = shared_array(values, device)
+    if found is None or tuple(found.shape) != shape[1:]:
+        return found
+    rows = wp.empty(shape, dtype=found.dtype, device=device)
+    wp.launch(repeat_row, shape, [found], [rows], device=device)
+    return rows
+
+
+def as_numbers(what: str, values: Any, dtype: Any = float) -> np.ndarray:
+    """Values as an array of NumPy; what are no real numbers is refused.
+
+    Args:
+        what: What they are, for the sentence: "commands".
+        values: As they were given.
+        dtype: Type of the array.
+    """
+    try:
+        if np.asarray(values).dtype.kind in "biufO":
+            return np.asarray(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidValue(f"{what} must be given as numbers, not {values!r:.60}.")

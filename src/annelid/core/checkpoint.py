@@ -110,7 +110,12 @@ def _require_settings(path: Path, saved: Any, settings: Mapping[str, str]) -> No
 
 def _checked_step(path: Path, header: Mapping[str, Any], fingerprint: str, dt: float) -> int:
     model, saved_dt, step = header.get("model"), header.get("dt"), header.get("step")
-    if not isinstance(model, str) or not isinstance(saved_dt, float) or type(step) is not int or step < 0:
+    if (
+        not isinstance(model, str)
+        or not isinstance(saved_dt, float)
+        or type(step) is not int
+        or not 0 <= step < 1 << 63
+    ):
         raise FileFormatError(f"{path} is damaged: it does not say of what model and step it is.")
     physics, wanted = (identity.partition("-")[0] for identity in (model, fingerprint))
     if physics != wanted:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.arrays import shared_array
+from annelid.core.arrays import as_numbers, shared_rows
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
@@ -196,8 +197,8 @@ class Controls(Described):
                 clipped, with one warning; what is not a number is refused before anything changes.
             ramp: Time in which channels go smoothly from where they are to the new values [s]; 0 sets them at once.
         """
-        if not 0.0 <= ramp < float("inf"):
-            raise InvalidValue(f"a ramp must be a time of 0 s or more, not {ramp}.")
+        if not isinstance(ramp, Real) or not 0.0 <= ramp < float("inf"):
+            raise InvalidValue(f"a ramp must be a time of 0 s or more, not {ramp!r}.")
         with self._gate:  # also for what goes to the device: nothing may while a graph is captured
             columns, rows = self._by_name(values) if isinstance(values, Mapping) else self._all(values)
             if not columns:
@@ -219,7 +220,7 @@ class Controls(Described):
         columns = tuple(self.index(name) for name in values)
         rows = np.empty((self.worlds, len(columns)))
         for k, (name, value) in enumerate(values.items()):
-            given = _numbers(f"control {name!r}", value)
+            given = as_numbers(f"control {name!r}", value)
             if given.ndim > 1 or given.size not in (1, self.worlds):
                 raise InvalidValue(
                     f"control {name!r} needs one number, or one for each of {self.worlds} worlds, not shape "
@@ -230,9 +231,9 @@ class Controls(Described):
 
     def _all(self, values: Any) -> tuple[tuple[int, ...], wp.array[Any]]:
         every, shape = tuple(range(len(self))), (self.worlds, len(self))
-        rows = shared_array(values, self._device)
+        rows = shared_rows(values, shape, self._device)
         if rows is None:
-            given = _numbers("commands", values)
+            given = as_numbers("commands", values)
             if given.shape not in (shape, shape[1:]):
                 raise self._wrong_shape(given.shape)
             rows = wp.array(np.broadcast_to(given, shape).copy(), dtype=wp.float64, device=self._device)
@@ -281,10 +282,3 @@ class Controls(Described):
         if key not in self._columns:
             self._columns[key] = wp.array(np.array(key, np.int32), dtype=wp.int32, device=self._device)
         return self._columns[key]
-
-
-def _numbers(what: str, values: Any) -> np.ndarray:
-    try:
-        return np.asarray(values, float)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{what} must be given as numbers, not {values!r:.60}.") from error

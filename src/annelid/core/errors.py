@@ -36,9 +36,9 @@ class UnknownName(AnnelidError, KeyError):
         hint: Where else the name is known, or what to do, in a sentence.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[str], *, hint: str | None = None) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8 if hint else 0.5)
+        near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.8 if hint else 0.5)
         if near:
             hint = f"Did you mean {near[0]!r}?" + (f" {hint}" if hint else "")
         names = f"Known: {', '.join(known)}." if known else "" if hint else "There are none yet."

@@ -36,6 +36,8 @@ def as_path(path: object) -> Path:
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place if the block succeeds and is removed if it does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # a folder, or a device such as /dev/null, which root could replace
+        raise InvalidValue(f"{path} is not a file that can be replaced: choose another name.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary

@@ -126,16 +126,16 @@ class Sensors(Described):
             raise InvalidValue(
                 f"sensor {name!r} must be a Sensor, such as springs.position_of(...), not {sensor!r:.60}."
             )
-        if not isinstance(name, str) or not name or name in self._readings:
-            raise InvalidValue(f"a sensor needs a name of its own, not {name!r}.")
         with self._gate:
+            if not isinstance(name, str) or not name or name in self._readings:
+                raise InvalidValue(f"a sensor needs a name of its own, not {name!r}.")
             self._readings[name] = sensor.attach(self._solver)
             self._values = self._room()
 
     def remove(self, name: str) -> None:
-        """Forget a sensor."""
-        self._require(name)
+        """Forget a sensor; a controller or a task that reads it is told so when it would do that."""
         with self._gate:
+            self._require(name)
             del self._readings[name]
             self._values = self._room()
 
@@ -152,8 +152,8 @@ class Sensors(Described):
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Readings of one sensor now, on the host, shape [worlds, ...]."""
-        chosen = self._require(name)
         with self._gate:
+            chosen = self._require(name)
             out = wp.zeros((self._solver.worlds, chosen.size), dtype=wp.float32, device=self._solver.device)
             chosen.read(self._state(), out, 0)
             return np.asarray(out.numpy()).reshape(self._solver.worlds, *chosen.shape)

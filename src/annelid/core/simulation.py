@@ -74,7 +74,6 @@ class Simulation(Shown, Described, Generic[S]):
         self._steps = 0
         self._good = clone_state(self.state)
         self._good_steps = 0
-        self._unchecked = 0
         self._check_every = 1
         self._began_at = wall.perf_counter()  # when the first step after the last check began
         self._watches: list[_Watch] = []
@@ -174,10 +173,10 @@ class Simulation(Shown, Described, Generic[S]):
         Returns:
             The event of a breakpoint or a pause on the way, which ends it early, or None.
         """
-        if not 0.0 < seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a positive wall time, not {seconds}.")
-        if most is not None and most < 1:
-            raise InvalidValue(f"most must be at least one step, not {most}.")
+        if not isinstance(seconds, Real) or not 0.0 < seconds < float("inf"):
+            raise InvalidValue(f"seconds must be a positive wall time, not {seconds!r}.")
+        if most is not None and not (isinstance(most, Real) and most >= 1 and most % 1 == 0):
+            raise InvalidValue(f"most must be a whole number of at least one step, not {most!r}.")
         with self._advancing():
             return self._take_turn(seconds, most)
 
@@ -396,6 +395,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
+        self._refuse_inside("load")
         self._require_idle()
         with self.gate:
             self._require_idle()
@@ -417,6 +417,7 @@ class Simulation(Shown, Described, Generic[S]):
             worlds: Numbers of the worlds that begin again while time goes on for the others; None for all of them, and
                 the clock.
         """
+        self._refuse_inside("reset")
         self._require_idle()
         with self.gate:
             self._require_idle()
@@ -458,7 +459,9 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _refuse_inside(self, verb: str) -> None:
         if self._runs.inside:
-            raise AnnelidError(f"an observer or a condition cannot {verb} the simulation that has called it.")
+            raise AnnelidError(
+                f"an observer, a condition or a controller cannot {verb} the simulation that has called it."
+            )
 
     def _require_gate_free(self) -> None:
         """Refuse to wait for a run that waits for the gate."""
@@ -469,7 +472,7 @@ class Simulation(Shown, Described, Generic[S]):
             )
 
     def _future_step(self, at: float) -> int:
-        step = round(at / self.dt) if 0.0 <= at < float("inf") else -1
+        step = round(at / self.dt) if isinstance(at, Real) and 0.0 <= at < float("inf") else -1
         if step <= self._steps:
             raise InvalidValue(
                 f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."
@@ -514,8 +517,9 @@ class Simulation(Shown, Described, Generic[S]):
         return None if self._runs.wish is None else Event(self._runs.wish, self.time, self._steps)
 
     def _reach(self, point: Breakpoint) -> Event:
-        """Use a breakpoint up."""
-        self._drop(point)
+        """Use a breakpoint up; its own condition, or an observer, may have cleared it just now."""
+        if point in self._breakpoints:
+            self._drop(point)
         return Event("breakpoint", self.time, self._steps, point)
 
     def _drop(self, point: Breakpoint) -> None:
@@ -532,22 +536,21 @@ class Simulation(Shown, Described, Generic[S]):
         chunk = min([room, *(goal - self._steps for goal in goals), limit - self._steps])
         if self._unchecked == 0:
             self._began_at = wall.perf_counter()
-        self._march(self._steps, chunk)
-        self._steps += chunk
-        self._unchecked += chunk
+        self._march(chunk)
         if self._unchecked >= self._check_every or self._due():
             hit = self._check()
             self._call_observers()
             return hit or self._reached()
         return None
 
-    def _march(self, begin: int, count: int) -> None:
-        """Take steps from a step on, with all that acts before some of them."""
-        for step, until in paced(self._pacers, begin, begin + count):
+    def _march(self, count: int) -> None:
+        """Take steps, with all that acts before some of them: counted one by one, since what acts may fail."""
+        for step, until in paced(self._pacers, self._steps, self._steps + count):
             for pacer in self._pacers:
                 if step % pacer.every == 0:
                     pacer.act(self.state, step)
             self.solver.advance(self.state, until - step)
+            self._steps = until
 
     def _controls(self) -> Controls:
         solver = self.solver
@@ -556,6 +559,11 @@ class Simulation(Shown, Described, Generic[S]):
         # Between two turns the last good state is the state of now: commands hold if steps are repeated from it.
         both = lambda: (solver.commanded(self.state), solver.commanded(self._good))  # noqa: E731
         return Controls(solver.controls, solver.worlds, solver.dt, solver.device, both, self.gate)
+
+    @property
+    def _unchecked(self) -> int:
+        """Steps since the last check."""
+        return self._steps - self._good_steps
 
     def _due(self) -> bool:
         """Whether an observer or a breakpoint is due at exactly this step."""
@@ -607,8 +615,8 @@ class Simulation(Shown, Described, Generic[S]):
         """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
         copy_state(self._good, self.state)
         self.solver.clear_divergence()
-        self._march(self._good_steps, step - self._good_steps)
-        self._steps = step
+        self._steps = self._good_steps
+        self._march(step - self._steps)
         self.solver.diverged_at()
         self.solver.clear_divergence()
         self._remember()
@@ -619,7 +627,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _remember(self) -> None:
         copy_state(self.state, self._good)
-        self._good_steps, self._unchecked = self._steps, 0
+        self._good_steps = self._steps
 
     def _fail(self, step: int) -> None:
         """Go back to the last finite state and report."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import Detachable, as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
@@ -16,7 +17,7 @@ from annelid.core.solver import Controllable, Separable, Solver
 from annelid.core.state import take_world
 from annelid.envs.kernels import task as kernels
 from annelid.envs.task import Task, substeps_of
-from annelid.envs.worlds import Channel, Worlds
+from annelid.envs.worlds import MOST_WORLDS, Channel, Worlds, require
 
 
 class TaskWorlds(Worlds):
@@ -36,6 +37,7 @@ class TaskWorlds(Worlds):
     def __init__(
         self, count: int, options: Task, *, device: str | wp.Device = "auto", threads: int | None = None
     ) -> None:
+        require("the number of worlds", count, 1, MOST_WORLDS, whole=True)
         task = options
         self.task, self.simulation = task, _built(task, count, device, threads)
         self.solver, self.state = self.simulation.solver, self.simulation.state
@@ -118,6 +120,8 @@ class TaskWorlds(Worlds):
 
     def _sense(self, mask: wp.array[Any]) -> None:
         readings = self.simulation.sensors.read()
+        if readings.shape != self._now.shape:
+            raise InvalidValue(f"the sensors of {type(self.task).__name__} have changed: make a new environment.")
         wp.launch(kernels.copy_rows, self._now.shape, [mask, readings], [self._now], device=self.device)
 
     def _named(self, rows: wp.array[Any]) -> Mapping[str, Any]:
@@ -127,17 +131,18 @@ class TaskWorlds(Worlds):
 
     def _per_world(self, what: str, values: Any, dtype: Any) -> wp.array[Any]:
         """What a function of the task returned, as an array on the device."""
-        shape = tuple(np.shape(values)) if self.task.arrays == "numpy" else tuple(values.shape)
-        if shape != (self.count,):
-            raise InvalidValue(
-                f"{what} of {type(self.task).__name__} must be {self.count} values, one a world, not shape "
-                f"{list(shape)}."
-            )
-        if self.task.arrays == "torch":
+        what, in_torch = f"{what} of {type(self.task).__name__}", self.task.arrays == "torch"
+        if in_torch and not isinstance(values, Detachable):
+            raise InvalidValue(f"{what} must be a tensor of PyTorch, as `arrays` says, not {values!r:.60}.")
+        found: Any = values if in_torch else as_numbers(what, values)
+        if tuple(found.shape) != (self.count,):
+            raise InvalidValue(f"{what} must be {self.count} values, one a world, not shape {list(found.shape)}.")
+        if in_torch:
             kind = {wp.float32: "float", wp.bool: "bool"}[dtype]
-            given: Any = wp.from_torch(getattr(values.detach(), kind)().contiguous(), dtype=dtype)
+            given: Any = wp.from_torch(getattr(found.detach(), kind)().contiguous(), dtype=dtype)
             return given.to(self.device)
-        return wp.array(np.asarray(values, wp.dtype_to_numpy(dtype)), dtype=dtype, device=self.device)
+        with np.errstate(over="ignore"):  # a reward that is too large for float32 is refused with the infinite ones
+            return wp.array(found.astype(wp.dtype_to_numpy(dtype)), dtype=dtype, device=self.device)
 
     def _refuse_rewards(self) -> None:
         """A reward that is no number where all readings are: a mistake of the task, not of the simulation."""

@@ -13,7 +13,8 @@ import warp as wp
 from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.identity import identity
-from annelid.springs.body import Body
+from annelid.core.memory import require_memory
+from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
 from annelid.springs.features import distinct_signals, fast_springs, features_of
 from annelid.springs.kernels.gather import WIDTH
@@ -50,7 +51,7 @@ class Model:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.one, self.worlds = body, 1 if worlds is None else require_worlds(worlds, world)
+        self.one, self.worlds = body, 1 if worlds is None else require_worlds(worlds, world, body)
         self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
         self.features = features_of(body, world, worlds=self.worlds)
@@ -404,10 +405,12 @@ class Model:
         return obstacle
 
 
-def require_worlds(worlds: int, world: World) -> int:
+def require_worlds(worlds: int, world: World, body: Body) -> int:
     """Refuse a number of worlds that is none, and what several worlds cannot have yet."""
     if not isinstance(worlds, int | np.integer) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    needed = float(worlds) * memory_of(body.mass_count, body.spring_count)
+    require_memory(f"{worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")
     for name, given in (("collisions", world.collisions), ("motors", world.motors)):
         if worlds > 1 and len(given):
             raise InvalidValue(

@@ -53,6 +53,8 @@ def test_what_others_wrote_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "strange.npz"
     write_archive(path, KIND, {"model": "\x1b[31m-1", "scene": "a b`rm", "step": "x", "dt": 1.0, "annelid": 3}, {})
     assert str(what_it_is(path)).startswith("a checkpoint, which is a state without pictures: simulation.load(")
+    write_archive(path, KIND, {"step": 10**400, "dt": 1e-3}, {})
+    assert str(what_it_is(path)).startswith("a checkpoint, which is a state without pictures: simulation.load(")
     np.savez(path, a=np.zeros(3))
     assert what_it_is(path) is None
     assert what_it_is(tmp_path) is None

@@ -127,7 +127,8 @@ def test_the_page_cannot_be_made_to_obey_another_server(viewer: LiveViewer) -> N
     port = port_of(viewer)
     host = f"Host: localhost:{port}"
     for query in ("websocket=ws://evil.example", "web%73ocket=wss%3A%2F%2Fevil.example/x", "playbackPath=data:,x",
-                  "a=1&websocket=", f"websocket=ws://localhost:{port + 1}", "websocket=//evil.example"):  # fmt: skip
+                  "a=1&websocket=", f"websocket=ws://localhost:{port + 1}", "websocket=//evil.example",
+                  "websocket=ws://["):  # fmt: skip
         assert status(port, host, path=f"/?{query}")[0] == 403, query
     assert status(port, host, path=f"/?darkMode&websocket=ws://localhost:{port}/x")[0] == 200
 

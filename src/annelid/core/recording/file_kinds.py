@@ -19,6 +19,7 @@ CHECKPOINT = Kind("annelid-checkpoint", 2, "a checkpoint")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _MESHES = (".stl", ".obj", ".ply")
+_STEPS = 1 << 63  # more cannot be counted
 _WORD = re.compile(r"[\w.:+-]{1,60}")
 
 
@@ -73,7 +74,7 @@ def _checkpoint(path: Path, header: Mapping[str, Any]) -> str:
         what.append(f"of {physics}")
     if scene:
         what.append(f"in the scene {scene}")
-    if isinstance(step, int) and isinstance(dt, float) and math.isfinite(step * dt):
+    if isinstance(step, int) and isinstance(dt, float) and 0 <= step < _STEPS and math.isfinite(step * dt):
         what.append(f"at {step * dt:.6g} s, step {step},")
     if saved_by:
         what.append(f"saved by Annelid {saved_by},")

@@ -105,7 +105,10 @@ class Door:
             if name == "playbackPath":
                 return False
             if name == "websocket":
-                found = urlsplit(value)
+                try:
+                    found = urlsplit(value)
+                except ValueError:  # half an address
+                    return False
                 place = _place(found.netloc, 443 if found.scheme == "wss" else 80)
                 if found.scheme not in ("ws", "wss") or place is None or not self._is_ours(place, request.served_at):
                     return False

@@ -1,0 +1,17 @@
+"""Arrays from elsewhere, brought into the shape that is needed."""
+
+from typing import Any
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel(enable_backward=False)
+def repeat_row(
+    row: wp.array[Any],
+    rows_out: wp.array2d[Any],
+):
+    """One row as many times as there is room for; one thread a number."""
+    i, k = wp.tid()
+    rows_out[i, k] = row[k]
