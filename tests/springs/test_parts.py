@@ -66,7 +66,10 @@ def test_repair_tells_what_it_filled():
         (lambda: lattice(inserts=[("nope.stl", "pla")]), "no file nope.stl"),
         (lambda: lattice(inserts=(Sphere(0.01), "pla")), r"inserts must be a list of pairs .* is no such pair"),
         (lambda: lattice(inserts=[(3, "pla")]), "the region of an insert must be a solid"),
-        (lambda: lattice(Box((6.0, 6.0, 6.0)), 0.0002), r"another scale if the body, 6 m wide, is in millimetres \(1e-3\)"),
+        (
+            lambda: lattice(Box((6.0, 6.0, 6.0)), 0.0002),
+            r"another scale if the body, 6 m wide, is in millimetres \(1e-3\)",
+        ),
         (lambda: lattice().moved((0.0, 0.0, np.nan)), "three finite numbers"),
         (lambda: lattice().distance_along("up"), "must be 'x', 'y', 'z' or three finite numbers"),
         (lambda: lattice().actuate(lambda t: 1.0), "another springs.Signal, .* not function"),
