@@ -164,6 +164,7 @@ def surface(kind: str) -> Callable[[Path], Callable[[Path], Any]]:
 
 def experiment(path: Path) -> Callable[[Path], Any]:
     """An experiment in TOML."""
+    from annelid.commands.support.needs import require_packages
     from annelid.evolve.experiment import read_experiment
 
     path.write_text(
@@ -171,7 +172,12 @@ def experiment(path: Path) -> Callable[[Path], Any]:
         'name = "voxel-body"\n\n[searcher]\nname = "ea"\npopulation = 20\n'
     )
     read_experiment(path)
-    return read_experiment
+
+    def read(damaged: Path) -> Any:
+        require_packages("evolve", [str(damaged)])
+        return read_experiment(damaged)
+
+    return read
 
 
 def search(path: Path) -> Callable[[Path], Any]:
