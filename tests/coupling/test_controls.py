@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import control, coupling, grains, springs
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, TooLarge
 from annelid.shapes import Box, Rigid
 
 from .conftest import SKIN, block, box
@@ -199,3 +199,8 @@ def test_what_cannot_be_commanded_or_read_is_refused() -> None:
     one, many = SAND.bed(), body().replicated(np.zeros((2, 3)))
     with pytest.raises(InvalidValue, match="give one body and worlds=n"):
         coupling.Model(many, one.repeated(2), world_of=np.repeat([0, 1], len(one)), inside="allow", device="cpu")
+
+
+def test_worlds_beyond_the_memory_of_the_machine_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooLarge, match="1000000000000 worlds of .* simulate fewer worlds"):
+        simulated("cpu", worlds=10**12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import grains
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.shapes import Rigid, Sphere
 
 from .blade import BALL, BLADE, CONTROLS, drive, motion, simulated
@@ -149,3 +149,8 @@ def test_bad_names_and_worlds_are_refused() -> None:
         simulated("cpu", world_of=np.zeros(7, int))
     with pytest.raises(InvalidValue, match="as many bodies in each world"):
         simulated("cpu", world_of=np.repeat([0, 1], 54))
+
+
+def test_worlds_beyond_the_memory_of_the_machine_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooLarge, match="1000000000000 worlds of .* simulate fewer worlds"):
+        simulated("cpu", worlds=10**12)

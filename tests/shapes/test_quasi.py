@@ -101,6 +101,14 @@ def test_bad_options_are_refused(options: dict[str, float], words: str) -> None:
         quasi_points(Box((1.0, 1.0, 1.0)), **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("spacing", "words"), [(1e300, "larger than the shape"), (10.0, "larger than the shape"), (1e-300, "needs about")]
+)
+def test_spacings_beyond_reason(spacing: float, words: str) -> None:
+    with pytest.raises(InvalidValue, match=words):
+        quasi_points(Box((1.0, 1.0, 1.0)), spacing=spacing)
+
+
 def test_shape_too_small_for_the_spacing() -> None:
     with pytest.raises(InvalidValue, match="smaller spacing"):
         QuasiLattice.fill(Box((1.0, 1.0, 1.0)), 3.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import control, envs, voxels
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 
 from .conftest import Sim
 
@@ -234,3 +234,8 @@ def test_different_robots_have_no_common_channels() -> None:
     assert len(simulation.controls) == 0
     simulation.solver.set_controls(simulation.state, np.full(5, 0.5))
     np.testing.assert_array_equal(simulation.state.controls.numpy(), 0.5)
+
+
+def test_worlds_beyond_the_memory_of_the_machine_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooLarge, match="1000000000000 worlds of .* simulate fewer worlds"):
+        simulated("cpu", worlds=10**12)

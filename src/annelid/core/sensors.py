@@ -182,6 +182,21 @@ class Sensors(Described):
         return wp.zeros((self._solver.worlds, self.size), dtype=wp.float32, device=self._solver.device)
 
 
+def tells_turn(places: np.ndarray) -> bool:
+    """Whether points, shape [n, 3], show how they have turned: those on one line do not."""
+    if len(places) < 3:
+        return False
+    away = places - places.mean(axis=0)
+    spread = np.linalg.eigvalsh(away.T @ away)
+    return bool(spread[1] > 1e-9 * spread[2])
+
+
+def require_turn(places: np.ndarray, what: str) -> None:
+    """Refuse to read an orientation off points on one line."""
+    if not tells_turn(places):
+        raise InvalidValue(f"an orientation is read off three {what} or more that are not all on one line.")
+
+
 def _labels(name: str, reading: Reading) -> list[str]:
     if reading.size == 1:
         return [name]

@@ -11,7 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
 from annelid.core.replay import Replays
-from annelid.core.sensors import Reading, Sensor
+from annelid.core.sensors import Reading, Sensor, require_turn
 from annelid.core.solver import Solver as AnySolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
@@ -51,6 +51,7 @@ class NodeSensor(Sensor):
         sums = wp.zeros((1, PARTS), dtype=Sums, device=device)
         if self.quantity == "turn":
             places = own.model.solid.nodes[nodes]
+            require_turn(places, "nodes")
             rests = wp.array(places - places.mean(axis=0), dtype=wp.vec3d, device=device)
 
             def read_turn(state: Any, out: wp.array[Any], first: int) -> None:

@@ -15,6 +15,7 @@ import warp as wp
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
+from annelid.core.memory import require_memory
 from annelid.grains.bed import Bed
 from annelid.grains.controls import channels_of
 from annelid.grains.dashpot import dashpots
@@ -29,6 +30,8 @@ from annelid.shapes import Obstacle
 PATIENCE = 4
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
 
+_BYTES_A_GRAIN = 800  # while a bed is compiled; measured
+_BYTES_A_BODY = 2000  # about
 _NEAR = 0.05  # gap, in radii, below which a contact counts
 _CHUNKS = 64
 _PARTS = 16
@@ -292,6 +295,10 @@ def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies:
         raise InvalidValue(
             f"worlds must be a whole number of 1 or more, not {worlds!r:.60}; the world of each grain is world_of."
         )
+    needed = float(worlds) * (_BYTES_A_GRAIN * count + _BYTES_A_BODY * len(bodies))
+    require_memory(
+        f"a simulation of {worlds} worlds of {count} grains and {len(bodies)} bodies", needed, "simulate fewer worlds"
+    )
     if world_of is not None:
         given = np.asarray(world_of)
         if given.shape != (count,) or given.dtype.kind not in "iu" or given.min() < 0:

@@ -55,9 +55,10 @@ def quasi_points(
     most = _MOST if count is None else require_count("count", count, least=1, most=_MOST)
     choice = require_count("candidates", candidates, least=1, most=10_000)
     wanted = require_count("neighbours", neighbours, least=1, most=MAX_NEIGHBOURS)
-    expected = most if least == 0.0 else min(most, 0.75 * shape.volume / least**3)
+    _require_smaller(shape, least)
+    expected = most if least == 0.0 else min(most, 0.75 * shape.volume / least / least / least)
     if count is None and expected >= _MOST:
-        needed = 0.5 * shape.volume / least**3
+        needed = 0.5 * shape.volume / least / least / least
         raise InvalidValue(f"a spacing of {least:g} m needs about {needed:.2g} points: use a larger one.")
     interior = Interior(shape, max((shape.volume / expected) ** (1 / 3), (shape.volume / 1e5) ** (1 / 3)))
     generator = seeded(seed)
@@ -177,6 +178,15 @@ class QuasiLattice:
         longest = np.linalg.norm(corners[:, :, None] - corners[:, None], axis=3).max(axis=(1, 2))
         solids = solids[(longest <= 1.25 * self.radius) & self.shape.contains(corners.mean(axis=1))]
         return _outer_faces(self.nodes, solids)
+
+
+def _require_smaller(shape: Shape, spacing: float) -> None:
+    low, high = shape.bounds()
+    across = float(np.linalg.norm(high - low))
+    if spacing > across:
+        raise InvalidValue(
+            f"a spacing of {spacing:g} m is larger than the shape ({across:.4g} m): use a smaller spacing."
+        )
 
 
 def _chosen(

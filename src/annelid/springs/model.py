@@ -410,7 +410,7 @@ def require_worlds(worlds: int, world: World, body: Body) -> int:
     if not isinstance(worlds, int | np.integer) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     needed = float(worlds) * memory_of(body.mass_count, body.spring_count)
-    require_memory(f"{worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")
+    require_memory(f"a simulation of {worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")
     for name, given in (("collisions", world.collisions), ("motors", world.motors)):
         if worlds > 1 and len(given):
             raise InvalidValue(

@@ -1,4 +1,7 @@
-"""Sensors of spring bodies: where groups of masses are, how they move, turn and stretch, and what touches them."""
+"""Sensors of spring bodies: where groups of masses are, how they move, turn and stretch, and what touches them.
+
+Of a body that was edited or broke they read what is left of the masses and springs that were chosen.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
-from annelid.core.sensors import Reading, Sensor, side_of
+from annelid.core.sensors import Reading, Sensor, require_turn, side_of, tells_turn
 from annelid.core.solver import Solver as AnySolver
 from annelid.springs.body import Where
+from annelid.springs.followed import Followed
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
 from annelid.springs.solver import Solver
 
@@ -43,17 +47,27 @@ class GroupSensor(Sensor):
         chosen = model.one.indices(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor needs at least one mass.")
-        members = wp.array(chosen.astype(np.int32), dtype=wp.int32, device=device)
-        middle = model.one.positions[chosen].mean(axis=0)
-        rests = wp.array(model.one.positions[chosen] - middle, dtype=wp.vec3d, device=device)
+        if self.quantity == "turn":
+            require_turn(model.one.positions[chosen], "masses")
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
         kind = {"position": "position", "velocity": "velocity", "turn": "moment"}.get(self.quantity, "contact")
         add = sum_kernel(model.types, kind, model.features.touching if kind == "contact" else ())
-        scale = 1.0 if self.quantity == "force" else 1.0 / len(chosen)
         start, count = (3, 1) if self.quantity == "touch" else (0, 3)
 
+        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:
+            count = len(left)
+            if self.quantity == "turn" and not tells_turn(model.one.positions[left]):
+                left, places = chosen[:1], np.full((1, 3), np.nan)
+            else:
+                places = model.one.positions[left] - model.one.positions[left].sum(axis=0) / max(count, 1)
+            members = wp.array(left.astype(np.int32), dtype=wp.int32, device=device)
+            scale = np.nan if count == 0 else 1.0 if self.quantity == "force" else 1.0 / count
+            return members, wp.array(places, dtype=wp.vec3d, device=device), scale
+
+        followed = Followed(model, lambda network: network.masses, chosen, prepare)
+
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            mine = side(state)
+            mine, (members, rests, scale) = side(state), followed.now()
             inputs = [members, rests, model.arrays, mine.positions, mine.velocities]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             if self.quantity == "turn":
@@ -80,14 +94,20 @@ class StrainSensor(Sensor):
         chosen = body.springs_of(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor of strain needs at least one spring between the masses that were chosen.")
-        springs = wp.array(body.springs[chosen], dtype=wp.vec2i, device=device)
-        lengths = wp.array(body.rest_lengths[chosen], dtype=wp.float64, device=device)
         sums, add = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device), strain_kernel(model.types.vec4)
 
+        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:
+            springs = wp.array(body.springs[left], dtype=wp.vec2i, device=device)
+            lengths = wp.array(body.rest_lengths[left], dtype=wp.float64, device=device)
+            return springs, lengths, 1.0 / len(left) if len(left) else np.nan
+
+        followed = Followed(model, lambda network: network.springs, chosen, prepare)
+
         def read(state: Any, out: wp.array[Any], first: int) -> None:
+            springs, lengths, scale = followed.now()
             inputs = [springs, lengths, body.mass_count, side(state).positions]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
-            wp.launch(finish_sum, model.worlds, [sums, 1.0 / len(chosen), 0, 1, first], [out], device=device)
+            wp.launch(finish_sum, model.worlds, [sums, scale, 0, 1, first], [out], device=device)
 
         return Reading(read, (1,))
 

@@ -101,7 +101,7 @@ def simulation(
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels.Robot")
     each = [group] if together else [[robot] for robot in group]
-    require_copies(worlds, len(each))
+    require_copies(worlds, len(each), sum(robot.voxel_count for robot in group))
     where = None if positions is None else np.tile(np.asarray(positions, float), (worlds, 1))
     world = World(
         dt=step_or("dt", dt, World.dt), control_interval=control_interval, precision=precision, gravity=gravity,

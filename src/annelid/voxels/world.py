@@ -9,6 +9,7 @@ from functools import cached_property
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.memory import require_memory
 from annelid.core.options import Named
 from annelid.shapes.values import as_vector, step_or
 from annelid.voxels.objects import Box
@@ -16,6 +17,7 @@ from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+_BYTES_A_VOXEL = 2000  # while worlds are compiled, about
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +76,12 @@ class World(Named):
         return tuple(one for one in self.touched if isinstance(one, Box))
 
 
-def require_copies(worlds: int, robots: int) -> None:
+def require_copies(worlds: int, robots: int, voxels: int) -> None:
     """Refuse a number of copies that makes no sense, and copies of robots that have a world each."""
     if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    needed = float(worlds) * _BYTES_A_VOXEL * voxels
+    require_memory(f"a simulation of {worlds} worlds of {voxels} voxels", needed, "simulate fewer worlds")
     if worlds > 1 and robots > 1:
         raise InvalidValue(
             f"{robots} robots have a world each, of which there cannot be {worlds} copies: give one robot, put them "

@@ -31,7 +31,10 @@ def finish_sum(
 
 @wp.kernel(enable_backward=False)
 def finish_turn(sums: wp.array2d[Sums], first: int, readings_out: wp.array2d[wp.float32]):
-    """Write the rotation that is nearest to a sum of moments, as a quaternion x, y, z, w with w not negative."""
+    """Write the rotation that is nearest to a sum of moments, as a quaternion x, y, z, w with w not negative.
+
+    Of moments that are not finite it is not a number, where the decomposition would say that nothing has turned.
+    """
     world = wp.tid()
     t = _whole(sums, world)
     moment = wp.mat33d(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8])
@@ -43,4 +46,4 @@ def finish_turn(sums: wp.array2d[Sums], first: int, readings_out: wp.array2d[wp.
     q = wp.quat_from_matrix(turn)
     sign = wp.where(q[3] < wp.float64(0.0), wp.float64(-1.0), wp.float64(1.0))
     for k in range(4):
-        readings_out[world, first + k] = wp.float32(sign * q[k])
+        readings_out[world, first + k] = wp.where(wp.isfinite(t), wp.float32(sign * q[k]), wp.float32(wp.nan))
