@@ -286,8 +286,6 @@ class Editor:
                 removed += [network.springs_of(int(mass)) for mass in masses]
         springs, masses = _joined(removed), _joined(gone)
         self._require_free(springs, masses)
-        if len(masses) and len(masses) == network.masses.live_count:
-            raise InvalidValue(f"all {len(masses)} masses would be removed: leave one, or make another simulation.")
         changed = _joined([handles.index for handles, _ in self._changed])
         if np.intersect1d(changed, springs).size:
             raise InvalidValue("a spring cannot be changed and removed in one edit.")

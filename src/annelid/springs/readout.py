@@ -83,7 +83,7 @@ class Readout:
         sums = self._slots.numpy().sum(axis=0)
         return Summary(
             mass=float(sums[0]),
-            center_of_mass=sums[1:4] / sums[0],
+            center_of_mass=sums[1:4] / sums[0] if sums[0] > 0.0 else np.full(3, np.nan),  # of no masses there is none
             momentum=sums[4:7],
             angular_momentum=sums[7:10],
             elastic=float(sums[10]),
