@@ -59,7 +59,7 @@ def simulation(
     stretch: float = STRETCH,
     inside: str = "refuse",
     overlapping: str = "refuse",
-    worlds: int = 1,
+    worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
 ) -> Simulation[Solver]:
@@ -81,7 +81,8 @@ def simulation(
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
-        worlds: Copies of body, bed and obstacles side by side that do not touch; each takes commands of its own.
+        worlds: Copies of body, bed and obstacles side by side that do not touch, each with commands of its own; None
+            for one by itself, which on CUDA differs from a batch of one in how springs are summed.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """

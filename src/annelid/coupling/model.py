@@ -56,7 +56,7 @@ class Model:
         stretch: float = STRETCH,
         inside: str = "refuse",
         overlapping: str = "refuse",
-        worlds: int = 1,
+        worlds: int | None = None,
         world_of: np.ndarray | None = None,
         lanes: int | None = None,
         device: str | wp.Device = "auto",
@@ -66,7 +66,7 @@ class Model:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
         world, self.device = world or World(), find_device(device)
         bodies = world.grains_world().touched
-        copies = grains.model.require_worlds(worlds, world_of, len(bed), bodies)
+        copies = grains.model.require_worlds(1 if worlds is None else worlds, world_of, len(bed), bodies)
         self.worlds = 1 if world_of is None else 1 + int(np.max(world_of))
         self._require_copies(body, bed, world_of, inside)
         one = bed.where(np.arange(len(bed) // self.worlds))
@@ -83,7 +83,8 @@ class Model:
         if copies > 1:
             self.worlds, self.bed = copies, self.bed.repeated(copies)
             self.guests = Guests(body.replicated(np.zeros((copies, 3))), float(bed.radii.min()), stretch)
-        self._copies, self._many = copies, copies > 1 or world_of is not None
+        self._many = copies > 1 or world_of is not None
+        self._batch = None if worlds is None else copies  # one by itself has as many lanes as suit its size
         self.springs = self._springs(body, lanes)
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
@@ -155,7 +156,7 @@ class Model:
 
     def _springs(self, body: springs.Body, lanes: int | None) -> springs.Model:
         """The model of the body, with kernels that take forces from outside."""
-        model = springs.Model(body, self.world.springs_world(), self.device, worlds=self._copies, lanes=lanes)
+        model = springs.Model(body, self.world.springs_world(), self.device, worlds=self._batch, lanes=lanes)
         if not model.features.pushed:
             model.features = replace(model.features, pushed=True)
             model.arrays.forces = wp.zeros(model.mass_count, dtype=model.types.vec3, device=self.device)
