@@ -1,8 +1,10 @@
 """Closing a loop: a controller reads sensors of any simulation and commands its controls at regular intervals.
 
-simulation.sensors.add("tip", springs.position_of("tip"))
-control.connect(simulation, lambda time, readings: ..., every=0.02)
-simulation.run(2.0)
+For example::
+
+    simulation.sensors.add("tip", springs.position_of("tip"))
+    control.connect(simulation, lambda time, readings: ..., every=0.02)
+    simulation.run(2.0)
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from annelid.control.controller import Controller
 from annelid.control.kernels.kinds import HOST
 from annelid.control.kernels.loops import pick_columns, think_kernel
 from annelid.core.arrays import as_numbers, shared_rows
-from annelid.core.errors import InvalidValue
-from annelid.core.packages import optional
+from annelid.core.errors import InvalidValue, MissingPackage
+from annelid.core.packages import installed, optional
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable, Solver
 
@@ -141,7 +143,8 @@ def _conversion(arrays: Arrays) -> Callable[[wp.array[Any]], Any]:
         optional("torch", purpose="controllers in PyTorch", extra="rl")
         return wp.to_torch
     if arrays == "jax":
-        optional("jax", purpose="controllers in JAX", extra="jax")
+        if not installed("jax"):  # no extra brings it: which build suits depends on the machine
+            raise MissingPackage("controllers in JAX need jax, which is not installed: pip install jax.")
         return wp.to_jax
     raise InvalidValue(f"arrays must be 'numpy', 'torch', 'jax' or 'warp', not {arrays!r}.")
 

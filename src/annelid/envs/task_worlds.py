@@ -86,6 +86,9 @@ class TaskWorlds(Worlds):
     def _memory(self) -> dict[str, Any]:
         return {"state": self.state, "before": self._before}
 
+    def _named_settings(self) -> dict[str, str]:
+        return {**super()._named_settings(), "environment": type(self.task).__name__}
+
     def _after_load(self) -> None:
         self.solver.clear_divergence()
 

@@ -1,7 +1,10 @@
 """Controls of bodies among grains: how driven ones move, and what pulls and turns free ones.
 
-blade = Rigid(Box((0.02, 0.1, 0.05)), motion="driven", name="blade")
-grains.simulation(bed, obstacles=[blade], controls=[grains.velocity_control("ahead", blade, "x", low=-0.5, high=0.5)])
+For example::
+
+    blade = Rigid(Box((0.02, 0.1, 0.05)), motion="driven", name="blade")
+    ahead = grains.velocity_control("ahead", blade, "x", low=-0.5, high=0.5)
+    grains.simulation(bed, obstacles=[blade], controls=[ahead])
 """
 
 from __future__ import annotations

@@ -34,33 +34,25 @@ def commanded(b: int, place: int, given: wp.vec3, step: int, lists: Lists, bodie
 
 
 @functools.cache
-def drive_of(features: Features) -> wp.Function:
-    """A function `(b, place, step, ...) -> vec3`: velocity (place 0) or spin (1) of a driven body in a step."""
+def given_to(features: Features, *, driven: bool) -> wp.Function:
+    """A function `(b, place, step, ...) -> vec3` of what a body is given in a step: place 0 for x, y, z, 1 for turns.
+
+    That is velocity and spin of a `driven` body, force and torque from outside on a free one.
+    """
     follows = features.commanded
 
     @wp.func
-    def drive(b: int, place: int, step: int, lists: Lists, bodies: Bodies) -> wp.vec3:
-        given = bodies.drives[2 * b + place]
+    def given(b: int, place: int, step: int, lists: Lists, bodies: Bodies) -> wp.vec3:
+        out = wp.vec3()
+        if wp.static(driven):
+            out = bodies.drives[2 * b + place]
+        else:
+            out = bodies.loads[2 * b + place]
         if wp.static(follows):
-            given = commanded(b, place, given, step, lists, bodies)
-        return given
+            out = commanded(b, place, out, step, lists, bodies)
+        return out
 
-    return drive
-
-
-@functools.cache
-def load_of(features: Features) -> wp.Function:
-    """A function `(b, place, step, ...) -> vec3`: force (place 0) or torque (1) from outside on a free body."""
-    follows = features.commanded
-
-    @wp.func
-    def load(b: int, place: int, step: int, lists: Lists, bodies: Bodies) -> wp.vec3:
-        given = bodies.loads[2 * b + place]
-        if wp.static(follows):
-            given = commanded(b, place, given, step, lists, bodies)
-        return given
-
-    return load
+    return given
 
 
 @wp.kernel

@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.commands import drive_of, load_of
+from annelid.grains.kernels.commands import given_to
 from annelid.grains.kernels.layout import (
     APPROACH,
     DRIVEN,
@@ -33,7 +33,7 @@ def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
 @functools.cache
 def foresee_body(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of a free body at the end of the step."""
-    load = load_of(features)
+    load = given_to(features, driven=False)
 
     @wp.func
     def foresee(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -53,7 +53,8 @@ def foresee_body(features: Features) -> wp.Function:
 @functools.cache
 def move_body(features: Features) -> wp.Function:
     """A function that advances a body by a step of a batch, given what touched it."""
-    load, drive, follows = load_of(features), drive_of(features), features.commanded
+    load, drive = given_to(features, driven=False), given_to(features, driven=True)
+    follows = features.commanded
 
     @wp.func
     def move(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):

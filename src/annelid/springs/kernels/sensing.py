@@ -13,27 +13,19 @@ wp.set_module_options({"enable_backward": False})
 
 
 @functools.cache
-def _position(types: Layout) -> wp.Function:
+def _mean(types: Layout, moving: bool) -> wp.Function:
+    """Position of a mass, or its velocity where `moving`."""
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.func
     def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
-        zero = wp.float64(0.0)
-        a, b, c = wp.float64(x[0]), wp.float64(x[1]), wp.float64(x[2])
-        return Sums(a, b, c, zero, zero, zero, zero, zero, zero)
-
-    return value
-
-
-@functools.cache
-def _velocity(types: Layout) -> wp.Function:
-    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
-
-    @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
-        zero = wp.float64(0.0)
-        a, b, c = wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2])
-        return Sums(a, b, c, zero, zero, zero, zero, zero, zero)
+        sums = Sums()
+        for axis in range(3):
+            if wp.static(moving):
+                sums[axis] = wp.float64(v[axis])
+            else:
+                sums[axis] = wp.float64(x[axis])
+        return sums
 
     return value
 
@@ -82,8 +74,10 @@ def _contact(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
 @functools.cache
 def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
     """Sum a quantity of the members of a group, world by world, into `PARTS` parts each."""
-    quantity: Any = {"position": _position, "velocity": _velocity, "moment": _moment}.get(kind)
-    value = _contact(types, kinds) if quantity is None else quantity(types)
+    if kind in ("position", "velocity"):
+        value = _mean(types, kind == "velocity")
+    else:
+        value = _moment(types) if kind == "moment" else _contact(types, kinds)
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.kernel(module="unique", enable_backward=False)
