@@ -8,14 +8,32 @@ from annelid.core.lazy import offered
 from annelid.core.showing import Theatre, provide
 
 if TYPE_CHECKING:
+    from annelid.core.distributions import Choice, Curriculum, LogUniform, Normal, Uniform
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
 else:  # the command line answers, and can be interrupted, before Warp is there
-    __getattr__ = offered(__name__, {"core.simulation": ["Simulation"], "core.snapshot": ["Look", "Snapshot"]})
+    __getattr__ = offered(
+        __name__,
+        {
+            "core.distributions": ["Choice", "Curriculum", "LogUniform", "Normal", "Uniform"],
+            "core.simulation": ["Simulation"],
+            "core.snapshot": ["Look", "Snapshot"],
+        },
+    )
 
 __version__ = "0.2.0.dev0"
 
-__all__ = ["Look", "Simulation", "Snapshot", "__version__"]
+__all__ = [
+    "Choice",
+    "Curriculum",
+    "LogUniform",
+    "Look",
+    "Normal",
+    "Simulation",
+    "Snapshot",
+    "Uniform",
+    "__version__",
+]
 
 
 def _theatre() -> Theatre:

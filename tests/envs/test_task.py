@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from annelid import envs, springs
+from annelid import Uniform, envs, springs
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import host_array
 from annelid.envs.own import own_task
@@ -102,6 +102,28 @@ def test_episodes_end_by_time_and_by_what_happened(device: str) -> None:
         worlds.step([[1.0, 1.0], [0.0, 0.0]])
     assert worlds.terminated.numpy().tolist() == [True, False]
     assert worlds.truncated.numpy().tolist() == [True, True]
+
+
+def test_parameters_are_drawn_by_the_seed_of_an_episode(device: str) -> None:
+    class Varied(Crawl):
+        """A body that is never twice the same."""
+
+        randomise: ClassVar = {"stiffness": Uniform(0.7, 1.3), "friction": Uniform(0.5, 1.5), "gain": Uniform(0.9, 1.1)}
+
+    def played(seeds: list[int], episodes: int) -> Any:
+        worlds = envs.make_worlds(Varied, len(seeds), device=device)
+        worlds.restart(seeds=seeds)
+        for _ in range(episodes):
+            worlds.restart()
+        worlds.step(np.full((len(seeds), 2), 0.5))
+        return worlds
+
+    many, alone = played([7, 3, 5], 1), played([5], 1)
+    values = many.simulation.parameters.values()
+    np.testing.assert_array_equal(values[2], alone.simulation.parameters.values()[0])
+    np.testing.assert_array_equal(many.rewards.numpy()[2:], alone.rewards.numpy())
+    assert len(set(many.simulation.parameters["stiffness"].tolist())) == 3
+    assert not np.array_equal(values, played([7, 3, 5], 0).simulation.parameters.values())
 
 
 def test_save_and_load(device: str, tmp_path: Path) -> None:

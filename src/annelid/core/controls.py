@@ -7,7 +7,7 @@ with `core.kernels.controls.held`. `Controls` is what users see: `simulation.con
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -20,52 +20,17 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import controls as kernels
+from annelid.core.quantity import Quantity, require_distinct
 from annelid.core.snapshot import MOST_NUMBERS, Number
+from annelid.core.variation import Variation, unvaried
 
 
 class CommandClipped(UserWarning):
     """A command was outside the limits of its channel and was clipped."""
 
 
-@dataclass(frozen=True)
-class Control:
-    """A channel that can be commanded.
-
-    Attributes:
-        name: Name.
-        low: Least value.
-        high: Largest value.
-        rest: Value before the first command.
-        unit: Unit of the values; empty for a pure number.
-        does: What it does, in words.
-    """
-
-    name: str
-    low: float
-    high: float
-    rest: float = 0.0
-    unit: str = ""
-    does: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            raise InvalidValue("a control needs a name.")
-        numbers = np.array([self.low, self.rest, self.high], float)
-        if not np.isfinite(numbers).all() or not self.low <= self.rest <= self.high or self.low == self.high:
-            raise InvalidValue(
-                f"control {self.name!r} needs finite numbers low ≤ rest ≤ high that are not all the same, not "
-                f"{self.low}, {self.rest}, {self.high}."
-            )
-
-
-def require_distinct(controls: Iterable[Control]) -> tuple[Control, ...]:
-    """Refuse two controls of one name."""
-    found = tuple(controls)
-    names = [control.name for control in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidValue(f"two controls are named {name!r}; give each its own name.")
-    return found
+class Control(Quantity):
+    """A channel that can be commanded."""
 
 
 def resting_commands(controls: Sequence[Control], worlds: int, device: wp.Device) -> wp.array[Any]:
@@ -82,10 +47,12 @@ class Commanded:
     Attributes:
         commands: Four numbers a channel, world after world: see `kernels.held`.
         clock: Steps done, shape [1].
+        variation: Parameters of worlds, whose last ones say how commands are followed; None where there are none.
     """
 
     commands: wp.array[Any]
     clock: wp.array[Any]
+    variation: Variation | None = None
 
 
 class Controls(Described):
@@ -111,10 +78,11 @@ class Controls(Described):
     ) -> None:
         self.channels, self.worlds = require_distinct(channels), worlds
         self._dt, self._device, self._places, self._gate = dt, device, places, gate
-        self._lows, self._highs = (
+        self._lows, self._highs, self._rests = (
             wp.array([getattr(c, side) for c in self.channels], dtype=wp.float64, device=device)
-            for side in ("low", "high")
+            for side in ("low", "high", "rest")
         )
+        self._alike = unvaried(device)
         self._columns: dict[tuple[int, ...], wp.array[Any]] = {}
         self._faults = wp.zeros(worlds, dtype=wp.int32, device=device)
         self._warned = False
@@ -213,7 +181,9 @@ class Controls(Described):
         What is outside the limits is clipped on the device; nothing waits for it.
         """
         chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
-        arguments = [rows, chosen, self._lows, self._highs, steps, place.clock, place.commands]
+        following = (place.variation or self._alike).values
+        arguments = [rows, chosen, self._lows, self._highs, self._rests, steps, wp.float64(self._dt), following]
+        arguments += [place.clock, place.commands]
         wp.launch(kernels.take_commands, (self.worlds, len(columns)), arguments, device=self._device)
 
     def _by_name(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], wp.array[Any]]:

@@ -36,6 +36,8 @@ from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.solver import Changing, Controllable, Eventful, Limited, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
+from annelid.core.variation import require_variation
+from annelid.core.world_parameters import Parameters
 
 _SECONDS_BETWEEN_CHECKS = 0.05
 
@@ -63,6 +65,8 @@ class Simulation(Shown, Described, Generic[S]):
         attachments: Things that belong to it: optimisers, controllers; by name.
         controls: Channels that take commands, such as `simulation.controls["leg"] = 1.1`.
         sensors: Named readings on the device; `simulation.sensors.add(name, sensor)` adds one.
+        parameters: Numbers in which worlds may differ: `simulation.parameters["friction"] = [0.8, 1.2]`, or drawn at
+            random by `simulation.parameters.randomise({"friction": Uniform(0.8, 1.2)})`.
     """
 
     def __init__(self, solver: S) -> None:
@@ -83,6 +87,7 @@ class Simulation(Shown, Described, Generic[S]):
         self._runs = Runs()
         self.controls = self._controls()
         self.sensors = Sensors(solver, lambda: self.state, self.gate)
+        self.parameters = Parameters(solver, lambda: (self.state, self._good), self.gate)
 
     # --- where it stands ---
 
@@ -345,7 +350,8 @@ class Simulation(Shown, Described, Generic[S]):
         chosen = look or Look()
         with self.gate:
             shot = self.solver.snapshot(self.state, chosen)
-            own = {**self.controls.numbers(), **self.sensors.numbers()} if chosen.numbers else {}
+            kinds = (self.controls, self.sensors, self.parameters) if chosen.numbers else ()
+            own = {name: number for kind in kinds for name, number in kind.numbers().items()}
             return replace(shot, numbers={**own, **shot.numbers}) if own else shot
 
     def positions(self) -> np.ndarray:
@@ -406,6 +412,7 @@ class Simulation(Shown, Described, Generic[S]):
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over a state and what had become of the model, all or nothing."""
         require_fit(self.state, arrays)
+        require_variation(arrays, self.parameters.offered, self.solver.worlds)
         if isinstance(self.solver, Changing):
             self.solver.restore_changes(changes, arrays)
         fill_state(self.state, arrays)
@@ -421,7 +428,9 @@ class Simulation(Shown, Described, Generic[S]):
         self._require_idle()
         with self.gate:
             self._require_idle()
-            self.solver.reset(self.state, None if worlds is None else self._mask(worlds))
+            mask = None if worlds is None else self._mask(worlds)
+            self.parameters.redraw(mask)
+            self.solver.reset(self.state, mask)
             if worlds is None:
                 self._steps = 0
             self._after_jump()

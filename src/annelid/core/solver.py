@@ -22,6 +22,7 @@ from annelid.core.gate import Gate
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import State
 from annelid.core.summary import Summary
+from annelid.core.variation import Parameter, Variation
 
 
 class Readout(Protocol):
@@ -194,6 +195,34 @@ class Controllable(Protocol):
 
     def commanded(self, state: Any) -> Commanded:
         """Where a state keeps its commands."""
+        ...
+
+
+@runtime_checkable
+class Variable(Protocol):
+    """A physics whose worlds can differ in parameters, which are numbers of the state and need no other kernels."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ, in the order in which states keep it."""
+        ...
+
+    def variation(self, state: Any) -> Variation:
+        """Where a state keeps its parameters."""
+        ...
+
+    def take_parameters(self, state: Any, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Follow a change of parameters where kernels do not read them at each step.
+
+        Args:
+            state: The state, whose parameters have changed.
+            before: What they were.
+            mask: The worlds in which they have, bool of shape [worlds] on the device.
+        """
+        ...
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse least and largest values of all parameters with which a world could not be simulated."""
         ...
 
 

@@ -24,7 +24,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
@@ -41,6 +41,8 @@ class Task(ABC):
         seconds: Length of an episode [s].
         every: Simulated time of an action [s].
         smooth: Go to the values of an action smoothly, within its time, instead of at once.
+        randomise: Parameters of worlds that are drawn at the beginning of each episode, as distributions by name:
+            `{"stiffness": Uniform(0.8, 1.2)}`; see `simulation.parameters`.
         arrays: Whose arrays `reward` and `terminated` take and return: "numpy" on the host, or "torch", shared with the
             device.
     """
@@ -48,6 +50,7 @@ class Task(ABC):
     seconds: float = 10.0
     every: float = 0.05
     smooth: bool = True
+    randomise: ClassVar[Mapping[str, Any]] = {}
     arrays: Literal["numpy", "torch"] = "numpy"
 
     def __init_subclass__(cls, **options: Any) -> None:

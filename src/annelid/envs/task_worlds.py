@@ -40,6 +40,7 @@ class TaskWorlds(Worlds):
         require("the number of worlds", count, 1, MOST_WORLDS, whole=True)
         task = options
         self.task, self.simulation = task, _built(task, count, device, threads)
+        self.simulation.parameters.randomise(task.randomise)
         self.solver, self.state = self.simulation.solver, self.simulation.state
         self.substeps = substeps_of(task, self.simulation.dt)
         super().__init__(count, options, device=self.solver.device)
@@ -93,6 +94,7 @@ class TaskWorlds(Worlds):
         self.solver.clear_divergence()
 
     def _begin(self, mask: wp.array[Any]) -> None:
+        self.simulation.parameters.redraw(mask, seeds=self.seeds, episodes=self.episodes)
         self.solver.reset(self.state, mask)
         self._sense(mask)
         wp.launch(kernels.copy_rows, self._now.shape, [mask, self._now], [self._before], device=self.device)

@@ -22,8 +22,9 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.interrupts import held_back
 from annelid.core.snapshot import Snapshot
-from annelid.core.solver import Solver
+from annelid.core.solver import Solver, Variable
 from annelid.core.state import State, bundle, fill_state
+from annelid.core.variation import require_variation
 from annelid.envs.kernels import episodes as kernels
 from annelid.view.camera.camera import Camera
 
@@ -211,6 +212,8 @@ class Worlds(ABC):
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over all arrays, or none; bodies of environments do not change."""
+        if isinstance(self.solver, Variable):
+            require_variation(arrays, self.solver.parameters, self.solver.worlds)
         fill_state(self._everything(), arrays)
         self._after_load()
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.controls import Control, require_distinct
+from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Named
+from annelid.core.quantity import require_distinct
 from annelid.grains.rigid import Solid, Touched
 from annelid.shapes import Obstacle
 

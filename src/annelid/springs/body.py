@@ -13,11 +13,12 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from annelid.core.controls import Control, require_distinct
+from annelid.core.controls import Control
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.options import Named, require_kind
+from annelid.core.quantity import require_distinct
 from annelid.shapes.values import as_vector
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn

@@ -24,7 +24,7 @@ from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
-from annelid.springs.stability import stable_step, what_limits_the_step
+from annelid.springs.stability import Scales, stable_step, what_limits_the_step
 from annelid.springs.world import World
 
 _USUAL_STEP = 1.0e-4  # [s]
@@ -63,7 +63,7 @@ class Model:
         self.rows = self._compile_rows()
         self.dt = self._step() if world.dt == "auto" else world.dt
         self.network = Network(self.rows, body.springs, self._constants())
-        self.masses, self.fixed = body.masses.copy(), body.fixed.copy()
+        self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
         self.contacts = self._contacts()
         functions = self.features.motors
@@ -102,9 +102,9 @@ class Model:
         rows = len(self.rows.offsets) * (4 + 2 * real)
         return (state + rows) / max(self.spring_count, 1)
 
-    def stable_step(self) -> float:
-        """Longest stable time step [s], estimated."""
-        return stable_step(self.body, self.world, self.rows, self.features.substeps)
+    def stable_step(self, scales: Scales = Scales()) -> float:  # noqa: B008 (frozen)
+        """Longest stable time step [s], estimated, with factors on the constants of the body."""
+        return stable_step(self.body, self.world, self.rows, self.features.substeps, scales)
 
     def what_limits_the_step(self) -> str:
         """What shortens the stable time step most, in words."""

@@ -19,14 +19,17 @@ from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays
+from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
+from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
 from annelid.springs.model import Model
 from annelid.springs.network import Patch, broken_springs
+from annelid.springs.parameters import PARAMETERS, derive, require_stable, scale_masses
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
 
@@ -49,6 +52,7 @@ class State:
         slips: How far each of them was dragged along the surface [m].
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         begun: Step at which each world began, shape [worlds]; kept where there are several.
+        variation: Parameters in which worlds differ; empty while they do not.
         clock: Steps done, shape [1].
     """
 
@@ -60,6 +64,7 @@ class State:
     slips: wp.array[Any] = rows("contact")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
     begun: wp.array[Any] = rows("world", wp.int64)
+    variation: Variation = nested()
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
@@ -105,7 +110,27 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, state.variation)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return PARAMETERS
+
+    def variation(self, state: State) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Follow a change of parameters: masses are part of the positions, the rest is read at each batch of steps."""
+        scale_masses(self.model, state.positions, state.variation, before, mask)
+        self._begin_accelerations(state, mask)
+        if self._bound is state:
+            self._bound = None  # kernels that heed parameters from now on
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters with which the time step would be too long."""
+        require_stable(self.model, ranges)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -129,6 +154,7 @@ class Solver:
             slips=slips,
             commands=resting_commands(self.controls, self.worlds, self.device),
             begun=wp.zeros(self.worlds if self.worlds > 1 else 0, dtype=wp.int64, device=self.device),
+            variation=unvaried(self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:
@@ -159,7 +185,9 @@ class Solver:
         beginning = self.initial_state()
         if mask is not None:  # time goes on
             wp.copy(beginning.clock, state.clock)
+        beginning.variation = state.variation
         copy_state(beginning, state)
+        self._begin_varied(state, self._every)
 
     def _reset_some(self, state: State, mask: wp.array[Any]) -> None:
         """Bring some of several worlds back; time goes on, and theirs is counted from here."""
@@ -167,6 +195,31 @@ class Solver:
             raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
         restore_worlds(self._beginning, state, mask, self._world_of)
         wp.launch(begin_again, self.worlds, [mask, state.clock], [state.begun], device=self.device)
+        self._begin_varied(state, mask)
+
+    def _begin_varied(self, state: State, mask: wp.array[Any]) -> None:
+        """Give worlds that are as they were built the masses and first accelerations of their parameters."""
+        if state.variation.there:
+            scale_masses(self.model, state.positions, state.variation, self._at_rest, mask)
+            self._begin_accelerations(state, mask)
+
+    def _begin_accelerations(self, state: State, mask: wp.array[Any]) -> None:
+        """Verlet begins with accelerations that suit the parameters of a world."""
+        if len(state.accelerations):
+            before = clone_state(state)
+            self._first_acceleration(state)
+            begun = clone_state(state)
+            copy_state(before, state)
+            restore_worlds(begun, state, mask, {"mass": self._world_of["mass"]})
+
+    @cached_property
+    def _at_rest(self) -> wp.array[Any]:
+        rests = np.tile([parameter.rest for parameter in PARAMETERS], self.worlds)
+        return wp.array(rests, dtype=wp.float64, device=self.device)
+
+    @cached_property
+    def _every(self) -> wp.array[Any]:
+        return wp.full(self.worlds, True, dtype=wp.bool, device=self.device)
 
     @cached_property
     def _beginning(self) -> State:
@@ -372,12 +425,17 @@ class Solver:
             rows = gather_elements(state.positions, change.index)
             if change.positions is not None:
                 rows[:, :3] = change.positions
-            rows[:, 3] = np.where(model.fixed[change.index], 0.0, 1.0 / model.masses[change.index])
+            masses = model.masses[change.index] * self._mass_factor(state)
+            rows[:, 3] = np.where(model.fixed[change.index], 0.0, 1.0 / masses)
             scatter(state.positions, change.index, rows.astype(real))
         if change.velocities is not None:
             scatter(state.velocities, change.index, change.velocities.astype(real))
         if change.forces is not None and model.set_forces(change.index, change.forces):
             self.graphs.clear()
+
+    def _mass_factor(self, state: State) -> float:
+        """The factor on masses of the one world that is edited."""
+        return float(state.variation.values.numpy()[MASS]) if state.variation.there else 1.0
 
     def _grow(self, states: Sequence[State]) -> None:
         """Make room for more masses; the room doubles each time, so that this is rare."""
@@ -421,6 +479,7 @@ class Solver:
     def _enqueue(self, state: State, steps: int) -> None:
         """Launch a batch of steps; recorded into a graph they are not executed."""
         features, per_step = self.model.features, self.model.features.signal_rows_per_step
+        derive(self.model, self._work, state.variation)
         if features.actuated:
             size = (steps * per_step + 1, self.model.signal_count * self.worlds)
             self._launch(signal_kernel(features), size, [], block=256)
@@ -460,11 +519,12 @@ class Solver:
 
     def _bind(self, state: State) -> None:
         """Point the kernels at the clock and accelerations of this state; graphs of another state are dropped."""
-        if self._bound is state:
+        if self._bound is state and self.model.features.varied == state.variation.there:
             return
         self._bound = state
         self._work.clock, self._work.broken = state.clock, state.broken
         self._work.commands, self._work.begun = state.commands, state.begun
+        derive(self.model, self._work, state.variation)
         self._interactions.bind(state.partners, state.slips)
         if len(state.accelerations):
             self._work.accelerations = state.accelerations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +19,16 @@ Part = tuple[np.ndarray, np.ndarray]
 """What something adds to each mass: to its squared frequency [1/s²], and to its rate of decay [1/s], shape [n] each."""
 
 
-def stable_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
+@dataclass(frozen=True)
+class Scales:
+    """Factors on the constants of a body."""
+
+    stiffness: float = 1.0
+    damping: float = 1.0
+    mass: float = 1.0
+
+
+def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Scales = Scales()) -> float:  # noqa: B008 (frozen)
     """Longest stable time step [s], from a bound of the highest frequency.
 
     A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared
@@ -29,25 +39,29 @@ def stable_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
         world: Its surroundings and integration.
         rows: Its springs as each mass sees them.
         substeps: Smaller steps that some springs take in a step.
+        scales: Factors on the constants of the body.
     """
     free = ~body.fixed
-    return _longest(world, free, list(_parts(body, world, rows, substeps).values())) if free.any() else float("inf")
+    if not free.any():
+        return float("inf")
+    return _longest(world, free, list(_parts(body, world, rows, substeps, scales).values()))
 
 
 def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) -> str:
     """What shortens the stable step most, in words: that without which it would be longest. See `stable_step`."""
-    parts, free = _parts(body, world, rows, substeps), ~body.fixed
+    parts, free = _parts(body, world, rows, substeps, Scales()), ~body.fixed
     without = {name: _longest(world, free, [part for one, part in parts.items() if one != name]) for name in parts}
     return max(without, key=lambda name: without[name])
 
 
-def _parts(body: Body, world: World, rows: Rows, substeps: int) -> dict[str, Part]:
+def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) -> dict[str, Part]:
     """What limits the step, by its name in words."""
     # Springs that take n smaller steps limit the step n times less, their frequency counts as that much lower.
     fast = fast_springs(body)
     ease = 1.0 if fast is None else np.where(fast, 1.0 / substeps, 1.0)
-    stiff = _row_eigenvalues(body, rows, body.stiffness * ease**2)[rows.row_of] * 2 / body.masses
-    dash = _row_eigenvalues(body, rows, body.damping * ease)[rows.row_of] * 2 / body.masses
+    masses = body.masses * scales.mass
+    stiff = _row_eigenvalues(body, rows, body.stiffness * ease**2)[rows.row_of] * 2 * scales.stiffness / masses
+    dash = _row_eigenvalues(body, rows, body.damping * ease)[rows.row_of] * 2 * scales.damping / masses
     none = np.zeros(body.mass_count)
     parts = {
         "the stiffness of the springs": (stiff, none),
@@ -55,10 +69,10 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int) -> dict[str, Par
         "velocity_damping": (none, none + world.velocity_damping),
     }
     for number, contact in enumerate(world.contacts):
-        rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / body.masses)
-        parts[f"the contact with obstacle {number}"] = contact.stiffness / body.masses, rate
+        rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / masses)
+        parts[f"the contact with obstacle {number}"] = contact.stiffness / masses, rate
     for number, rule in enumerate(world.collisions):  # two contacts of a mass with its like, which moves the other way
-        parts[f"the contact of collision {number}"] = 4.0 * (rule.stiffness or 0.0) / body.masses, none
+        parts[f"the contact of collision {number}"] = 4.0 * (rule.stiffness or 0.0) / masses, none
     return parts
 
 

@@ -15,8 +15,11 @@ def held(command: wp.vec4d, now: wp.float64) -> wp.float64:
     """The value of a channel at a moment, counted in steps.
 
     A command is the value that it began with, the one that it leads to, the step at which it was given, and the steps
-    that the change takes. Only the difference of steps counts, so that a world that began later moves to the bit alike.
+    that the change takes; where these are negative, the time constant of a lag in steps. Only the difference of steps
+    counts, so that a world that began later moves to the bit alike.
     """
+    if command[3] < wp.float64(0.0):
+        return command[1] + (command[0] - command[1]) * wp.exp((now - command[2]) / command[3])
     part = wp.float64(1.0)
     if command[3] > wp.float64(0.0):
         part = wp.clamp((now - command[2]) / command[3], wp.float64(0.0), wp.float64(1.0))
@@ -55,18 +58,30 @@ def take_commands(
     columns: wp.array[wp.int32],
     lows: wp.array[wp.float64],
     highs: wp.array[wp.float64],
+    rests: wp.array[wp.float64],
     ramp: wp.float64,
+    dt: wp.float64,
+    parameters: wp.array[wp.float64],
     clock: wp.array[wp.int64],
     # State in and out:
     commands: wp.array[wp.vec4d],
 ):
-    """Let channels go from where they are to new values, clipped to their limits, within `ramp` steps."""
+    """Let channels go from where they are to new values, clipped to their limits, within `ramp` steps.
+
+    In worlds whose last two parameters are a gain and a lag, they go so much further from rest, and follow late.
+    """
     world, k = wp.tid()
     channel = columns[k]
     row = world * lows.shape[0] + channel
     now = wp.float64(clock[0])
     goal = wp.clamp(wp.float64(values[world, k]), lows[channel], highs[channel])
-    commands[row] = wp.vec4d(held(commands[row], now), goal, now, ramp)
+    duration = ramp
+    if parameters.shape[0] > 0:
+        following = (world + 1) * (parameters.shape[0] // values.shape[0]) - 2
+        goal = wp.clamp(rests[channel] + parameters[following] * (goal - rests[channel]), lows[channel], highs[channel])
+        if parameters[following + 1] > wp.float64(0.0):
+            duration = -parameters[following + 1] / dt
+    commands[row] = wp.vec4d(held(commands[row], now), goal, now, duration)
 
 
 @wp.kernel(enable_backward=False)

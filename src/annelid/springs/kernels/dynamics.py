@@ -29,15 +29,16 @@ class Plugins:
 
 @functools.cache
 def mass_acceleration(
-    types: Layout, *, pushed: bool, guided: bool, touching: tuple[int, ...], plugins: Plugins
+    types: Layout, *, pushed: bool, guided: bool, touching: tuple[int, ...], plugins: Plugins, varied: bool
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
     stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
-    `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles.
+    `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
+    gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`.
     """
-    real, vec3, Arrays, Parameters = types.real, types.vec3, types.Arrays, types.Parameters
+    real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
     touch, obstacle_at, obstacles = _touch(types), obstacle_gap(types, touching), bool(touching)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces)
@@ -54,22 +55,34 @@ def mass_acceleration(
         v_from: vec3,
         inverse_mass: real,
         spring_force: vec3,
+        pull: vec3,
+        scale: vec4,
     ) -> vec3:
         force = spring_force - v * (parameters.drag * wp.length(v))
         if wp.static(pushed):
             force += model.forces[i]
         if wp.static(len(plugins.forces) > 0):
             force += user_force(time, i, x, v, real(1.0) / inverse_mass)
-        a = force * inverse_mass + parameters.gravity - v * parameters.velocity_damping
+        gravity = parameters.gravity
+        if wp.static(varied):
+            gravity = pull
+        a = force * inverse_mass + gravity - v * parameters.velocity_damping
         if wp.static(obstacles):
             for k in range(parameters.obstacle_count):
                 obstacle = model.obstacles[k]
+                if wp.static(varied):
+                    obstacle.friction = obstacle.friction * scale[2]
+                    obstacle.sliding_friction = obstacle.sliding_friction * scale[2]
                 surface = obstacle_at(model.grid_values, obstacle, x)
                 if surface[3] < real(0.0):
                     normal = vec3(surface[0], surface[1], surface[2])
                     a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
         if wp.static(len(plugins.surfaces) > 0):
-            a = touch_surfaces(parameters.obstacle_count, model, time, x, v, v_from, inverse_mass, horizon, a)
+            friction = real(1.0)
+            if wp.static(varied):
+                friction = scale[2]
+            first = parameters.obstacle_count
+            a = touch_surfaces(first, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
         if wp.static(guided):
             axis = model.guide_axes[i]
             if model.guides[i] == 1:
@@ -162,14 +175,18 @@ def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
 
     @wp.func
     def contact(
-        k: int, model: Arrays, time: real, x: vec3, v: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3
-    ) -> vec3:
+        k: int, model: Arrays, time: real, x: vec3, v: vec3, v_from: vec3, inverse_mass: real, horizon: real,
+        friction: real, a: vec3,
+    ) -> vec3:  # fmt: skip
         surface = first(time, x)
         if surface[3] < real(0.0):
             normal = vec3(surface[0], surface[1], surface[2])
-            a = touch(model.obstacles[k], normal, surface[3], v, v_from, inverse_mass, horizon, a)
+            obstacle = model.obstacles[k]
+            obstacle.friction = obstacle.friction * friction
+            obstacle.sliding_friction = obstacle.sliding_friction * friction
+            a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
         if wp.static(more):
-            a = rest(k + 1, model, time, x, v, v_from, inverse_mass, horizon, a)
+            a = rest(k + 1, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
         return a
 
     return contact

@@ -24,7 +24,7 @@ class Springs:
     """What the springs do besides pulling: damp, follow signals, stay broken, and break in this very pass.
 
     `part` is "all" of them, or only the "fast" ones that lie first in a row, or the "slow" ones after them. Several
-    `worlds` share rows, but each has signals of its own.
+    `worlds` share rows, but each has signals of its own; where they are `varied`, stiffness and damping differ too.
     """
 
     damped: bool = False
@@ -33,6 +33,7 @@ class Springs:
     detecting: bool = False
     part: str = "all"
     worlds: bool = False
+    varied: bool = False
 
 
 @functools.cache
@@ -101,7 +102,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
     load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
     total, union = lane_sum(vec3, lanes), lane_union(lanes)
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
-    part = springs.part
+    part, varied = springs.part, springs.varied
 
     @wp.func
     def spring_force(
@@ -113,6 +114,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
         model: Arrays,
         work: Work,
         factor_base: int,
+        scale: vec4,
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
     ):
@@ -150,8 +152,13 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
                 if squared > model.limits[entry] * factor * factor:
                     broken = broken | bit
             along = stiffness - pull * inverse
+            if wp.static(varied):
+                along = along * scale[0]
             if wp.static(damped):
-                along += model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
+                drag = model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
+                if wp.static(varied):
+                    drag = drag * scale[1]
+                along += drag
             if wp.static(breaking):
                 along = wp.where((broken & bit) == wp.uint64(0), along, real(0.0))
                 bit = bit << wp.uint64(wp.static(lanes))
@@ -197,6 +204,7 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
         factor_base: int,
         signal_count: int,
         masses_a_world: int,
+        scales: wp.array[vec4],
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
         broken: wp.array[wp.uint64],
@@ -213,7 +221,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     Lanes of two worlds that have signals of their own do not count as sharing.
     """
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
-    apart = actuated and springs.worlds
+    apart, varied = actuated and springs.worlds, springs.varied
     first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
     limit = "limit * factor * factor" if actuated else "limit"
     broken = f"""
@@ -221,12 +229,14 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                     {f"if (d2[l] > ({limit})[l]) mask[l] |= 1ull << slot;" if detecting else ""}
                     if (mask[l] >> slot & 1) along[l] = 0;
                 }}"""
+    drag = f"along += {'damp * ' if varied else ''}c * (dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse);"
     law = f"""
                 lanes d2 = dx * dx + dy * dy + dz * dz;
                 d2 = d2 > tiny ? d2 : tiny;
                 const lanes inverse = 1 / __builtin_elementwise_sqrt(d2);
                 lanes along = k - {"kl * factor" if actuated else "kl"} * inverse;
-                {"along += c * (dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse);" if damped else ""}
+                {"along *= stiff;" if varied else ""}
+                {drag if damped else ""}
                 {broken if breaking else ""}
                 fx += along * dx; fy += along * dy; fz += along * dz;"""
     neighbours = f"""
@@ -264,6 +274,10 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         "fast": "count_of[l] = fast_counts.data[row];",
         "slow": "start[l] += fast_counts.data[row]; count_of[l] -= fast_counts.data[row];",
     }[springs.part]
+    own_scales = f"""const {scalar}* scale = (const {scalar}*)scales.data{
+        " + 4 * (at[l] / masses_a_world)" if springs.worlds else ""
+    };
+        stiff[l] = scale[0]; damp[l] = scale[1];"""
     read_masks = "unsigned long long mask[4]; for (int l = 0; l < 4; ++l) mask[l] = broken.data[at[l]];"
     write_masks = """
     for (int l = 0; l < 4 && 4 * group + l < count; ++l)
@@ -286,6 +300,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     const lanes tiny = ({scalar})1e-30;
     int at[4], start[4], count_of[4], longest = 0;
     {"int base[4];" if apart else ""}
+    {"lanes stiff, damp;" if varied else ""}
     bool shared = true;
     for (int l = 0; l < 4; ++l) {{
         at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
@@ -293,6 +308,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
         {chosen_part}
         longest = count_of[l] > longest ? count_of[l] : longest;
+        {own_scales if varied else ""}
         {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
         shared = shared && at[l] == at[0] + l && start[l] == start[0]{" && base[l] == base[0]" if apart else ""};
     }}

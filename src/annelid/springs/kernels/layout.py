@@ -104,6 +104,9 @@ def layout(real: Any) -> Layout:
         factors=wp.array[real],  # on rest lengths, a row of all signals for each moment of a batch
         commands=wp.array[wp.vec4d],  # of controls; see `core.kernels.controls`
         begun=wp.array[wp.int64],  # step at which each world began, where there are several
+        parameters=wp.array[wp.float64],  # of worlds, where they differ
+        pulls=wp.array[vec3],  # gravity of each world, made of them [m/s²]
+        scales=wp.array[vec4],  # its factors on stiffness, damping, friction and mass
         forces=wp.array[vec3],  # of springs (CPU)
         accelerations=wp.array[vec3],  # of the last step (Verlet)
         x_p=wp.array[vec4],  # states within a step

@@ -80,6 +80,8 @@ def mass_update(
         here: vec4,
         v: vec3,
         spring_force: vec3,
+        pull: vec3,
+        scale: vec4,
         base: vec4,
         speed: vec3,
         x_out: wp.array[vec4],
@@ -106,7 +108,7 @@ def mass_update(
             if wp.static(kick):
                 horizon = dt * real(0.5)
                 v_from = speed + work.accelerations[i] * horizon
-            a = acceleration(i, time, horizon, model, parameters, x, v, v_from, here[3], spring_force)
+            a = acceleration(i, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale)
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt

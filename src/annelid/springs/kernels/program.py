@@ -19,6 +19,7 @@ from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.motors import drive_team, motor_force
+from annelid.springs.kernels.parameters import derive_world
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
 
 wp.set_module_options({"enable_backward": False})
@@ -42,6 +43,7 @@ class Features:
     conditions: tuple[wp.Function, ...] = ()
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
     worlds: bool = False  # several, each with a beginning of its own
+    varied: bool = False  # with parameters of its own
 
     @property
     def actuated(self) -> bool:
@@ -57,7 +59,7 @@ class Features:
         """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
         detecting = self.breaking and kind not in ("rk2", "rk3", "rk4")
         part = {"inner": "fast", "outer": "slow"}.get(kind, "all")
-        return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds)
+        return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds, self.varied)
 
     @property
     def signal_rows_per_step(self) -> int:
@@ -135,6 +137,21 @@ def signal_at(features: Features) -> wp.Function:
 
 
 @functools.cache
+def mass_world(features: Features) -> wp.Function:
+    """A function `(i, model) -> world` of mass i."""
+    Arrays, worlds = layout(features.real).Arrays, features.worlds
+
+    @wp.func
+    def world(i: int, model: Arrays) -> int:
+        found = int(0)
+        if wp.static(worlds):
+            found = i // model.masses_a_world
+        return found
+
+    return world
+
+
+@functools.cache
 def signal_kernel(features: Features) -> wp.Kernel:
     """Evaluate every signal for every moment of a batch of steps (CUDA)."""
     types, evaluate, per_step = layout(features.real), signal_at(features), features.signal_rows_per_step
@@ -163,6 +180,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     needs_forces = kind not in GATHERLESS
     driven, look, slot_of = motor_force(types), watch(types), slot_of_mass(types)
     colliding, motors, worlds = features.colliding, bool(features.motors), features.worlds
+    varied, world_of = features.varied, mass_world(features)
     meets, turns = (needs_forces and kind != "inner" and feature for feature in (colliding, motors))
     stamp, stamps = features.stamp(kind), features.stamps
 
@@ -197,13 +215,18 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
             speed = v_base[mass]
         parameters = model.parameters[0]
         now = work.clock[0] + wp.int64(step)
+        pull = vec3()
+        scale = vec4()
+        if wp.static(varied):
+            pull = work.pulls[world_of(mass, model)]
+            scale = load4(work.scales, world_of(mass, model))
         force = vec3()
         if wp.static(needs_forces):
             x = vec3(here[0], here[1], here[2])
             first_factor = factor_row * model.signal_count * model.world_count
             if wp.static(worlds):
                 first_factor += mass // model.masses_a_world * model.signal_count
-            force = gather(mass, lane, now, x, v, model, work, first_factor, x_at, v_at)
+            force = gather(mass, lane, now, x, v, model, work, first_factor, scale, x_at, v_at)
         if wp.static(late):
             base = load4(x_base, mass)
             speed = v_base[mass]
@@ -216,7 +239,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
                     force += work.contacts[0].forces[slot]
             if wp.static(turns):
                 force += driven(i, work.motors, x_at)
-            update(i, now, model, parameters, work, here, v, force, base, speed, x_out, v_out)
+            update(i, now, model, parameters, work, here, v, force, pull, scale, base, speed, x_out, v_out)
             if wp.static(colliding):
                 if slot >= 0:
                     look(slot, step * wp.static(stamps) + wp.static(stamp), x_out[i], work.contacts)
@@ -237,7 +260,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     evaluate, per_step = signal_at(features), features.signal_rows_per_step
     one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
-    tidy_slot, colliding = tidy(types), features.colliding
+    tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
@@ -255,6 +278,13 @@ def team_kernel(features: Features) -> wp.Kernel:
         share = team_range(rank, size, (model.mass_count + wp.static(WIDTH - 1)) // wp.static(WIDTH), 8)
         ticket = int(0)
         begin = work.clock[0]
+        if wp.static(features.varied):
+            worlds = team_range(rank, size, model.world_count, 1)
+            for world in range(worlds[0], worlds[1]):
+                derive(world, model, work)
+        if wp.static(features.varied and not features.actuated):
+            ticket += 1
+            team_barrier(counter, size, ticket)
         if wp.static(features.actuated):
             rows = steps * wp.static(per_step) + 1
             width = model.signal_count * model.world_count
@@ -287,6 +317,7 @@ def _acceleration(features: Features) -> wp.Function:
         guided=features.guided,
         touching=features.touching,
         plugins=features.plugins,
+        varied=features.varied,
     )
 
 
@@ -336,6 +367,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     meets, turns = (kind != "inner" and feature for feature in (colliding, bool(features.motors)))
     stamp, stamps = features.stamp(kind), features.stamps
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
+    varied, world_of = features.varied, mass_world(features)
 
     @wp.func
     def sweep(
@@ -354,6 +386,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count * model.world_count
         parameters = model.parameters[0]
         now = begin + wp.int64(step)
+        pull = vec3()
+        scale = vec4()
         for number in range(share[0], share[1]):
             group = number
             if wp.static(kind == "inner"):
@@ -362,7 +396,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                 gather(
                     group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets,
                     model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base,
-                    model.signal_count, model.masses_a_world, x_at, v_at, work.broken, work.breaks, work.forces,
+                    model.signal_count, model.masses_a_world, work.scales, x_at, v_at, work.broken, work.breaks,
+                    work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             if wp.static(not (meets or turns)):
@@ -371,9 +406,12 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                     if wp.static(kind == "inner"):
                         mine = model.fast_counts[model.row_of[i]] > 0
                     if mine:
+                        if wp.static(varied):
+                            pull = work.pulls[world_of(i, model)]
+                            scale = work.scales[world_of(i, model)]
                         update(
                             i, now, model, parameters, work,
-                            x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
+                            x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
                         )  # fmt: skip
                         if wp.static(colliding):
                             slot = slot_of(i, work.contacts)
@@ -395,9 +433,12 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                 for i in range(first, last):
                     work.forces[i] = work.forces[i] + driven(i, work.motors, x_at)
             for i in range(first, last):
+                if wp.static(varied):
+                    pull = work.pulls[world_of(i, model)]
+                    scale = work.scales[world_of(i, model)]
                 update(
                     i, now, model, parameters, work,
-                    x_at[i], v_at[i], work.forces[i], x_base[i], v_base[i], x_out, v_out,
+                    x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
                 )  # fmt: skip
             if wp.static(meets):
                 for slot in range(slots[0], slots[1]):

@@ -6,7 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.springs.kernels.layout import layout
-from annelid.springs.kernels.program import Features
+from annelid.springs.kernels.program import Features, mass_world
 
 wp.set_module_options({"enable_backward": False})
 
@@ -23,6 +23,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     actuated, worlds = features.actuated, features.worlds
+    varied, world_of = features.varied, mass_world(features)
     mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -60,6 +61,8 @@ def fields_kernel(features: Features) -> wp.Kernel:
             strain += length / wp.max(rest, real(1.0e-30)) - real(1.0)
             actuation += factor - real(1.0)
             virial += wp.outer(d, d) * ((spring[0] - factor * spring[1] / length) * real(0.5))
+        if wp.static(varied):
+            virial = virial * work.scales[world_of(i, model)][0]
         count = real(wp.max(row[1], 1))
         pressure = (virial[0, 0] + virial[1, 1] + virial[2, 2]) / real(3.0)
         squares = real(0.0)
@@ -82,6 +85,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     actuated, worlds = features.actuated, features.worlds
+    varied, world_of = features.varied, mass_world(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def totals(
@@ -100,6 +104,12 @@ def totals_kernel(features: Features) -> wp.Kernel:
             own = positions[i]
             speed = velocities[i]
             m = masses[i]
+            stiff = wp.float64(1.0)
+            if wp.static(varied):
+                world = world_of(i, model)
+                gravity = work.pulls[world]
+                stiff = wp.float64(work.scales[world][0])
+                m = m * wp.float64(work.scales[world][3])
             x = wp.vec3d(wp.float64(own[0]), wp.float64(own[1]), wp.float64(own[2]))
             v = wp.vec3d(wp.float64(speed[0]), wp.float64(speed[1]), wp.float64(speed[2]))
             g = wp.vec3d(wp.float64(gravity[0]), wp.float64(gravity[1]), wp.float64(gravity[2]))
@@ -125,7 +135,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
                 k = wp.max(wp.float64(spring[0]), wp.float64(1.0e-300))
                 stretch = wp.length(d) - pull / k
                 elastic += wp.float64(0.25) * k * stretch * stretch  # half of ½ k s²: the other mass has the rest
-            sums[10] = sums[10] + elastic
+            sums[10] = sums[10] + stiff * elastic
             sums[11] = sums[11] + wp.float64(0.5) * m * wp.dot(v, v)
             sums[12] = sums[12] - m * wp.dot(g, x)
             i += wp.static(SLOTS)

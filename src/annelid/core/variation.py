@@ -1,0 +1,98 @@
+"""Where a state keeps what makes its worlds unlike: parameters, each a number a world.
+
+A state has the part empty until parameters are set or drawn; a physics whose states have it filled uses kernels that
+heed it, and pays for it only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import FileFormatError
+from annelid.core.kernels.parameters import PULL
+from annelid.core.quantity import Quantity
+from annelid.core.state import rows
+
+
+class Parameter(Quantity):
+    """A number of each world that its physics heeds."""
+
+
+@dataclass
+class Variation:
+    """Parameters of the worlds of a state.
+
+    Attributes:
+        values: World after world, in the order in which the parameters are declared.
+        seeds: What each world draws from.
+        draws: How often each world has drawn.
+    """
+
+    values: wp.array[Any] = rows("parameter", wp.float64, grows="parameters")
+    seeds: wp.array[Any] = rows("world", wp.int64, grows="seeds")
+    draws: wp.array[Any] = rows("world", wp.int64, grows="seeds")
+
+    @property
+    def there(self) -> bool:
+        """Whether parameters were ever set or drawn."""
+        return len(self.values) > 0
+
+
+FOLLOWING: tuple[Parameter, ...] = (
+    Parameter("gain", 0.0, 100.0, 1.0, "", "how far controls go from rest, as a factor"),
+    Parameter("lag", 0.0, 1e3, 0.0, "s", "time constant with which controls follow commands"),
+)
+"""Parameters of whatever takes commands; they follow those of the physics."""
+
+_PULLS: tuple[Parameter, ...] = (
+    Parameter("gravity", -100.0, 100.0, 1.0, "", "factor on gravity"),
+    Parameter("slope_x", -1.5, 1.5, 0.0, "rad", "angle at which the ground rises along x"),
+    Parameter("slope_y", -1.5, 1.5, 0.0, "rad", "angle at which the ground rises along y"),
+    Parameter("push_x", -1e4, 1e4, 0.0, "m/s²", "acceleration of everything along x"),
+    Parameter("push_y", -1e4, 1e4, 0.0, "m/s²", "acceleration of everything along y"),
+    Parameter("push_z", -1e4, 1e4, 0.0, "m/s²", "acceleration of everything along z"),
+)
+assert len(_PULLS) == PULL
+
+
+def factor(name: str, does: str, low: float = 1e-3, high: float = 1e3) -> Parameter:
+    """A parameter that multiplies something."""
+    return Parameter(name, low, high, 1.0, "", f"factor on {does}")
+
+
+def declared_parameters(*own: Parameter) -> tuple[Parameter, ...]:
+    """All parameters of a physics: what pulls, its own ones, and how commands are followed."""
+    return (*_PULLS, *own, *FOLLOWING)
+
+
+def unvaried(device: wp.Device) -> Variation:
+    """The part of a state whose worlds are alike."""
+    return Variation(*(wp.zeros(0, dtype=kind, device=device) for kind in (wp.float64, wp.int64, wp.int64)))
+
+
+def begin_varying(variation: Variation, parameters: Sequence[Parameter], worlds: int, device: wp.Device) -> None:
+    """Fill the part of a state: every parameter at rest, and the number of each world as its seed."""
+    rests = np.tile([parameter.rest for parameter in parameters], worlds)
+    variation.values = wp.array(rests, dtype=wp.float64, device=device)
+    variation.seeds = wp.array(np.arange(worlds), dtype=wp.int64, device=device)
+    variation.draws = wp.zeros(worlds, dtype=wp.int64, device=device)
+
+
+def require_variation(arrays: Mapping[str, np.ndarray], parameters: Sequence[Parameter], worlds: int) -> None:
+    """Refuse arrays of a checkpoint that are neither empty nor those of as many parameters and worlds."""
+    sizes = {"values": worlds * len(parameters), "seeds": worlds, "draws": worlds}
+    found = {
+        name: array
+        for name, array in arrays.items()
+        if name.rpartition(".")[0].endswith("variation") and name.rpartition(".")[2] in sizes
+    }
+    for name, array in found.items():
+        if len(array) not in (0, sizes[name.rpartition(".")[2]]):
+            raise FileFormatError(f"array {name!r} of the checkpoint has {len(array)} entries, which do not fit.")
+        if not np.isfinite(array).all():
+            raise FileFormatError(f"array {name!r} of the checkpoint has entries that are not finite.")

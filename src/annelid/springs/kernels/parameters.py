@@ -1,0 +1,51 @@
+"""What parameters of worlds make of the constants of a model."""
+
+import functools
+
+import warp as wp
+
+from annelid.core.kernels.parameters import PULL, world_pull
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+SCALES = ("stiffness", "damping", "friction", "mass")
+"""Factors of a world, in order; they follow what pulls in it."""
+
+MASS = PULL + SCALES.index("mass")
+"""Column of the factor on masses."""
+
+
+@functools.cache
+def derive_world(types: Layout) -> wp.Function:
+    """A function `(world, model, work)` that makes the pull and the factors of a world from its parameters."""
+    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
+
+    @wp.func
+    def derive(world: int, model: Arrays, work: Work):
+        first = world * (work.parameters.shape[0] // model.world_count)
+        g = model.parameters[0].gravity
+        gravity = wp.vec3d(wp.float64(g[0]), wp.float64(g[1]), wp.float64(g[2]))
+        pull = world_pull(gravity, work.parameters, first)
+        work.pulls[world] = vec3(real(pull[0]), real(pull[1]), real(pull[2]))
+        at = first + wp.static(PULL)
+        work.scales[world] = vec4(
+            real(work.parameters[at]),
+            real(work.parameters[at + 1]),
+            real(work.parameters[at + 2]),
+            real(work.parameters[at + 3]),
+        )
+
+    return derive
+
+
+@functools.cache
+def derive_kernel(types: Layout) -> wp.Kernel:
+    """`derive_world` for all worlds."""
+    derive, Arrays, Work = derive_world(types), types.Arrays, types.Work
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def derive_all(model: Arrays, work: Work):
+        derive(wp.tid(), model, work)
+
+    return derive_all
