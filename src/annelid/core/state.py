@@ -122,10 +122,18 @@ def overwrite(array: wp.array[Any], values: Any) -> None:
         array.assign(values)
 
 
-def copy_state(source: State, target: State) -> None:
-    """Overwrite a state of the same shapes, in place; arrays that may grow are replaced where lengths differ."""
+def copy_state(source: State, target: State, *, but: str = "") -> None:
+    """Overwrite a state of the same shapes, in place; arrays that may grow are replaced where lengths differ.
+
+    Args:
+        source: Where arrays come from.
+        target: Where they go to.
+        but: Name of a nested state that is left as it is, wherever it is.
+    """
     arrays = state_arrays(source)
     for name, owner, own, one in _walk(target):
+        if but in name.split(".")[:-1]:
+            continue
         if one is not None and one.grows and len(getattr(owner, own)) != len(arrays[name]):
             setattr(owner, own, wp.clone(arrays[name]))
         elif arrays[name].size:  # a copy of nothing takes as long as one of a little

@@ -185,8 +185,7 @@ class Solver:
         beginning = self.initial_state()
         if mask is not None:  # time goes on
             wp.copy(beginning.clock, state.clock)
-        beginning.variation = state.variation
-        copy_state(beginning, state)
+        copy_state(beginning, state, but="variation")
         self._begin_varied(state, self._every)
 
     def _reset_some(self, state: State, mask: wp.array[Any]) -> None:

@@ -15,6 +15,7 @@ from annelid.voxels.kernels import totals as columns
 from annelid.voxels.kernels.elastic import elastic_kernel
 from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
+from annelid.voxels.parameters import PARAMETERS
 from annelid.voxels.tables import CORNERS, Shape
 
 
@@ -36,6 +37,7 @@ class Readout:
         self._outer = np.concatenate([corners[s] for s in model.shape_of])
         self._rest_area = np.concatenate([areas[s] for s in model.shape_of])
         self._constants = np.concatenate([s.body_constants for s in shapes])
+        self._world_of_body = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_body))
         self.robot_of_voxel = model.robot_of_voxel
         self.largest_dimensions = np.array([max(robot.size) for robot in model.robots])
         """Width or height of each robot at rest, whichever is larger [m]."""
@@ -112,7 +114,10 @@ class Readout:
         """
         rows = slice(None) if world is None else slice(*self.model.first_body[world : world + 2])
         p, v = state.positions.numpy()[rows].astype(float), state.velocities.numpy()[rows].astype(float)
-        mass, inertia = (_reciprocals(self._constants[rows][:, column]) for column in (0, 1))
+        varied = self._varied(state)
+        heavier = varied["mass"][self._world_of_body][rows]
+        mass, inertia = (_reciprocals(self._constants[rows][:, column]) * heavier for column in (0, 1))
+        pulls = self._pulls(varied)[self._world_of_body][rows]
         spin = (mass * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]) + inertia * v[:, 2]).sum()
         rotational = 0.5 * float((inertia * v[:, 2] ** 2).sum())
         weights = mass @ p[:, :2]
@@ -124,8 +129,20 @@ class Readout:
             kinetic=0.5 * float((mass * (v[:, :2] ** 2).sum(axis=1)).sum()) + rotational,
             rotational=rotational,
             elastic=self._elastic(state, world),
-            gravitational=-self.model.world.gravity[2] * float(weights[1]),
+            gravitational=-float((mass[:, None] * p[:, :2] * pulls).sum()),
         )
+
+    def _varied(self, state: Any) -> dict[str, np.ndarray]:
+        """Parameters of worlds by name, shape [worlds]."""
+        count, values = len(self.model.worlds), state.variation.values.numpy().reshape(-1, len(PARAMETERS)).T
+        if not values.size:
+            values = np.repeat([[parameter.rest] for parameter in PARAMETERS], count, axis=1)
+        return dict(zip((parameter.name for parameter in PARAMETERS), values, strict=True))
+
+    def _pulls(self, varied: dict[str, np.ndarray]) -> np.ndarray:
+        """Gravity of worlds [m/s²], shape [worlds, 2]; see `kernels.parameters.vary_world`."""
+        down, slope = self.model.world.gravity[2] * varied["gravity"], varied["slope_x"]
+        return np.stack([np.sin(slope) * down + varied["push_x"], np.cos(slope) * down + varied["push_z"]], axis=1)
 
     def _elastic(self, state: Any, world: int | None) -> float:
         """Energy of the springs of a world, or of all [J]."""
@@ -140,7 +157,7 @@ class Readout:
         ]
         wp.launch(elastic_kernel(model.real), model.voxel_count, inputs, [energies], device=model.device)
         rows = slice(None) if world is None else slice(*model.first_voxel[world : world + 2])
-        return float(energies.numpy()[rows].sum())
+        return float((energies.numpy() * self._varied(state)["stiffness"][world_of])[rows].sum())
 
     def _robot_rows(self) -> wp.array[Any]:
         """World, first voxel in it and number of voxels of each robot."""

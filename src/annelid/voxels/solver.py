@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,11 +17,13 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
+from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
+from annelid.voxels.parameters import PARAMETERS, require_substeps
 from annelid.voxels.pictures import Painter
 from annelid.voxels.readout import Readout
 
@@ -43,6 +46,7 @@ class State:
         history: Readings that sensors remember.
         signals: Signals that voxels have sent each other.
         origins: Step at which each world began, shape [worlds].
+        variation: Parameters in which worlds differ; empty while they do not.
         clock: Steps done, shape [1].
     """
 
@@ -58,6 +62,7 @@ class State:
     history: wp.array[Any] = rows("reading")
     signals: wp.array[Any] = rows("signal")
     origins: wp.array[Any] = rows("world", wp.int64)
+    variation: Variation = nested()
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
@@ -98,7 +103,25 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, state.variation)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return PARAMETERS
+
+    def variation(self, state: State) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Follow a change of parameters, which kernels read at the beginning of each call."""
+        if self._bound is state:
+            self._bound = None
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters with which a step would need more substeps than it has."""
+        require_substeps(self.model, ranges)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -126,6 +149,7 @@ class Solver:
             history=zeros(model.history_count, types.real),
             signals=zeros(model.bank.memory_count, types.real),
             origins=zeros(len(model.worlds), wp.int64),
+            variation=unvaried(device),
             clock=zeros(1, wp.int64),
         )
 
@@ -153,7 +177,7 @@ class Solver:
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`."""
         if mask is None:
-            copy_state(self._beginning, state)
+            copy_state(self._beginning, state, but="variation")
             self._prepared = -1
             return
         if self.model.hosted or self.model.bank.tabulated:
@@ -300,12 +324,15 @@ class Solver:
 
     def _bind(self, state: State) -> None:
         """Point the kernels at this state."""
-        if self._bound is state:
+        if self._bound is state and self.model.features.varied == state.variation.there:
             return
         self._bound = state
         self._prepared = -1
+        self.model.features = replace(self.model.features, varied=state.variation.there)
+        self._motion.parameters = state.variation.values
         for name, array in state_arrays(state).items():
-            setattr(self._motion, name, array)
+            if not name.startswith("variation."):
+                setattr(self._motion, name, array)
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

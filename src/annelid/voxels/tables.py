@@ -65,9 +65,9 @@ class Shape:
         """Number of voxels."""
         return len(self.cells)
 
-    def substeps(self, dt: float) -> int:
-        """Substeps that keep the stiffest voxels stable under any control."""
-        return stable_substeps(self.fastest, dt)
+    def substeps(self, dt: float, *, quicker: float = 1.0, slower: float = 1.0) -> int:
+        """Substeps that keep the stiffest voxels stable under any control; see `stable_substeps`."""
+        return stable_substeps(self.fastest, dt, quicker=quicker, slower=slower)
 
 
 @dataclass(frozen=True)
@@ -143,14 +143,15 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], dt: float) ->
     )
 
 
-def stable_substeps(material: Voxel, dt: float) -> int:
+def stable_substeps(material: Voxel, dt: float, *, quicker: float = 1.0, slower: float = 1.0) -> int:
     """Substeps that keep voxels of a material stable under any control.
 
     The highest frequency of a body stays under 1.78 times that of its springs; at that frequency and damping the
-    longest stable substep is known, and a third is kept in hand for large deformation.
+    longest stable substep is known, and a third is kept in hand for large deformation. Factors on the frequency and on
+    the damping time make voxels `quicker` and `slower`.
     """
-    fast = 1.78 * material.spin_rate
-    ratio = 0.5 * material.damping_time(dt) * fast
+    fast = 1.78 * material.spin_rate * quicker
+    ratio = 0.5 * material.damping_time(dt) * slower * fast
     longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
     return max(4, int(np.ceil(1.28 * dt * fast / longest)))
 

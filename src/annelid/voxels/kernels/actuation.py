@@ -53,7 +53,7 @@ def actuated_lengths(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def stored_energy(types: Layout) -> wp.Function:
+def stored_energy(types: Layout, varied: bool) -> wp.Function:
     """Elastic energy of a voxel's springs [J] with given rest lengths."""
     real, vec2, vec4, World, Tables = types.real, types.vec2, types.vec4, types.World, types.Tables
     read = load(vec4, 32 if real is wp.float32 else 64)
@@ -103,18 +103,20 @@ def stored_energy(types: Layout) -> wp.Function:
             d = vec2(pb[0] - pa[0], pb[1] - pa[1]) + rotated(pb, gb[0], gb[1]) - rotated(pa, ga[0], ga[1])
             stretch = wp.length(d) - rest[2]
             total += real(0.5) * tables.materials[m + M_CENTRAL] * stretch * stretch
+        if wp.static(varied):
+            total = total * world.scale[0]
         return total
 
     return energy
 
 
 @functools.cache
-def apply_controls(types: Layout, worked: bool) -> wp.Function:
+def apply_controls(types: Layout, worked: bool, varied: bool) -> wp.Function:
     """Clip the control values of a world and turn them into lengths; `fresh` ones count as effort and are checked."""
     real, vec4, World, Tables, Motion = types.real, types.vec4, types.World, types.Tables, types.Motion
     bits = 32 if real is wp.float32 else 64
     read, write = load(vec4, bits), store(vec4, bits)
-    evaluate, energy = actuated_lengths(types), stored_energy(types)
+    evaluate, energy = actuated_lengths(types), stored_energy(types, varied)
 
     @wp.func
     def apply(

@@ -53,8 +53,11 @@ def segment_at(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def ground_points(types: Layout) -> wp.Function:
-    """Contact impulses of the ground on a body: its new velocity, and the bits of the masses that touch."""
+def ground_points(types: Layout, varied: bool) -> wp.Function:
+    """Contact impulses of the ground on a body: its new velocity, and the bits of the masses that touch.
+
+    Where worlds are `varied`, friction is multiplied by `rougher`.
+    """
     real, vec2, vec3, vec4, vec8 = types.real, types.vec2, types.vec3, types.vec4, types.vec8
     Tables, Terrain = types.Tables, types.Terrain
     bucket, find = bucket_at(types), segment_at(types)
@@ -71,7 +74,14 @@ def ground_points(types: Layout) -> wp.Function:
 
     @wp.func
     def touch(
-        body: int, tables: Tables, terrain: Terrain, position: vec4, velocity: vec3, inverse: vec2, h: real
+        body: int,
+        tables: Tables,
+        terrain: Terrain,
+        position: vec4,
+        velocity: vec3,
+        inverse: vec2,
+        rougher: real,
+        h: real,
     ) -> vec4:
         x, y, c, s = position[0], position[1], position[2], position[3]
         v = velocity
@@ -140,6 +150,8 @@ def ground_points(types: Layout) -> wp.Function:
                 peak += 1
         if count > 0:
             friction = wp.sqrt(surface[1] * terrain.friction)
+            if wp.static(varied):
+                friction = friction * rougher
             heavy = vec8()  # masses that a point feels along normal and tangent
             lazy = vec8()
             for i in range(count):
@@ -184,13 +196,13 @@ def turn(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool) -> wp.Function:
+def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied: bool) -> wp.Function:
     """A substep of all bodies of a world: forces, damping, ground; and positions, unless pairs come in between."""
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
     World, Tables, Terrain, Motion = types.World, types.Tables, types.Terrain, types.Motion
     bits = 32 if real is wp.float32 else 64
     read, write, total = load(vec4, bits), store(vec4, bits), link_sum(types)
-    touch, moved = ground_points(types), turn(types)
+    touch, moved = ground_points(types, varied), turn(types)
 
     @wp.func
     def step(
@@ -210,6 +222,10 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool) -> wp.F
             body = world.shape_body + b
             constants = tables.body_constants[body]
             im, ii = constants[0], constants[1]
+            gx, gy, rougher = tables.gravity[0], tables.gravity[1], real(1.0)
+            if wp.static(varied):
+                gx, gy, rougher = world.pull[0], world.pull[1], world.scale[2]
+                im, ii = im / world.scale[3], ii / world.scale[3]
             if im > real(0.0) or ii > real(0.0):
                 force = total(links, tables.entries, tables.entry_begin[body], tables.entry_begin[body + 1])
                 position, old = read(positions, b), read(velocities, b)
@@ -225,10 +241,10 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool) -> wp.F
                     old[2] * (real(1.0) - h * constants[3]) + h * ii * force[2],
                 )
                 if im > real(0.0):
-                    v += vec3(h * tables.gravity[0], h * tables.gravity[1], real(0.0))
+                    v += vec3(h * gx, h * gy, real(0.0))
                 touching = int(0)
                 if wp.static(grounded):
-                    result = touch(body, tables, terrain, position, v, vec2(im, ii), h)
+                    result = touch(body, tables, terrain, position, v, vec2(im, ii), rougher, h)
                     v = vec3(result[0], result[1], result[2])
                     touching = int(result[3])
                 motion.touching[world.body + b] = touching

@@ -13,12 +13,12 @@ wp.set_module_options({"enable_backward": False})
 
 
 @functools.cache
-def obey_commands(types: Layout, worked: bool) -> wp.Function:
+def obey_commands(types: Layout, worked: bool, varied: bool) -> wp.Function:
     """Take the control values of a world from its commands, in every step; where one changes, so do rest lengths."""
     real, vec4, World, Tables, Motion = types.real, types.vec4, types.World, types.Tables, types.Motion
     bits = 32 if real is wp.float32 else 64
     read, write = load(vec4, bits), store(vec4, bits)
-    evaluate, energy = actuated_lengths(types), stored_energy(types)
+    evaluate, energy = actuated_lengths(types), stored_energy(types, varied)
 
     @wp.func
     def obey(

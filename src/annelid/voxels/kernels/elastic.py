@@ -16,7 +16,7 @@ def elastic_kernel(real: type) -> wp.Kernel:
     """Energies [J], one thread a voxel."""
     types = layout(real)
     Tables, vec4 = types.Tables, types.vec4
-    lengths, energy, place = actuated_lengths(types), stored_energy(types), address(types.vec4)
+    lengths, energy, place = actuated_lengths(types), stored_energy(types, False), address(types.vec4)
 
     @wp.kernel(module="unique", enable_backward=False)
     def elastic(

@@ -64,6 +64,8 @@ def layout(real: Any) -> Layout:
         brain=wp.int32,  # first brain
         brain_count=wp.int32,
         object=wp.int32,  # first body that is no robot's
+        pull=vec2,  # gravity of a world with parameters of its own [m/s²]; set when it is stepped, as are the next
+        scale=vec4,  # its factors on stiffness, damping, friction and mass
     )
     tables = _struct(
         f"VoxelTables{bits}",
@@ -102,6 +104,7 @@ def layout(real: Any) -> Layout:
         heights=wp.array[wp.float64],
         efforts=wp.array[wp.vec2d],
         peaks=wp.array[wp.vec4d],
+        parameters=wp.array[wp.float64],  # of worlds, where they differ
         history=wp.array[real],
         signals=wp.array[real],
         clock=wp.array[wp.int64],

@@ -115,6 +115,8 @@ _UNDEFINE = """
 #undef WIDE_WRITE
 #undef SUMS
 #undef MIX
+#undef STIFFER
+#undef SLOWER
 """
 
 _SIDES = f"""
@@ -153,13 +155,13 @@ _SIDES = f"""
             // 1/m_eff = sum over both masses of 1/m + (r x n)²/I, with the masses as they are turned now
             const lanes ra = ax * dy - ay * dx, rb = bx * dy - by * dx;
             k = LOAD(m + {M_MASK}) * lanes(m[{M_OMEGA2}])
-              / (lanes(m[{M_SOFT}]) + (ra * ra + rb * rb) * inverse * inverse * lanes(m[{M_SPIN}]));
+              / (lanes(m[{M_SOFT}]) + (ra * ra + rb * rb) * inverse * inverse * lanes(m[{M_SPIN}])) STIFFER;
             SAVE(K + 4 * s, k)
         }} else {{
             k = LOAD(K + 4 * s);
         }}
         const lanes rest = PAIRS(L[4 * voxel], L[4 * voxel + 1]);
-        const lanes pull = k * (lanes(1) - (rest - rate * inverse * lanes(m[{M_BETA}])) * inverse);
+        const lanes pull = k * (lanes(1) - (rest - rate * inverse * lanes(m[{M_BETA}] SLOWER)) * inverse);
         const lanes fx = pull * dx, fy = pull * dy;
         REAL total[4]; // force, moments about the centres of the masses
         SUMS(total, fx, fy, ax * fy - ay * fx, bx * fy - by * fx)
@@ -201,7 +203,8 @@ _SIDES = f"""
         const REAL square = dx * dx + dy * dy, inverse = INVERSE(square);
         const REAL rate = (vb[0] - va[0] - vb[2] * by + va[2] * ay) * dx
                         + (vb[1] - va[1] + vb[2] * bx - va[2] * ax) * dy;
-        const REAL pull = m[{M_CENTRAL}] * ((REAL)1 - (L[4 * voxel + 2] - rate * inverse * m[{M_BETA}]) * inverse);
+        const REAL k = m[{M_CENTRAL}] STIFFER, beta = m[{M_BETA}] SLOWER;
+        const REAL pull = k * ((REAL)1 - (L[4 * voxel + 2] - rate * inverse * beta) * inverse);
         const REAL fx = pull * dx, fy = pull * dy;
         PUT(F + 4 * (4 * voxel_count + i), fx, fy, ax * fy - ay * fx, bx * fy - by * fx)
     }}
@@ -236,11 +239,16 @@ _PULLS = """
 
 
 @functools.cache
-def link_forces(types: Layout, forced: bool) -> wp.Function:
-    """Forces of all links of a world, written to `links`; `first` recomputes stiffness from the present geometry."""
+def link_forces(types: Layout, forced: bool, varied: bool) -> wp.Function:
+    """Forces of all links of a world, written to `links`; `first` recomputes stiffness from the present geometry.
+
+    Where worlds are `varied`, stiffness and damping times are multiplied by `stiffer` and `slower`.
+    """
     real, vec2 = types.real, types.vec2
     scalar, root = ("float", "rsqrtf") if real is wp.float32 else ("double", "rsqrt")
     head = f"#define REAL {scalar}\n#define RSQRT {root}\nconst {scalar} tiny = ({scalar})1e-20;\n"
+    stiffer, slower = ("* stiffer", "* slower") if varied else ("", "")
+    head += f"#define STIFFER {stiffer}\n#define SLOWER {slower}\n"
 
     @wp.func_native(head + _WIDE[scalar] + _LANES + _SIDES + (_PULLS if forced else "") + _UNDEFINE)
     def forces(
@@ -252,6 +260,8 @@ def link_forces(types: Layout, forced: bool) -> wp.Function:
         shape_voxel: int,
         shape_material: int,
         rope_begin: int,
+        stiffer: real,
+        slower: real,
         materials: wp.array[real],
         corners: wp.array[real],
         material_of: wp.array[wp.int32],

@@ -22,7 +22,7 @@ _NEAR = 0.02  # gap from which a corner is watched [m]
 
 
 @functools.cache
-def pair_contacts(types: Layout) -> wp.Function:
+def pair_contacts(types: Layout, varied: bool) -> wp.Function:
     """Impulses between all bodies of a world that belong to different compounds, for one substep."""
     real, vec2, vec4 = types.real, types.vec2, types.vec4
     World, Tables, Motion = types.World, types.Tables, types.Motion
@@ -39,6 +39,8 @@ def pair_contacts(types: Layout) -> wp.Function:
         va, vb = read(velocities, a), read(velocities, b)
         body_a, body_b = world.shape_body + a, world.shape_body + b
         ka, kb = tables.body_constants[body_a], tables.body_constants[body_b]
+        if wp.static(varied):
+            ka, kb = ka / world.scale[3], kb / world.scale[3]
         sa, sb = tables.body_surface[body_a], tables.body_surface[body_b]
         box = tables.body_box[body_b]
         friction, rebound = wp.sqrt(sa[1] * sb[1]), wp.max(sa[2], sb[2])

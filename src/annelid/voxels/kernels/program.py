@@ -20,6 +20,7 @@ from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.links import link_forces
 from annelid.voxels.kernels.memory import address, group_barrier, load, shared_block, store
 from annelid.voxels.kernels.pairs import pair_contacts
+from annelid.voxels.kernels.parameters import vary_world
 from annelid.voxels.kernels.sensing import sense, sensor_layout
 
 wp.set_module_options({"enable_backward": False})
@@ -46,6 +47,7 @@ class Features:
         worked: The work of actuation is summed.
         watched: The extremes of a run are kept (heights, swings, contacts).
         commanded: Some voxels take commands.
+        varied: Worlds have parameters of their own.
         kinds: Kinds of controllers.
         functions: The user's controllers.
         quads: Vectors of four numbers that shared memory must hold; 0 leaves everything in place.
@@ -60,6 +62,7 @@ class Features:
     worked: bool = False
     watched: bool = False
     commanded: bool = False
+    varied: bool = False
     kinds: frozenset[int] = frozenset()
     functions: tuple[wp.Function, ...] = ()
     quads: int = 0
@@ -84,11 +87,12 @@ def world_run(features: Features) -> wp.Function:
     Sensors, Brains = sensor_layout(real), brain_layout(real).Brains
     paired, sensing, watched, shared = features.paired, features.sensing, features.watched, features.quads > 0
     controlled, extra_links = bool(features.kinds), 10 if features.forced else 6
-    links_of = link_forces(types, features.forced)
-    bodies_of = body_step(types, features.grounded, features.loaded, not paired)
-    move, pairs = body_move(types), pair_contacts(types)
-    controls_of, inputs_of = apply_controls(types, features.worked), sense(types, paired)
-    commanded, obey = features.commanded, obey_commands(types, features.worked)
+    varied, vary = features.varied, vary_world(types)
+    links_of = link_forces(types, features.forced, varied)
+    bodies_of = body_step(types, features.grounded, features.loaded, not paired, varied)
+    move, pairs = body_move(types), pair_contacts(types, varied)
+    controls_of, inputs_of = apply_controls(types, features.worked, varied), sense(types, paired)
+    commanded, obey = features.commanded, obey_commands(types, features.worked, varied)
     act = brain_act(real, features.kinds, features.functions, group_barrier)
     place, block = address(vec4), shared_block(bits, features.quads)
     read, write = load(vec4, bits), store(vec4, bits)
@@ -123,6 +127,10 @@ def world_run(features: Features) -> wp.Function:
         brains: Brains, motion: Motion,
     ):  # fmt: skip
         world = tables.worlds[number]
+        stiffer, slower = real(1.0), real(1.0)
+        if wp.static(varied):
+            world = vary(world, number, tables, motion)
+            stiffer, slower = world.scale[0], world.scale[1] / world.scale[0]
         positions = place(motion.positions, world.body)
         velocities = place(motion.velocities, world.body)
         links = place(motion.links, wp.static(extra_links) * world.voxel)
@@ -156,8 +164,8 @@ def world_run(features: Features) -> wp.Function:
             for sub in range(world.substeps):
                 links_of(
                     lane, width, sub == 0, world.substeps, world.voxel_count, world.shape_voxel, world.shape_material,
-                    4 * world.voxel, tables.materials, tables.corners, tables.material_of, tables.side_bodies,
-                    tables.mass_body, tables.mass_arm, motion.ropes,
+                    4 * world.voxel, stiffer, slower, tables.materials, tables.corners, tables.material_of,
+                    tables.side_bodies, tables.mass_body, tables.mass_arm, motion.ropes,
                     positions, velocities, links, stiffness, lengths,
                 )  # fmt: skip
                 group_barrier(width)

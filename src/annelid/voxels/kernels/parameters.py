@@ -1,0 +1,35 @@
+"""What parameters make of a world of voxel robots."""
+
+import functools
+
+import warp as wp
+
+from annelid.voxels.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+COLUMNS = ("gravity", "slope_x", "push_x", "push_z", "stiffness", "damping", "friction", "mass")
+"""Parameters of a world, in order; how commands are followed comes after them."""
+
+
+@functools.cache
+def vary_world(types: Layout) -> wp.Function:
+    """A function `(world, number, tables, motion) -> world` with the pull and the factors of its parameters."""
+    real, vec2, vec4, World = types.real, types.vec2, types.vec4, types.World
+    Tables, Motion = types.Tables, types.Motion
+
+    @wp.func
+    def vary(world: World, number: int, tables: Tables, motion: Motion) -> World:
+        values = motion.parameters
+        at = number * (values.shape[0] // tables.worlds.shape[0])
+        x = wp.float64(tables.gravity[0]) * values[at]
+        z = wp.float64(tables.gravity[1]) * values[at]
+        cosine, sine = wp.cos(values[at + 1]), wp.sin(values[at + 1])
+        world.pull = vec2(
+            real(cosine * x + sine * z + values[at + 2]),
+            real(cosine * z - sine * x + values[at + 3]),
+        )
+        world.scale = vec4(real(values[at + 4]), real(values[at + 5]), real(values[at + 6]), real(values[at + 7]))
+        return world
+
+    return vary
