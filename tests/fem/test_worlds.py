@@ -159,6 +159,18 @@ def test_a_world_that_finds_no_equilibrium_is_lost_by_itself() -> None:
     assert solver.diverged_at() is None
 
 
+def test_a_world_in_motion_that_is_no_longer_finite_is_lost_by_itself() -> None:
+    simulation, other = motion(worlds=2), motion(worlds=2)
+    simulation.state.velocities.numpy()[-1] = np.nan
+    simulation.solver.advance(simulation.state, 2)
+    other.step(2)
+    assert simulation.solver.diverged_at() == 1
+    assert "in world 1 node" in simulation.solver.describe_divergence(other.state)
+    found, expected = (np.split(each.positions(), 2) for each in (simulation, other))
+    assert np.isnan(found[1]).all()
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
 def test_a_solid_by_itself_stays_in_its_last_equilibrium() -> None:
     """And a batch of one is lost, so that an environment of one world ends its episode as one of many does."""
     alone, one = rest(), rest(worlds=1)
