@@ -14,11 +14,16 @@ from annelid.core.state import (
     copy_state,
     declared,
     fill_state,
+    nested,
     new_state,
+    put_world,
+    repeat_state,
     restore_worlds,
     rows,
     state_arrays,
     state_hash,
+    take_world,
+    worlds_of_rows,
 )
 
 
@@ -227,3 +232,51 @@ def test_some_worlds_are_restored(device: str) -> None:
     np.testing.assert_array_equal(target.herd.animals.numpy()[:, 0], [0.0, 0.0, 0.0, 3.0, 3.0, 3.0, 0.0])
     assert target.herd.clock.numpy()[0] == 0
     assert not target.gates.numpy().any()
+
+
+@dataclass
+class Nest:
+    """Eggs and chicks, of which there may be none."""
+
+    eggs: wp.array = rows("egg", wp.vec3)
+    chicks: wp.array = rows("chick", wp.float64)
+
+
+@dataclass
+class Flock:
+    """Birds of a world with two numbers each, and eggs in a nest."""
+
+    birds: wp.array = rows("bird", wp.float64)
+    nest: Nest = nested()
+    clock: wp.array = rows("simulation", wp.int64)
+
+
+def flock(device: str) -> Flock:
+    birds = wp.array(np.arange(6.0).reshape(3, 2), dtype=wp.float64, device=device)
+    nest = new_state(Nest, {"egg": 2, "chick": 0}, wp.get_device(device))
+    return Flock(birds=birds, nest=nest, clock=wp.zeros(1, dtype=wp.int64, device=device))
+
+
+def test_worlds_are_repeated_taken_put_and_restored(device: str) -> None:
+    one = flock(device)
+    many = repeat_state(one, 3)
+    assert {name: a.shape for name, a in state_arrays(many).items()} == {
+        "birds": (9, 2), "nest.eggs": (6,), "nest.chicks": (0,), "clock": (1,)
+    }  # fmt: skip
+    beginning = clone_state(many)
+    for array in state_arrays(one).values():
+        array.fill_(7)
+    put_world(one, many, 1, 3)
+    np.testing.assert_array_equal(many.birds.numpy()[3:6], np.full((3, 2), 7.0))
+    np.testing.assert_array_equal(many.nest.eggs.numpy()[:, 0], [0.0, 0.0, 7.0, 7.0, 0.0, 0.0])
+    assert many.clock.numpy()[0] == 0
+    other = flock(device)
+    take_world(many, other, 1, 3)
+    np.testing.assert_array_equal(other.birds.numpy(), one.birds.numpy())
+    take_world(many, other, 2, 3)
+    np.testing.assert_array_equal(other.birds.numpy(), flock(device).birds.numpy())
+    many.birds.fill_(5.0)
+    mask = wp.array([False, True, False], dtype=wp.bool, device=device)
+    restore_worlds(beginning, many, mask, worlds_of_rows(one, 3))
+    np.testing.assert_array_equal(many.birds.numpy()[:, 1], [5.0, 5.0, 5.0, 1.0, 3.0, 5.0, 5.0, 5.0, 5.0])
+    assert state_hash(many.nest) == state_hash(beginning.nest)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import control, envs, fem
-from annelid.core.errors import InvalidValue, UnknownName, Unsupported
+from annelid.core.errors import InvalidValue, UnknownName
 
 from .robots.robots import LENGTH, hollow, hollow_solid, trunk
 
@@ -268,10 +268,6 @@ def test_what_cannot_be_commanded_or_read_is_refused() -> None:
         fem.forward_simulation(hollow(AIR), lambda time: {}, strokes=["air"])
     with pytest.raises(InvalidValue, match="only exerts a pressure"):
         cylinder(actuators=[fem.Pneumatic(name="air", pressure=(0.0, 1e3), closed=True)])
-    with pytest.raises(Unsupported, match="cannot have 3 worlds side by side"):
-        cylinder(worlds=3)
-    with pytest.raises(Unsupported, match="with worlds=1"):
-        finger(worlds=2)
     simulation = finger()
     with pytest.raises(InvalidValue, match="control 'air' cannot be nan"):
         simulation.controls["air"] = np.nan

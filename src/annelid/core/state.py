@@ -177,20 +177,62 @@ def restore_worlds(source: State, target: State, mask: wp.array[Any], world_of: 
     arrays = state_arrays(source)
     for name, owner, own, one in _walk(target):
         if one is not None and one.of in world_of and len(arrays[name]) > one.spare:
-            here = getattr(owner, own)
-            worlds = world_of[one.of]
-            kernel = restore_kernel(here.dtype)
-            wp.launch(kernel, len(worlds) * one.each, [mask, worlds, one.each, arrays[name], here], device=here.device)
+            here, there = getattr(owner, own).flatten(), arrays[name].flatten()
+            width = here.size // len(arrays[name])  # numbers in a row
+            worlds, each = world_of[one.of], one.each * width
+            inputs = [mask, worlds, each, there, here]
+            wp.launch(restore_kernel(here.dtype), len(worlds) * each, inputs, device=here.device)
 
 
 def take_world(source: State, target: State, world: int, worlds: int) -> None:
     """Copy one of several worlds, whose rows lie one world after the other, into a state of one world."""
     arrays = state_arrays(source)
     for name, array in state_arrays(target).items():
+        if not array.size:
+            continue
         if len(arrays[name]) == worlds * len(array):
-            wp.copy(array, arrays[name], src_offset=world * len(array), count=len(array))
+            wp.copy(array.flatten(), arrays[name].flatten(), src_offset=world * array.size, count=array.size)
         elif len(arrays[name]) == len(array):
             wp.copy(array, arrays[name])
+
+
+def put_world(source: State, target: State, world: int, worlds: int) -> None:
+    """Copy a state of one world into one of several worlds whose rows lie one world after the other.
+
+    What all worlds share, such as a clock, stays as it is there, unless there is one world only.
+    """
+    arrays = state_arrays(target)
+    for name, array in state_arrays(source).items():
+        if array.size and len(arrays[name]) == worlds * len(array):
+            wp.copy(arrays[name].flatten(), array.flatten(), dest_offset=world * array.size, count=array.size)
+
+
+def repeat_state(one: S, worlds: int) -> S:
+    """A state of several worlds, each as the one given, world after world; rows of the simulation are there once."""
+    parts: dict[str, Any] = vars(one)
+    kinds = declared(type(one))
+    return type(one)(**{name: _repeated(part, kinds.get(name), worlds) for name, part in parts.items()})
+
+
+def _repeated(part: Any, rows: Rows | None, worlds: int) -> Any:
+    if rows is None:
+        return repeat_state(part, worlds)
+    values = np.concatenate([part.numpy()] * (1 if rows.of == "simulation" else worlds))
+    return wp.array(values, dtype=part.dtype, device=part.device)
+
+
+def worlds_of_rows(one: State, worlds: int) -> dict[str, wp.array[Any]]:
+    """World of each thing of a kind in `repeat_state(one, worlds)`, int32, as `restore_worlds` takes them.
+
+    Arrays with spare rows are not for this: each world would have its own.
+    """
+    counts = {
+        declaration.of: (len(getattr(owner, own)) // declaration.each, getattr(owner, own).device)
+        for _, owner, own, declaration in _walk(one)
+        if declaration is not None and declaration.of != "simulation" and len(getattr(owner, own))
+    }
+    every = np.arange(worlds, dtype=np.int32)
+    return {of: wp.array(np.repeat(every, count), dtype=wp.int32, device=at) for of, (count, at) in counts.items()}
 
 
 def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows | None]]:

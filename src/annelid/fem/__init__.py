@@ -41,7 +41,7 @@ from annelid.fem.sensors import (
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
-from annelid.fem.world import World, require_one_world
+from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import step_or
@@ -138,7 +138,7 @@ def simulation(
     obstacles: Sequence[Obstacle] = (),
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
     actuators: Sequence[Actuator] = (),
-    worlds: int = 1,
+    worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
     linear: Linear = "auto",
@@ -159,14 +159,14 @@ def simulation(
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
             commands of its effort, between its limits.
-        worlds: Number of worlds; a solid has one.
+        worlds: Copies of the solid side by side that know nothing of each other, each with commands of its own; None
+            for one by itself. A solid of a batch that finds no equilibrium is lost by itself.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         linear: How linear systems are solved, see `Model`.
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    require_one_world(worlds)
     if as_rigids(obstacles):
         raise no_obstacles()
     chosen = choose_device(device)
@@ -175,7 +175,7 @@ def simulation(
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
     if not dynamic:
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, settings=settings, drives=drives))
+        return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
-    return Simulation(DynamicSolver(model, inertia, settings=settings, drives=drives))
+    return Simulation(DynamicSolver(model, inertia, settings=settings, drives=drives, worlds=worlds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,28 @@ class Readout:
         self._nodes, self._masses = masses(model.solid)
 
     def positions(self, state: Any) -> np.ndarray:
-        """Positions of the nodes [m], shape [n, 3]."""
+        """Positions of the nodes [m], shape [n, 3]; of several worlds world after world."""
         return np.array(state.positions.numpy(), float)
 
     def velocities(self, state: Any) -> np.ndarray:
         """Velocities of the nodes [m/s], shape [n, 3]; 0 where the solid goes from equilibrium to equilibrium."""
         if isinstance(state, State) and len(state.velocities):
             return np.array(state.velocities.numpy(), float)
-        return np.zeros((self.model.node_count, 3))
+        return np.zeros((len(state.positions), 3))
 
     def summary(self, state: Any) -> Summary:
-        """Totals of the solid; the work of pressures and other loads is no part of its energies."""
-        x, v = self.positions(state), self.velocities(state)
+        """Totals of the solid, or of those in all worlds; the work of pressures and other loads is in no energy."""
+        worlds = len(state.positions) // self.model.node_count
+        pairs = zip(*(np.split(of(state), worlds) for of in (self.positions, self.velocities)), strict=True)
+        found = [self._summary(x, v, energy) for (x, v), energy in zip(pairs, self._energies(state), strict=True)]
+        return found[0] if worlds == 1 else _total(found)
+
+    def elastic(self, state: Any) -> float:
+        """Energy stored in the tetrahedra [J]."""
+        return sum(self._energies(state))
+
+    def _summary(self, x: np.ndarray, v: np.ndarray, elastic: float) -> Summary:
+        """Totals of one world."""
         mass, first = float(self._weights.sum()), self._weights @ x
         shares = np.einsum("kab,kbx->kax", self._masses, v[self._nodes])  # momentum that each element gives its nodes
         return Summary(
@@ -45,11 +56,28 @@ class Readout:
             momentum=self._weights @ v,
             angular_momentum=np.cross(x[self._nodes], shares).sum(axis=(0, 1)),
             kinetic=0.5 * float((v[self._nodes] * shares).sum()),
-            elastic=self.elastic(state),
+            elastic=elastic,
             gravitational=-float(np.dot(self.model.gravity, first)),
         )
 
-    def elastic(self, state: Any) -> float:
-        """Energy stored in the tetrahedra [J]."""
-        self.model.tetrahedra.evaluate(state.positions, tangent=False)
-        return float(self.model.tetrahedra.energy.numpy().sum())
+    def _energies(self, state: Any) -> list[float]:
+        """Energy stored in the tetrahedra of each world [J]."""
+        count, found = self.model.node_count, []
+        for first in range(0, len(state.positions), count):
+            self.model.tetrahedra.evaluate(state.positions[first : first + count], tangent=False)
+            found.append(float(self.model.tetrahedra.energy.numpy().sum()))
+        return found
+
+
+def _total(parts: Sequence[Summary]) -> Summary:
+    """Totals of all worlds."""
+    mass = sum(part.mass for part in parts)
+    return Summary(
+        mass=mass,
+        center_of_mass=np.sum([part.mass * part.center_of_mass for part in parts], axis=0) / mass,
+        momentum=np.sum([part.momentum for part in parts], axis=0),
+        angular_momentum=np.sum([part.angular_momentum for part in parts], axis=0),
+        kinetic=sum(part.kinetic for part in parts),
+        elastic=sum(part.elastic for part in parts),
+        gravitational=sum(part.gravitational for part in parts),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ from annelid.fem.solver import DynamicSolver, Solver
 
 _XYZ = ("x", "y", "z")
 
+Read = Callable[[Any, wp.array[Any], int], None]
+"""Writes readings of a state into an array, from a column on; see `core.sensors.Reading`."""
+
 
 @dataclass(frozen=True, eq=False)
 class NodeSensor(Sensor):
@@ -45,26 +49,26 @@ class NodeSensor(Sensor):
                 "what goes from equilibrium to equilibrium has no velocity to read: simulate a solid with "
                 "fem.simulation(..., dynamic=True), or read positions."
             )
-        device = own.device
+        device, worlds, count = own.device, own.worlds, own.model.node_count
         nodes, weights = self._members(own)
         members = wp.array(nodes.astype(np.int32), dtype=wp.int32, device=device)
-        sums = wp.zeros((1, PARTS), dtype=Sums, device=device)
+        sums = wp.zeros((worlds, PARTS), dtype=Sums, device=device)
         if self.quantity == "turn":
             places = own.model.solid.nodes[nodes]
             require_turn(places, "nodes")
             rests = wp.array(places - places.mean(axis=0), dtype=wp.vec3d, device=device)
 
             def read_turn(state: Any, out: wp.array[Any], first: int) -> None:
-                wp.launch(sum_moments, (1, PARTS), [members, rests, state.positions], [sums], device=device)
-                wp.launch(finish_turn, 1, [sums, first], [out], device=device)
+                wp.launch(sum_moments, sums.shape, [count, members, rests, state.positions], [sums], device=device)
+                wp.launch(finish_turn, worlds, [sums, first], [out], device=device)
 
             return Reading(read_turn, (4,), "", (*_XYZ, "w"))
         shares = wp.array(weights, dtype=wp.float64, device=device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             vectors = state.velocities if self.quantity == "velocity" else state.positions
-            wp.launch(sum_vectors, (1, PARTS), [members, shares, vectors], [sums], device=device)
-            wp.launch(finish_sum, 1, [sums, 1.0, 0, 3, first], [out], device=device)
+            wp.launch(sum_vectors, sums.shape, [count, members, shares, vectors], [sums], device=device)
+            wp.launch(finish_sum, worlds, [sums, 1.0, 0, 3, first], [out], device=device)
 
         return Reading(read, (3,), "m/s" if self.quantity == "velocity" else "m", _XYZ)
 
@@ -99,7 +103,8 @@ class ActuatorSensor(Sensor):
         if self.quantity == "effort":
 
             def read_effort(state: Any, out: wp.array[Any], first: int) -> None:
-                wp.launch(copy_number, 1, [state.efforts, number, first], [out], device=device)
+                inputs = [len(own.drives), number, first, state.efforts]
+                wp.launch(copy_number, own.worlds, inputs, [out], device=device)
 
             return Reading(read_effort, (1,), drive.actuator.effort_unit)
         strokes = wp.zeros(drive.columns, dtype=wp.float64, device=device)
@@ -110,9 +115,9 @@ class ActuatorSensor(Sensor):
             where = state.positions
             drive.measure(where)
             replays.run(lambda: drive.stages(where, 0, strokes, directions), where)
-            wp.launch(copy_number, 1, [strokes, 0, first], [out], device=device)
+            wp.launch(copy_number, 1, [0, 0, first, strokes], [out], device=device)
 
-        return Reading(read_stroke, (1,), drive.actuator.stroke_unit)
+        return Reading(_world_by_world(own, read_stroke), (1,), drive.actuator.stroke_unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +134,9 @@ class VolumeSensor(Sensor):
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             volume.evaluate(state.positions)
-            wp.launch(copy_number, 1, [volume.volume, 0, first], [out], device=device)
+            wp.launch(copy_number, 1, [0, 0, first, volume.volume], [out], device=device)
 
-        return Reading(read, (1,), "m³")
+        return Reading(_world_by_world(own, read), (1,), "m³")
 
     def _found(self, solver: Solver | RobotSolver, solid: Solid) -> Cavity:
         if isinstance(self.cavity, Cavity):
@@ -159,7 +164,7 @@ class EnergySensor(Sensor):
             wp.launch(sum_numbers, (1, PARTS), [tetrahedra.energy], [sums], device=device)
             wp.launch(finish_sum, 1, [sums, 1.0, 0, 1, first], [out], device=device)
 
-        return Reading(read, (1,), "J")
+        return Reading(_world_by_world(own, read), (1,), "J")
 
 
 def position_of(where: Where = None) -> Sensor:
@@ -201,6 +206,16 @@ def _of_solids(solver: AnySolver, what: str) -> Solver | RobotSolver:
     if isinstance(solver, Solver | RobotSolver):
         return solver
     raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")
+
+
+def _world_by_world(solver: Solver | RobotSolver, read: Read) -> Read:
+    """Read what is evaluated with the model that all worlds share: one world after the other."""
+
+    def read_all(state: Any, out: wp.array[Any], first: int) -> None:
+        for world in range(solver.worlds):
+            read(solver.world(state, world), out[world : world + 1], first)
+
+    return read_all
 
 
 def _actuator_number(solver: Solver | RobotSolver, name: str) -> int:

@@ -11,8 +11,10 @@ import warp as wp
 from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, overwrite
+from annelid.core.state import overwrite
+from annelid.fem.batch import Batch, NotFinite
 from annelid.fem.dynamics import Inertia
+from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
@@ -53,6 +55,7 @@ class Solver:
         model: The model.
         settings: How equilibria are found.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
+        worlds: Number of worlds, see `Batch`; None for a solid by itself.
 
     Attributes:
         readout: What reads states.
@@ -60,10 +63,16 @@ class Solver:
 
     physics = "fem"
     limitation = NO_CONTACT
-    worlds = 1
     batch = 1
 
-    def __init__(self, model: Model, *, settings: Settings | None = None, drives: Sequence[Drive] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        settings: Settings | None = None,
+        drives: Sequence[Drive] = (),
+        worlds: int | None = None,
+    ) -> None:
         if model.world.obstacles:
             raise no_obstacles()
         self.drives = tuple(drives)
@@ -76,8 +85,14 @@ class Solver:
         self.newton = Newton(model, settings)
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout, self.dt)
-        self._trouble: int | None = None
         self._prepare()
+        self._worlds = Batch(worlds, self._first_state)
+        self._gallery = Gallery(self._worlds.count, model.solid.nodes)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return self._worlds.count
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -94,7 +109,55 @@ class Solver:
         return self._painter.fields
 
     def initial_state(self) -> State:
-        """The solid at rest."""
+        """The solid at rest, in every world."""
+        return self._worlds.first_state()
+
+    def world(self, state: State, world: int) -> State:
+        """One of the worlds as a state of its own, to be read; the next call overwrites it."""
+        return self._worlds.world(state, world)
+
+    def advance(self, state: State, steps: int) -> None:
+        """Take steps."""
+        self._worlds.advance(state, steps, self._march)
+
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
+        """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
+        self._worlds.reset(state, mask, state.begun)
+
+    def diverged_at(self) -> int | None:
+        """The step after which positions were no longer finite, None while all are."""
+        return self._worlds.diverged_at()
+
+    def clear_divergence(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        self._worlds.forget()
+
+    def describe_divergence(self, state: State) -> str:
+        """Why a world was lost, or the node that moved furthest in it and what may help."""
+        world, reason = self._worlds.lost_in or (0, "")
+        where = f"in world {world} " if self.worlds > 1 else ""
+        if reason:
+            return f"{where}{reason}"
+        moved = np.linalg.norm(self.world(state, world).positions.numpy() - self.model.solid.nodes, axis=1)
+        node = int(np.nanargmax(moved))
+        return (
+            f"{where}node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a "
+            "longer ramp, a stiffer material or a smaller dt may help"
+        )
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        return f"fem-{self.model.fingerprint()}{self._worlds.name}"
+
+    def snapshot(self, state: State, look: Look) -> Snapshot:
+        """A picture of the state; several worlds stand side by side."""
+        return self._gallery.snapshot(lambda world, how: self._painter.snapshot(self.world(state, world), how), look)
+
+    def _prepare(self) -> None:
+        self.model.solid.require_held()
+
+    def _first_state(self) -> State:
+        """One world at rest."""
         return State(
             positions=wp.clone(self.model.rest),
             velocities=self._velocities(),
@@ -106,57 +169,17 @@ class Solver:
             linear=self.model.linear.memory(self.device),
         )
 
-    def advance(self, state: State, steps: int) -> None:
-        """Take steps."""
+    def _march(self, state: State, steps: int) -> None:
+        """Take steps in one world."""
         now, begun = int(state.clock.numpy()[0]), int(state.begun.numpy()[0])
         self.model.linear.recall(state.linear)
         try:
             for step in range(now, now + steps):
-                if self._trouble is not None:
-                    return
                 self._exert(state, step)
                 self._step(state, step - begun)
                 wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
-
-    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
-        """Bring the solid back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
-        if mask is not None and not mask.numpy()[0]:
-            return
-        beginning = self.initial_state()
-        if mask is not None:
-            wp.copy(beginning.clock, state.clock)
-            wp.copy(beginning.begun, state.clock)
-        copy_state(beginning, state)
-
-    def diverged_at(self) -> int | None:
-        """The step after which positions were no longer finite, None while all are."""
-        return self._trouble
-
-    def clear_divergence(self) -> None:
-        """Forget a divergence, after the state was restored."""
-        self._trouble = None
-
-    def describe_divergence(self, state: State) -> str:
-        """The node that moved furthest, and what may help."""
-        moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)
-        node = int(np.nanargmax(moved))
-        return (
-            f"node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a longer "
-            "ramp, a stiffer material or a smaller dt may help"
-        )
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"fem-{self.model.fingerprint()}"
-
-    def snapshot(self, state: State, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
-
-    def _prepare(self) -> None:
-        self.model.solid.require_held()
 
     def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
@@ -207,17 +230,24 @@ class DynamicSolver(Solver):
         inertia: The inertia of its nodes.
         settings: How the equation of a step is solved.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
+        worlds: Number of worlds, see `Batch`; None for a solid by itself.
     """
 
     def __init__(
-        self, model: Model, inertia: Inertia, *, settings: Settings | None = None, drives: Sequence[Drive] = ()
+        self,
+        model: Model,
+        inertia: Inertia,
+        *,
+        settings: Settings | None = None,
+        drives: Sequence[Drive] = (),
+        worlds: int | None = None,
     ) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
         if inertia.dt != model.world.dt:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world for {model.world.dt:g} s.")
         self.inertia = inertia
-        super().__init__(model, settings=settings or Settings(1e-6, 20), drives=drives)
+        super().__init__(model, settings=settings or Settings(1e-6, 20), drives=drives, worlds=worlds)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
@@ -231,6 +261,6 @@ class DynamicSolver(Solver):
         attempt = self.newton.settle(state.positions, self._fraction(step + 1))
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
-            self._trouble = int(state.clock.numpy()[0]) + 1
-        elif not attempt.done:
+            raise NotFinite
+        if not attempt.done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue, Unsupported
+from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
 from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
@@ -40,12 +40,3 @@ class World(Named):
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
             raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp}.")
         barriers_of(self.obstacles)  # refuses what cannot be touched
-
-
-def require_one_world(worlds: int) -> None:
-    """Refuse any number of worlds but one."""
-    if worlds != 1:
-        raise Unsupported(
-            "fem", f"have {worlds!r} worlds side by side", ("springs", "voxels"),
-            "Its linear systems are those of one solid: make one simulation a world, with worlds=1.",
-        )  # fmt: skip

@@ -9,13 +9,17 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.kernel(enable_backward=False)
 def sum_vectors(
-    members: wp.array[wp.int32], weights: wp.array[wp.float64], vectors: wp.array[wp.vec3d], sums_out: wp.array2d[Sums]
+    node_count: int,  # in a world
+    members: wp.array[wp.int32],
+    weights: wp.array[wp.float64],
+    vectors: wp.array[wp.vec3d],
+    sums_out: wp.array2d[Sums],
 ):
     """Weighted sum of vectors of nodes, in parts."""
     world, part = wp.tid()
     total = Sums()
     for k in range(part, members.shape[0], wp.static(PARTS)):
-        share = weights[k] * vectors[members[k]]
+        share = weights[k] * vectors[world * node_count + members[k]]
         for axis in range(3):
             total[axis] = total[axis] + share[axis]
     sums_out[world, part] = total
@@ -23,13 +27,17 @@ def sum_vectors(
 
 @wp.kernel(enable_backward=False)
 def sum_moments(
-    members: wp.array[wp.int32], rests: wp.array[wp.vec3d], positions: wp.array[wp.vec3d], sums_out: wp.array2d[Sums]
+    node_count: int,  # in a world
+    members: wp.array[wp.int32],
+    rests: wp.array[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+    sums_out: wp.array2d[Sums],
 ):
     """Position times where the node was at rest, from the middle: its rotation is that of the group."""
     world, part = wp.tid()
     total = Sums()
     for k in range(part, members.shape[0], wp.static(PARTS)):
-        place, rest = positions[members[k]], rests[k]
+        place, rest = positions[world * node_count + members[k]], rests[k]
         for row in range(3):
             for column in range(3):
                 total[3 * row + column] = total[3 * row + column] + place[row] * rest[column]
@@ -47,6 +55,13 @@ def sum_numbers(numbers: wp.array[wp.float64], sums_out: wp.array2d[Sums]):
 
 
 @wp.kernel(enable_backward=False)
-def copy_number(numbers: wp.array[wp.float64], place: int, first: int, readings_out: wp.array2d[wp.float32]):
-    """One number as it is."""
-    readings_out[0, first] = wp.float32(numbers[place])
+def copy_number(
+    count: int,  # of numbers in a world
+    place: int,
+    first: int,
+    numbers: wp.array[wp.float64],
+    readings_out: wp.array2d[wp.float32],
+):
+    """One number of each world as it is."""
+    world = wp.tid()
+    readings_out[world, first] = wp.float32(numbers[world * count + place])

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.controls import Commanded, Control
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.state import overwrite
@@ -21,7 +21,6 @@ from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.solver import RobotSolver
 from annelid.fem.robots.state import ForwardState, InverseState
 from annelid.fem.robots.targets import TargetChannels
-from annelid.fem.world import require_one_world
 
 Script = Callable[[float], Mapping[str, Any]]
 """Targets of effectors, or efforts of actuators, by name at a time [s]."""
@@ -54,7 +53,7 @@ class InverseSolver(RobotSolver):
         """Where a state keeps its commands."""
         return Commanded(state.commands, state.clock)
 
-    def initial_state(self) -> InverseState:
+    def _first_state(self) -> InverseState:
         """The robot at rest, its targets where its effectors are."""
         return InverseState(
             **self._beginning(),
@@ -125,13 +124,20 @@ class ForwardSolver(RobotSolver):
             are commanded.
         dt: Time that a step stands for [s].
         strokes: Names of actuators that are held at the stroke which is commanded, instead of exerting an effort.
+        worlds: Number of worlds, see `Batch`; None for a robot by itself.
 
     Attributes:
         forward: What finds equilibria.
     """
 
     def __init__(
-        self, robot: Robot, script: Script | None = None, *, dt: float = 0.05, strokes: Sequence[str] = ()
+        self,
+        robot: Robot,
+        script: Script | None = None,
+        *,
+        dt: float = 0.05,
+        strokes: Sequence[str] = (),
+        worlds: int | None = None,
     ) -> None:
         if not (np.isfinite(dt) and dt > 0.0):
             raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt}.")
@@ -144,7 +150,7 @@ class ForwardSolver(RobotSolver):
             if channel.by_stroke:
                 robot.hold(channel.control.name, channel.control.rest)
         self.forward.settle()
-        super().__init__(robot, dt)
+        super().__init__(robot, dt, worlds=worlds)
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -155,8 +161,8 @@ class ForwardSolver(RobotSolver):
         """Where a state keeps its commands."""
         return Commanded(state.commands, state.clock)
 
-    def initial_state(self) -> ForwardState:
-        """The robot at rest, its targets where its effectors are."""
+    def _first_state(self) -> ForwardState:
+        """One world at rest, its targets where its effectors are."""
         return ForwardState(**self._beginning(), commands=self._channels.resting(self.device))
 
     def _given(self, state: ForwardState, step: int) -> Mapping[str, float]:
@@ -192,7 +198,7 @@ def inverse_simulation(
     corrections: int = InverseSettings.corrections,
     settled: float = InverseSettings.settled,
     refresh: int | None = InverseSettings.refresh,
-    worlds: int = 1,
+    worlds: int | None = None,
 ) -> Simulation[InverseSolver]:
     """A simulation in which a robot follows its targets: efforts are found in each step.
 
@@ -206,9 +212,13 @@ def inverse_simulation(
         corrections: Most corrections after a step.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
         refresh: Steps for which a stiffness serves; None chooses by the size of the robot.
-        worlds: Number of worlds; a solid has one.
+        worlds: Number of worlds; inverse control has one.
     """
-    require_one_world(worlds)
+    if worlds not in (None, 1):
+        raise Unsupported(
+            "inverse control", f"have {worlds!r} worlds side by side", ("fem.simulation", "fem.forward_simulation"),
+            "Follow targets in one world, or command efforts and strokes in several.",
+        )  # fmt: skip
     settings = InverseSettings(
         dt=dt, energy=energy, reach=reach, corrections=corrections, settled=settled, refresh=refresh
     )
@@ -217,7 +227,12 @@ def inverse_simulation(
 
 @spelled_out("a simulation of given efforts", **{"fem.Robot": Robot})
 def forward_simulation(
-    robot: Robot, script: Script | None = None, *, dt: float = 0.05, strokes: Sequence[str] = (), worlds: int = 1
+    robot: Robot,
+    script: Script | None = None,
+    *,
+    dt: float = 0.05,
+    strokes: Sequence[str] = (),
+    worlds: int | None = None,
 ) -> Simulation[ForwardSolver]:
     """A simulation in which the efforts of a robot are given: it goes from equilibrium to equilibrium.
 
@@ -231,7 +246,7 @@ def forward_simulation(
         dt: Time that a step stands for [s].
         strokes: Names of actuators that are held at the stroke which is commanded, within the limits of their stroke,
             instead of exerting an effort.
-        worlds: Number of worlds; a solid has one.
+        worlds: Copies of the robot side by side that know nothing of each other, each with commands of its own; None
+            for one by itself. A robot of a batch that finds no equilibrium is lost by itself.
     """
-    require_one_world(worlds)
-    return Simulation(ForwardSolver(robot, script, dt=dt, strokes=strokes))
+    return Simulation(ForwardSolver(robot, script, dt=dt, strokes=strokes, worlds=worlds))

@@ -10,7 +10,9 @@ import warp as wp
 
 from annelid.core.identity import identity
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, overwrite
+from annelid.core.state import overwrite
+from annelid.fem.batch import Batch
+from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
@@ -30,16 +32,16 @@ class RobotSolver:
     Args:
         robot: The robot, at rest.
         dt: Time that a step stands for [s].
+        worlds: Number of worlds, see `Batch`; None for a robot by itself.
 
     Attributes:
         readout: What reads states.
     """
 
     physics = "fem"
-    worlds = 1
     batch = 1
 
-    def __init__(self, robot: Robot, dt: float) -> None:
+    def __init__(self, robot: Robot, dt: float, *, worlds: int | None = None) -> None:
         self.robot, self.model, self.device, self.dt = robot, robot.model, robot.device, dt
         self.readout = RobotReadout(robot)
         self._painter = RobotPainter(robot, self.readout, dt)
@@ -51,6 +53,13 @@ class RobotSolver:
             "forces": np.zeros((0, 0)) if robot.contacts is None else robot.contacts.forces.copy(),
             "goals": robot.places(),
         }
+        self._worlds: Batch[Any] = Batch(worlds, self._first_state)
+        self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return self._worlds.count
 
     @property
     def initial_positions(self) -> np.ndarray:
@@ -68,32 +77,25 @@ class RobotSolver:
         return self._painter.fields
 
     def initial_state(self) -> Any:
-        """The robot at rest, its targets where its effectors are."""
-        return RobotState(**self._beginning())
+        """The robot at rest, its targets where its effectors are, in every world."""
+        return self._worlds.first_state()
+
+    def world(self, state: Any, world: int) -> Any:
+        """One of the worlds as a state of its own, to be read; the next call overwrites it."""
+        return self._worlds.world(state, world)
 
     def advance(self, state: Any, steps: int) -> None:
-        """Take steps; one that leads to no equilibrium is not taken, and tells why."""
-        self._take(state)
-        try:
-            for _ in range(steps):
-                self._step(state, int(state.clock.numpy()[0]))
-                wp.launch(tick, 1, [1, state.clock], device=self.device)
-        finally:
-            self._give(state)
+        """Take steps; one that leads to no equilibrium is not taken, and tells why, or loses one of several worlds."""
+        self._worlds.advance(state, steps, self._march)
 
     def reset(self, state: Any, mask: wp.array[Any] | None = None) -> None:
-        """Bring the robot back to rest; see `core.solver.Solver`. With a mask the clock goes on, a script with it."""
-        if mask is not None and not mask.numpy()[0]:
-            return
-        beginning = self.initial_state()
-        if mask is not None:
-            wp.copy(beginning.clock, state.clock)
-        copy_state(beginning, state)
+        """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on, a script with it."""
+        self._worlds.reset(state, mask)
 
     def limit(
         self, state: RobotState, name: str, *, effort: Limits | None = None, stroke: Limits | None = None
     ) -> None:
-        """Replace limits of an actuator from the next step on.
+        """Replace limits of an actuator from the next step on, in all worlds.
 
         Args:
             state: The state.
@@ -102,24 +104,28 @@ class RobotSolver:
             stroke: Limits of its stroke; those it has unless told.
         """
         limits = _unpacked(state.limits.numpy())
-        number = self.robot.number(name)
-        before = limits[number]
-        limits[number] = (effort or before[0], stroke or before[1])
+        for number in range(self.robot.number(name), len(limits), len(self.drives)):
+            before = limits[number]
+            limits[number] = (effort or before[0], stroke or before[1])
         overwrite(state.limits, _packed(limits))
 
-    def limits(self, state: RobotState) -> dict[str, tuple[Limits, Limits]]:
+    def limits(self, state: RobotState, world: int = 0) -> dict[str, tuple[Limits, Limits]]:
         """Limits of effort and stroke of each actuator by name."""
-        return dict(zip(self.robot.names, _unpacked(state.limits.numpy()), strict=True))
+        return dict(zip(self.robot.names, _unpacked(self.world(state, world).limits.numpy()), strict=True))
 
     def diverged_at(self) -> int | None:
-        """None: a step that finds no equilibrium is not taken."""
-        return None
+        """The step in which one of several worlds was lost; None by itself, where a step to nowhere is not taken."""
+        return self._worlds.diverged_at()
 
     def clear_divergence(self) -> None:
-        """Nothing to forget."""
+        """Forget that worlds were lost, after the state was restored."""
+        self._worlds.forget()
 
     def describe_divergence(self, state: Any) -> str:
-        """Limits that stand in the way, and what may help."""
+        """Why a world was lost, or limits that stand in the way and what may help."""
+        world, reason = self._worlds.lost_in or (0, "")
+        if reason:
+            return f"in world {world} {reason}" if self.worlds > 1 else reason
         active = ", ".join(self.readout.active_limits(state)) or "none"
         return f"active limits: {active}; smaller efforts, targets that move less a step or a stiffer solid may help"
 
@@ -128,11 +134,25 @@ class RobotSolver:
         digest = hashlib.blake2b(digest_size=8)
         effectors = [e.name for e in self.robot.effectors.effectors]
         digest.update(identity(self.robot.names, effectors, self.robot.model.world.obstacles).encode())
-        return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}"
+        return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}{self._worlds.name}"
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
+        """A picture of the state; several worlds stand side by side."""
+        return self._gallery.snapshot(lambda world, how: self._painter.snapshot(self.world(state, world), how), look)
+
+    def _first_state(self) -> Any:
+        """One world at rest."""
+        return RobotState(**self._beginning())
+
+    def _march(self, state: Any, steps: int) -> None:
+        """Take steps in one world."""
+        self._take(state)
+        try:
+            for _ in range(steps):
+                self._step(state, int(state.clock.numpy()[0]))
+                wp.launch(tick, 1, [1, state.clock], device=self.device)
+        finally:
+            self._give(state)
 
     def _step(self, state: Any, step: int) -> None:
         """Take one step, the one after so many."""

@@ -16,6 +16,8 @@ from annelid.fem.robots.memory import ControlMemory
 class RobotState:
     """A robot that goes from equilibrium to equilibrium; all that its future depends on.
 
+    Shapes are those of one world; rows of several come world after world.
+
     Attributes:
         positions: Positions of the nodes [m], vec3d of shape [n].
         efforts: Efforts of the actuators [N or Pa], float64 of shape [k].
@@ -61,5 +63,5 @@ class InverseState(RobotState):
 
     active: wp.array[Any] = rows("limit", wp.int32)
     commands: wp.array[Any] = rows("channel", wp.vec4d)
-    aimed: wp.array[Any] = rows("simulation", wp.int32)
+    aimed: wp.array[Any] = rows("world", wp.int32)
     control: ControlMemory = nested()
