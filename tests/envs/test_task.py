@@ -89,6 +89,16 @@ def test_a_world_begins_again_by_itself(device: str) -> None:
     np.testing.assert_allclose(now[1, :3], worlds.simulation.solver.model.one.positions.mean(axis=0), atol=1e-6)
 
 
+def test_worlds_that_are_done_begin_again(device: str) -> None:
+    worlds = acted(2, device, world=slice(0, 2))
+    while not worlds.done.numpy().all():
+        worlds.step(np.zeros((2, 2)))
+    worlds.restart(mask=worlds.done)
+    assert worlds.steps.numpy().tolist() == [0, 0]
+    middle = worlds.simulation.solver.model.one.positions.mean(axis=0)
+    np.testing.assert_allclose(worlds.observations["observation"].numpy()[:, :3], [middle, middle], atol=1e-6)
+
+
 def test_episodes_end_by_time_and_by_what_happened(device: str) -> None:
     class Short(Crawl):
         """Ends when the body is stretched."""

@@ -162,6 +162,8 @@ class Worlds(ABC):
             keep_results: Leave rewards and ends of episodes as they are.
         """
         chosen = self._every if mask is None else self._as_mask(mask)
+        if not keep_results and chosen.ptr in (self.terminated.ptr, self.truncated.ptr, self.done.ptr):
+            chosen = wp.clone(chosen)  # the results of the episode, which are cleared
         given = np.full(self.count, -1) if seeds is None else np.asarray(seeds, np.int64)
         given = np.where(given < 0, -1, given % 2**31)
         if given.shape != (self.count,):

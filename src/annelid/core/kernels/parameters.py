@@ -35,7 +35,8 @@ def draw_values(
     seeds: wp.array[wp.int64],
     # State in and out:
     draws: wp.array[wp.int64],
-    values: wp.array[wp.float64],
+    # State out:
+    values_out: wp.array[wp.float64],
 ):
     """Draw the parameters of some worlds: each time others, by the seed of the world alone; one thread a world."""
     world = wp.tid()
@@ -60,7 +61,7 @@ def draw_values(
             value = shape[0] + shape[1] * wp.float64(wp.randn(chance))
         if law.kind == CHOICE:
             value = choices[law.first + wp.min(int(wp.randf(chance) * float(law.count)), law.count - 1)]
-        values[world * width + law.column] = wp.clamp(value, shape[2], shape[3])
+        values_out[world * width + law.column] = wp.clamp(value, shape[2], shape[3])
 
 
 @wp.kernel(enable_backward=False)
@@ -85,13 +86,13 @@ def set_values(
     given: wp.array2d[wp.float64],
     columns: wp.array[wp.int32],
     width: int,
-    # State in and out:
-    values: wp.array[wp.float64],
+    # State out:
+    values_out: wp.array[wp.float64],
 ):
     """Give parameters of some worlds values."""
     world, k = wp.tid()
     if mask[world]:
-        values[world * width + columns[k]] = given[world, k]
+        values_out[world * width + columns[k]] = given[world, k]
 
 
 @wp.func
