@@ -16,7 +16,6 @@ ALLOWED = {
     ("core/device.py", "hasattr(os, 'sched_getaffinity')"): "not every operating system has it",
     ("evolve/registry.py", "hasattr(kind, 'build')"): "a class of the user's, which is refused with a sentence",
     ("evolve/executors/ray_cluster.py", "getattr(error, 'cause', None)"): "an exception of Ray's, which may have none",
-    ("envs/worlds.py", "hasattr(actions, 'detach')"): "a tensor of PyTorch, which need not be installed",
     ("envs/stable.py", "hasattr(self.worlds, attr_name)"): "Stable-Baselines3 asks for attributes by name",
     (
         "envs/training/agents.py",

@@ -21,9 +21,8 @@ from annelid.control.bank import Bank
 from annelid.control.controller import Controller
 from annelid.control.kernels.kinds import HOST
 from annelid.control.kernels.loops import pick_columns, think_kernel
-from annelid.core.arrays import as_numbers, shared_rows
-from annelid.core.errors import InvalidValue, MissingPackage
-from annelid.core.packages import installed, optional
+from annelid.core.arrays import as_numbers, shared_rows, views_in
+from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable, Solver
 
@@ -139,13 +138,8 @@ def _conversion(arrays: Arrays) -> Callable[[wp.array[Any]], Any]:
         return lambda readings: readings.numpy().copy()
     if arrays == "warp":
         return lambda readings: readings
-    if arrays == "torch":
-        optional("torch", purpose="controllers in PyTorch", extra="rl")
-        return wp.to_torch
-    if arrays == "jax":
-        if not installed("jax"):  # no extra brings it: which build suits depends on the machine
-            raise MissingPackage("controllers in JAX need jax, which is not installed: pip install jax.")
-        return wp.to_jax
+    if arrays in ("torch", "jax"):
+        return views_in(arrays, f"a controller with arrays={arrays!r}")
     raise InvalidValue(f"arrays must be 'numpy', 'torch', 'jax' or 'warp', not {arrays!r}.")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, MissingPackage
 from annelid.core.kernels.arrays import repeat_row
+from annelid.core.packages import installed, optional
 
 _NUMBERS = (
     wp.bool, wp.float16, wp.float32, wp.float64,
@@ -61,6 +63,21 @@ def shared_rows(values: Any, shape: tuple[int, int], device: wp.Device) -> wp.ar
     rows = wp.empty(shape, dtype=found.dtype, device=device)
     wp.launch(repeat_row, shape, [found], [rows], device=device)
     return rows
+
+
+def views_in(library: str, purpose: str) -> Callable[[wp.array[Any]], Any]:
+    """What makes an array of another library, on the same memory, of a Warp array.
+
+    Args:
+        library: "torch" or "jax".
+        purpose: What needs it, for the message where it is missing: "controllers in PyTorch".
+    """
+    if library == "torch":
+        optional("torch", purpose=purpose, extra="rl")
+        return wp.to_torch
+    if not installed("jax"):  # no extra brings it: which build suits depends on the machine
+        raise MissingPackage(f"{purpose} needs jax, which is not installed: pip install jax.")
+    return wp.to_jax
 
 
 def as_numbers(what: str, values: Any, dtype: Any = float) -> np.ndarray:

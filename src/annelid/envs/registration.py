@@ -1,4 +1,4 @@
-"""The environments by name, and how Gymnasium, Stable-Baselines3 and rsl_rl get them."""
+"""The environments by name, and how Gymnasium, Stable-Baselines3, rsl_rl and skrl get them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import MissingPackage, UnknownName
 from annelid.core.own_files import is_own, split_own
-from annelid.core.packages import optional, require_installed
+from annelid.core.packages import installed, optional, require_installed
 
 if TYPE_CHECKING:
     from annelid.envs.task import Task
     from annelid.envs.worlds import Worlds
+
+    Named = str | Task | type[Task]
 
 TASKS = {
     "annelid/Bulldozer-v0": ("annelid.envs.bulldozer", "BulldozerField"),
@@ -26,7 +28,7 @@ TASKS = {
 
 
 def make_worlds(
-    name: str | Task | type[Task],
+    name: Named,
     count: int = 1,
     *,
     device: Any = "auto",
@@ -83,7 +85,7 @@ def task(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def make_env(name: str, *, render_mode: str | None = None, **options: Any) -> Any:
+def make_env(name: Named, *, render_mode: str | None = None, **options: Any) -> Any:
     """One world as a `gymnasium.Env`."""
     optional("gymnasium", purpose="an environment", extra="rl")
     from annelid.envs.single import WorldEnv
@@ -92,7 +94,7 @@ def make_env(name: str, *, render_mode: str | None = None, **options: Any) -> An
 
 
 def make_vector_env(
-    name: str,
+    name: Named,
     num_envs: int = 1,
     *,
     autoreset: str = "next-step",
@@ -108,7 +110,7 @@ def make_vector_env(
     return WorldVectorEnv(worlds, autoreset=autoreset, output=output, render_mode=render_mode)
 
 
-def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = None, **options: Any) -> Any:
+def make_stable_env(name: Named, num_envs: int = 1, *, render_mode: str | None = None, **options: Any) -> Any:
     """Many worlds as a `VecEnv` of Stable-Baselines3."""
     optional("stable_baselines3", purpose="this adapter", extra="rl")
     from annelid.envs.stable import StableVecEnv
@@ -116,12 +118,21 @@ def make_stable_env(name: str, num_envs: int = 1, *, render_mode: str | None = N
     return StableVecEnv(make_worlds(name, num_envs, **options), render_mode=render_mode)
 
 
-def make_rsl_env(name: str, num_envs: int = 1, **options: Any) -> Any:
+def make_rsl_env(name: Named, num_envs: int = 1, **options: Any) -> Any:
     """Many worlds as rsl_rl takes them: tensors on the device, no copy to the host."""
     require_installed("torch", purpose="rsl_rl", extra="rl")
     from annelid.envs.rsl import RslVecEnv
 
     return RslVecEnv(make_worlds(name, num_envs, **options))
+
+
+def make_skrl_env(name: Named, num_envs: int = 1, *, render_mode: str | None = None, **options: Any) -> Any:
+    """Many worlds as skrl takes them: tensors on the device, no copy to the host."""
+    if not installed("skrl"):
+        raise MissingPackage("this adapter needs skrl, which is not installed: pip install skrl.")
+    from annelid.envs.skrl import SkrlEnv
+
+    return SkrlEnv(make_worlds(name, num_envs, **options), render_mode=render_mode)
 
 
 def register() -> None:

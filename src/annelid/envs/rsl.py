@@ -13,7 +13,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.core.packages import installed, optional
+from annelid.core.packages import installed
 from annelid.envs.tensors import Tensors
 from annelid.envs.worlds import Worlds
 
@@ -31,7 +31,6 @@ class RslVecEnv:
     """
 
     def __init__(self, worlds: Worlds) -> None:
-        self._torch = optional("torch", purpose="rsl_rl", extra="rl")
         self.worlds, self.tensors = worlds, Tensors(worlds)
         self.num_envs, self.num_actions = worlds.count, worlds.action_size
         self.max_episode_length = worlds.most_steps
@@ -55,7 +54,7 @@ class RslVecEnv:
 
     def get_observations(self) -> Any:
         """What the worlds show, each channel as a group of flat rows; images become rows, too."""
-        groups = {n: t.view(self.num_envs, -1).clone() for n, t in self.tensors.observations.items()}
+        groups = {name: rows.view(self.num_envs, -1) for name, rows in self.tensors.kept().items()}
         groups = {"policy": next(iter(groups.values()))} if len(groups) == 1 else groups
         if installed("tensordict"):
             from tensordict import TensorDict

@@ -16,11 +16,12 @@ import warp as wp
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from annelid.core.arrays import shared_array
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.single import refuse_options
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
-from annelid.envs.tensors import Tensors
+from annelid.envs.tensors import LIBRARIES, Tensors
 from annelid.envs.worlds import Worlds, require_open
 
 MODES = {
@@ -36,8 +37,8 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     Args:
         worlds: The batch.
         autoreset: "next-step", "same-step" or "disabled"; see the module.
-        output: "numpy" for copies on the host; "torch" for tensors that share the memory of the device, and that the
-            next step overwrites.
+        output: "numpy" for copies on the host; "torch" or "jax" for tensors that share the memory of the device, and
+            that the next step overwrites.
         render_mode: "rgb_array" for pictures, or None.
     """
 
@@ -52,8 +53,8 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         if autoreset not in MODES:
             raise UnknownName("autoreset mode", autoreset, MODES)
-        if output not in ("numpy", "torch"):
-            raise UnknownName("output", output, ("numpy", "torch"))
+        if output not in ("numpy", *LIBRARIES):
+            raise UnknownName("output", output, ("numpy", *LIBRARIES))
         self.render_mode = require_mode(render_mode)
         self.worlds, self.num_envs = worlds, worlds.count
         self.autoreset_mode = MODES[autoreset]
@@ -62,7 +63,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = observation_space(worlds), action_space(worlds)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._tensors = Tensors(worlds) if output == "torch" else None
+        self._tensors = None if output == "numpy" else Tensors(worlds, output)
         self._photographer = Photographer(worlds)
         self._ended = wp.zeros(worlds.count, dtype=wp.bool, device=worlds.device)
         self._seeded = False
@@ -130,7 +131,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _final(self, info: dict[str, Any]) -> dict[str, Any]:
         """Last observations of episodes that end here."""
         if self._tensors is not None:
-            return {"final_obs": packed({n: t.clone() for n, t in self._tensors.observations.items()})}
+            return {"final_obs": packed(self._tensors.kept())}
         done = self.worlds.done.numpy()
         if not done.any():
             return {}
@@ -154,7 +155,8 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _mask(self, mask: Any) -> np.ndarray | None:
         if mask is None:
             return None
-        values = np.asarray(mask)
+        shared = shared_array(mask, self.worlds.device)  # PyTorch, JAX
+        values = np.asarray(mask) if shared is None else np.asarray(shared.numpy())
         if values.shape != (self.num_envs,) or values.dtype != np.bool_ or not values.any():
             raise InvalidValue(
                 f"reset_mask must be {self.num_envs} truth values of which one at least is true, not {mask!r}."

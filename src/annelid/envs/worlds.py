@@ -1,7 +1,7 @@
 """The core of all environments: a batch of independent worlds that act, are judged and begin again on the device.
 
 Nothing here knows Gymnasium. Arrays of observations, rewards and ends of episodes stay where they are: each step writes
-into the same ones, and `tensors` hands them to PyTorch without a copy.
+into the same ones, and `tensors` hands them to PyTorch or JAX without a copy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import Detachable, shared_array
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
@@ -182,8 +183,8 @@ class Worlds(ABC):
         """Simulate one action of each world; see the attributes for what it led to.
 
         Args:
-            actions: Shape [count, action_size], NumPy, PyTorch or Warp, in [-1, 1]. What is outside is clipped with one
-                warning; what is not a number is an error, before anything moves.
+            actions: Shape [count, action_size], NumPy, PyTorch, JAX or Warp, in [-1, 1]. What is outside is clipped
+                with one warning; what is not a number is an error, before anything moves.
         """
         with held_back():  # Ctrl-C comes between two actions
             self._take(actions)
@@ -250,15 +251,16 @@ class Worlds(ABC):
             )
 
     def _as_rows(self, actions: Any) -> wp.array[Any]:
-        """Actions as a Warp array on the device; those of PyTorch on the same device are not copied."""
+        """Actions as a Warp array on the device; those of PyTorch, JAX and Warp on the same device are not copied."""
         shape = (self.count, self.action_size)
         rows: Any
-        if isinstance(actions, wp.array):
-            rows = actions
-        elif hasattr(actions, "detach"):  # PyTorch
+        if isinstance(actions, Detachable):  # PyTorch
             rows = wp.from_torch(actions.detach().float().contiguous(), dtype=wp.float32)
         else:
-            rows = wp.array(_as_floats(actions), dtype=wp.float32, device="cpu")
+            rows = shared_array(actions, self.device)  # Warp, JAX
+            if rows is None or rows.dtype != wp.float32:
+                host = actions if rows is None else rows.numpy()
+                rows = wp.array(_as_floats(host), dtype=wp.float32, device="cpu")
         if tuple(rows.shape) != shape:
             raise InvalidValue(f"actions must have the shape {list(shape)}, not {list(rows.shape)}.")
         return rows.to(self.device)
