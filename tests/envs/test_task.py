@@ -262,3 +262,31 @@ def test_tasks_are_found_in_files(tmp_path: Path) -> None:
         envs.make_worlds(Crawl, 1, device="cpu", fricton=1.0)
     with pytest.raises(InvalidValue, match="it is a Task, not 3"):
         envs.make_worlds(3)  # type: ignore[arg-type]
+
+
+def test_noise_belongs_to_seed_and_episode(device: str, tmp_path: Path) -> None:
+    class Noisy(Crawl):
+        """Does not see well."""
+
+        def build(self, **machine: Any) -> Any:
+            simulation = super().build(**machine)
+            simulation.sensors.add("seen", springs.position_of(), noise=0.1)
+            return simulation
+
+    many, alone = (envs.make_worlds(Noisy, count, device=device) for count in (3, 1))
+    many.restart(seeds=[4, 5, 6])
+    alone.restart(seeds=[6])
+    begun = alone.observations["observation"].numpy().copy()
+    many.step(np.zeros((3, 2)))
+    alone.step(np.zeros((1, 2)))
+    alone.restart()
+    many.restart(mask=np.array([False, False, True]))
+    alone.save(tmp_path / "alone.npz")
+    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])
+    assert not np.isclose(alone.observations["observation"].numpy()[0, 4:], begun[0, 4:]).any()
+    many.step(np.zeros((3, 2)))
+    alone.step(np.zeros((1, 2)))
+    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])
+    alone.load(tmp_path / "alone.npz")
+    alone.step(np.zeros((1, 2)))
+    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])

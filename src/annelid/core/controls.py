@@ -48,11 +48,13 @@ class Commanded:
         commands: Four numbers a channel, world after world: see `kernels.held`.
         clock: Steps done, shape [1].
         variation: Parameters of worlds, whose last ones say how commands are followed; None where there are none.
+        begun: Step at which each world began, shape [worlds]; None or empty where all began at 0.
     """
 
     commands: wp.array[Any]
     clock: wp.array[Any]
     variation: Variation | None = None
+    begun: wp.array[Any] | None = None
 
 
 class Controls(Described):

@@ -7,20 +7,24 @@ Readings of all sensors lie side by side in one array on the device, one row a w
 from __future__ import annotations
 
 import math
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
+from annelid.core.kernels.noise import add_noise, step_keys
 from annelid.core.snapshot import MOST_NUMBERS, Number
-from annelid.core.solver import Coupled, Solver
-from annelid.core.state import State
+from annelid.core.solver import Controllable, Coupled, Solver
+from annelid.core.state import State, state_arrays
 
 K = TypeVar("K")
 
@@ -86,6 +90,9 @@ class Sensors(Described):
     def __init__(self, solver: Solver, state: Callable[[], State], gate: Gate) -> None:
         self._solver, self._state, self._gate = solver, state, gate
         self._readings: dict[str, Reading] = {}
+        self._noises: dict[str, float] = {}
+        self._seeds = wp.array(np.arange(solver.worlds, dtype=np.int32), dtype=wp.int32, device=solver.device)
+        self._keys = wp.zeros_like(self._seeds)
         self._values = self._room()
 
     # --- what there is ---
@@ -116,12 +123,25 @@ class Sensors(Described):
 
     def facts(self) -> Mapping[str, str]:
         """Each sensor with its size and unit."""
-        return {n: f"{' × '.join(map(str, r.shape)) or 1} {r.unit}".rstrip() for n, r in self._readings.items()}
+        sizes = {n: f"{' × '.join(map(str, r.shape)) or 1} {r.unit}".rstrip() for n, r in self._readings.items()}
+        return {n: f"{size} ± {self._noises[n]:g}" if n in self._noises else size for n, size in sizes.items()}
 
     # --- adding ---
 
-    def add(self, name: str, sensor: Sensor) -> None:
-        """Add a sensor under a name of its own."""
+    def add(self, name: str, sensor: Sensor, *, noise: float = 0.0) -> None:
+        """Add a sensor under a name of its own.
+
+        Args:
+            name: The name.
+            sensor: The sensor.
+            noise: Standard deviation of normal noise in its readings, in their unit. It depends on the seed of the
+                world (`seed`), the steps since that began, the name of the sensor and the place in its readings, and on
+                nothing else.
+        """
+        if not isinstance(noise, Real) or isinstance(noise, bool) or not 0.0 <= noise < math.inf:
+            raise InvalidValue(
+                f"the noise of sensor {name!r} must be a standard deviation of 0 or more, not {noise!r}."
+            )
         if not isinstance(sensor, Sensor):
             raise InvalidValue(
                 f"sensor {name!r} must be a Sensor, such as springs.position_of(...), not {sensor!r:.60}."
@@ -130,32 +150,71 @@ class Sensors(Described):
             if not isinstance(name, str) or not name or name in self._readings:
                 raise InvalidValue(f"a sensor needs a name of its own, not {name!r}.")
             self._readings[name] = sensor.attach(self._solver)
+            if noise > 0.0:
+                self._noises[name] = float(noise)
             self._values = self._room()
+
+    def seed(self, seeds: Any) -> None:
+        """Choose what noise is drawn from; without this world i has the seed i.
+
+        Args:
+            seeds: A whole number, to which that of the world is added, or one for each world.
+        """
+        given, worlds = as_numbers("seeds of sensors", seeds), self._solver.worlds
+        if given.shape not in ((), (worlds,)) or not np.isfinite(given).all() or (given % 1 != 0).any():
+            raise InvalidValue(f"seeds of sensors must be a whole number, or {worlds} of them, not {seeds!r:.60}.")
+        each = given + np.arange(worlds) if given.ndim == 0 else given
+        with self._gate:
+            self._seeds.assign((each % 2**31).astype(np.int32))
 
     def remove(self, name: str) -> None:
         """Forget a sensor; a controller or a task that reads it is told so when it would do that."""
         with self._gate:
             self._require(name)
             del self._readings[name]
+            self._noises.pop(name, None)
             self._values = self._room()
 
     # --- reading ---
 
-    def read(self) -> wp.array[Any]:
-        """Readings of all sensors now, float32 [worlds, size], on the device; the next call overwrites them."""
+    def read(self, keys: wp.array[Any] | None = None) -> wp.array[Any]:
+        """Readings of all sensors now, float32 [worlds, size], on the device; the next call overwrites them.
+
+        Args:
+            keys: What noise is drawn from, int32 of shape [worlds] on the device; None for seed and step of each world.
+        """
         with self._gate:
             first = 0
-            for reading in self._readings.values():
-                reading.read(self._state(), self._values, first)
+            for name, reading in self._readings.items():
+                self._read(name, self._values, first, keys)
                 first += reading.size
             return self._values
+
+    def _read(self, name: str, out: wp.array[Any], first: int, keys: wp.array[Any] | None = None) -> None:
+        """Write the readings of one sensor, with their noise."""
+        state, reading = self._state(), self._readings[name]
+        reading.read(state, out, first)
+        if name in self._noises:
+            inputs = [self._step_keys(state) if keys is None else keys, _salt(name), self._noises[name], first, out]
+            wp.launch(add_noise, (self._solver.worlds, reading.size), inputs, device=self._solver.device)
+
+    def _step_keys(self, state: State) -> wp.array[Any]:
+        solver, begun = self._solver, None
+        if isinstance(solver, Controllable):
+            place = solver.commanded(state)
+            clock, begun = place.clock, place.begun
+        else:
+            clock = state_arrays(state)["clock"]
+        begun = wp.zeros(0, dtype=wp.int64, device=solver.device) if begun is None else begun
+        wp.launch(step_keys, solver.worlds, [self._seeds, clock, begun], [self._keys], device=solver.device)
+        return self._keys
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Readings of one sensor now, on the host, shape [worlds, ...]."""
         with self._gate:
             chosen = self._require(name)
             out = wp.zeros((self._solver.worlds, chosen.size), dtype=wp.float32, device=self._solver.device)
-            chosen.read(self._state(), out, 0)
+            self._read(name, out, 0)
             return np.asarray(out.numpy()).reshape(self._solver.worlds, *chosen.shape)
 
     def numbers(self) -> dict[str, Number]:
@@ -195,6 +254,11 @@ def require_turn(places: np.ndarray, what: str) -> None:
     """Refuse to read an orientation off points on one line."""
     if not tells_turn(places):
         raise InvalidValue(f"an orientation is read off three {what} or more that are not all on one line.")
+
+
+def _salt(name: str) -> int:
+    """A number of a sensor by its name: its noise stays the same, whatever other sensors there are."""
+    return zlib.crc32(name.encode()) & 0x7FFFFFFF
 
 
 def _labels(name: str, reading: Reading) -> list[str]:

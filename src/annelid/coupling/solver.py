@@ -94,7 +94,7 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, begun=state.grains.begun)
 
     def _hand_on(self, state: State) -> None:
         """Give each side its commands, those of the springs in their own steps."""

@@ -16,6 +16,7 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Controllable, Separable, Solver
 from annelid.core.state import take_world
 from annelid.envs.kernels import task as kernels
+from annelid.envs.kernels.noise import episode_keys
 from annelid.envs.task import Task, substeps_of
 from annelid.envs.worlds import MOST_WORLDS, Channel, Worlds, require
 
@@ -52,6 +53,7 @@ class TaskWorlds(Worlds):
         )
         self._before = self._zeros((count, self.simulation.sensors.size), wp.float32)
         self._now = self._zeros((count, self.simulation.sensors.size), wp.float32)
+        self._noise_keys = self._zeros(count, wp.int32)
         self._convert = _conversion(task)
         self._twin: Simulation[Any] | None = None
 
@@ -96,7 +98,7 @@ class TaskWorlds(Worlds):
     def _begin(self, mask: wp.array[Any]) -> None:
         self.simulation.parameters.redraw(mask, seeds=self.seeds, episodes=self.episodes)
         self.solver.reset(self.state, mask)
-        self._sense(mask)
+        self._sense(mask, acted=False)
         wp.launch(kernels.copy_rows, self._now.shape, [mask, self._now], [self._before], device=self.device)
 
     def _advance(self) -> None:
@@ -109,7 +111,7 @@ class TaskWorlds(Worlds):
         solver.advance(self.state, self.substeps)
 
     def _judge(self) -> None:
-        self._sense(self._every)
+        self._sense(self._every, acted=True)
         now, before, actions = (self._named(self._now), self._named(self._before), self._convert(self.actions))
         worth = self._per_world("reward", self.task.reward(now, before, actions), wp.float32)
         self._launch(kernels.judge, [worth, self._now], [self.rewards, self._faults])
@@ -123,8 +125,10 @@ class TaskWorlds(Worlds):
         seen = self.observations["observation"]
         wp.launch(kernels.copy_rows, seen.shape, [mask, self._now], [seen], device=self.device)
 
-    def _sense(self, mask: wp.array[Any]) -> None:
-        readings = self.simulation.sensors.read()
+    def _sense(self, mask: wp.array[Any], *, acted: bool) -> None:
+        """Read the sensors of masked worlds, at the beginning of an episode or after an action."""
+        self._launch(episode_keys, [self.seeds, self.episodes, self.steps, int(acted)], [self._noise_keys])
+        readings = self.simulation.sensors.read(self._noise_keys)
         if readings.shape != self._now.shape:
             raise InvalidValue(f"the sensors of {type(self.task).__name__} have changed: make a new environment.")
         wp.launch(kernels.copy_rows, self._now.shape, [mask, readings], [self._now], device=self.device)

@@ -82,7 +82,7 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, begun=state.begun)
 
     @property
     def fields(self) -> tuple[str, ...]:

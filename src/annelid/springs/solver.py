@@ -110,7 +110,7 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation)
+        return Commanded(state.commands, state.clock, state.variation, state.begun)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

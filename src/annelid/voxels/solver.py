@@ -103,7 +103,7 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation)
+        return Commanded(state.commands, state.clock, state.variation, state.origins)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
