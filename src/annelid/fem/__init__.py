@@ -12,6 +12,7 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
+from annelid.fem.energy import energy_of
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.linear_choice import Linear
@@ -83,6 +84,7 @@ __all__ = [
     "Volume",
     "World",
     "effort_of",
+    "energy_of",
     "equilibrium",
     "forward_simulation",
     "inverse_simulation",

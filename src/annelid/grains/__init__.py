@@ -12,6 +12,7 @@ from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.controls import BodyControl, force_control, spin_control, torque_control, velocity_control
+from annelid.grains.energy import energy_of
 from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
@@ -51,6 +52,7 @@ __all__ = [
     "World",
     "contact_force_of",
     "contact_torque_of",
+    "energy_of",
     "fill",
     "force_control",
     "grain_energy",

@@ -43,7 +43,7 @@ class BodySensor(Sensor):
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of grains."""
         own, side = side_of(solver, Solver, f"{self.quantity} of a body")
-        numbers = wp.array(self._numbers(own), dtype=wp.int32, device=own.device)
+        numbers = wp.array(numbers_in_worlds(own, self.body), dtype=wp.int32, device=own.device)
         launch = self._launch(own, numbers)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
@@ -51,19 +51,6 @@ class BodySensor(Sensor):
 
         parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
         return Reading(read, (max(1, len(parts)),), _UNITS.get(self.quantity, ""), parts)
-
-    def _numbers(self, solver: Solver) -> np.ndarray:
-        """The body in each world."""
-        model = solver.model
-        number, (each, left) = model.number(self.body), divmod(len(model.bodies), model.world_count)
-        if left or any(body.world != k // each for k, body in enumerate(model.bodies)):
-            raise InvalidValue("sensors of bodies need as many bodies in each world: give one world and worlds=n.")
-        body = model.bodies[number]
-        if not isinstance(body, Solid):
-            raise InvalidValue(
-                f"{body.rigid.called(number)}, has no place of its own, and its forces are not summed: read a flat Box."
-            )
-        return (number % each + each * np.arange(model.world_count)).astype(np.int32)
 
     def _launch(self, solver: Solver, numbers: wp.array[Any]) -> Callable[[Any, wp.array[Any], int], None]:
         worlds, device = solver.worlds, solver.device
@@ -165,6 +152,20 @@ class HeightSensor(Sensor):
             wp.launch(kernels.raise_heights, model.count, inputs, device=device)
 
         return Reading(read, (nx, ny), "m")
+
+
+def numbers_in_worlds(solver: Solver, wanted: Obstacle | int | str) -> np.ndarray:
+    """Numbers of a body in each world, shape [worlds]."""
+    model = solver.model
+    number, (each, left) = model.number(wanted), divmod(len(model.bodies), model.world_count)
+    if left or any(body.world != k // each for k, body in enumerate(model.bodies)):
+        raise InvalidValue("sensors of bodies need as many bodies in each world: give one world and worlds=n.")
+    body = model.bodies[number]
+    if not isinstance(body, Solid):
+        raise InvalidValue(
+            f"{body.rigid.called(number)}, has no place of its own, and its forces are not summed: read a flat Box."
+        )
+    return (number % each + each * np.arange(model.world_count)).astype(np.int32)
 
 
 def position_of(body: Obstacle | int | str) -> Sensor:

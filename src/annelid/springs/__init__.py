@@ -19,6 +19,7 @@ from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
 from annelid.springs.collisions import Collide, contact_radii
 from annelid.springs.conditions import Energy, faster, higher, lower
+from annelid.springs.energy import energy_of
 from annelid.springs.equilibrium import equilibrium
 from annelid.springs.model import Model
 from annelid.springs.modes import Modes, modes
@@ -71,6 +72,7 @@ __all__ = [
     "cylinder",
     "directional_modulus",
     "elastic_tensor",
+    "energy_of",
     "equilibrium",
     "expand_contract",
     "faster",

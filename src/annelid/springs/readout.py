@@ -78,7 +78,7 @@ class Readout:
         """Totals of the whole body."""
         with self.model.network.settled():
             self.refresh()
-        self._prepare(state)
+        self.prepared(state)
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
         sums = self._slots.numpy().sum(axis=0)
@@ -102,7 +102,7 @@ class Readout:
             speeds, kernel = self._empty(chosen), speed_kernel(self.model.types.vec3)
             wp.launch(kernel, len(chosen), [chosen, state.velocities], [speeds], device=self.device)
             return speeds
-        self._prepare(state)
+        self.prepared(state)
         volumes = self._cached("volumes", lambda: self.device_array(self.padded(self.model.body.volumes), wp.float32))
         inputs = [self.model.arrays, self._work, volumes, chosen, state.positions]
         out = {key: self._empty(chosen) for key in ("strain", "stress", "actuation")}
@@ -137,13 +137,14 @@ class Readout:
         """An array on the model's device."""
         return wp.array(values, dtype=dtype, device=self.device)
 
-    def _prepare(self, state: Any) -> None:
-        """Evaluate what depends on the time and on the parameters of worlds."""
+    def prepared(self, state: Any) -> Any:
+        """What depends on the time and on the parameters of worlds, evaluated for a state, as kernels take it."""
         derive(self.model, self._work, state.variation)
         if self.model.features.actuated:
             self._work.clock, self._work.commands, self._work.begun = state.clock, state.commands, state.begun
             inputs, size = [self.model.arrays, self._work], (1, self.model.signal_count * self.model.worlds)
             wp.launch(signal_kernel(self.model.features), size, inputs, device=self.device)
+        return self._work
 
     def _material_of_masses(self) -> np.ndarray:
         """The most frequent material among the springs of each mass."""

@@ -13,6 +13,7 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes.values import step_or
 from annelid.voxels import sensors
+from annelid.voxels.energy import energy_of
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
@@ -40,6 +41,7 @@ __all__ = [
     "World",
     "biped",
     "box",
+    "energy_of",
     "largest_connected",
     "orientation_of",
     "position_of",

@@ -5,6 +5,7 @@ Kernels work in the plane of x and z with two coordinates; what is common to all
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -146,18 +147,24 @@ class Readout:
 
     def _elastic(self, state: Any, world: int | None) -> float:
         """Energy of the springs of a world, or of all [J]."""
+        rows = slice(None) if world is None else slice(*self.model.first_voxel[world : world + 2])
+        stiffer = self._varied(state)["stiffness"][self._elastic_arrays[0].numpy()]
+        return float((self.elastic_energies(state).numpy() * stiffer)[rows].sum())
+
+    def elastic_energies(self, state: Any) -> wp.array[Any]:
+        """Energy of the springs of each voxel [J], before the factor of its world, on the device; used again later."""
+        model, (world_of, energies) = self.model, self._elastic_arrays
+        inputs = [model.tables, world_of, state.positions, state.controls]
+        wp.launch(elastic_kernel(model.real), model.voxel_count, inputs, [energies], device=model.device)
+        return energies
+
+    @cached_property
+    def _elastic_arrays(self) -> tuple[wp.array[Any], wp.array[Any]]:
+        """World of each voxel, and room for its energy."""
         model = self.model
         world_of = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_voxel)).astype(np.int32)
         energies = wp.zeros(model.voxel_count, dtype=wp.float64, device=model.device)
-        inputs = [
-            model.tables,
-            wp.array(world_of, dtype=wp.int32, device=model.device),
-            state.positions,
-            state.controls,
-        ]
-        wp.launch(elastic_kernel(model.real), model.voxel_count, inputs, [energies], device=model.device)
-        rows = slice(None) if world is None else slice(*model.first_voxel[world : world + 2])
-        return float((energies.numpy() * self._varied(state)["stiffness"][world_of])[rows].sum())
+        return wp.array(world_of, dtype=wp.int32, device=model.device), energies
 
     def _robot_rows(self) -> wp.array[Any]:
         """World, first voxel in it and number of voxels of each robot."""
