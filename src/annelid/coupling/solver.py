@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.replay import Replays, Stage
+from annelid.core.scenery import Moving, Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
 from annelid.core.state import (
@@ -269,6 +270,17 @@ class Solver:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
 
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see of both sides; see `core.scenery.Visible`."""
+        if self.springs.worlds != self.worlds:
+            raise InvalidValue("sensors cannot see worlds that were made one by one: give one and worlds=n.")
+        bodies, bed = self.springs.scenery(), self.grains.scenery()
+        moving = [
+            *(Moving(one.part, _points_of_springs(one)) for one in bodies.moving),
+            *(Moving(one.part, _points_of_grains(one)) for one in bed.moving),
+        ]
+        return Scenery((*bodies.still, *bed.still), tuple(moving), bodies.current)
+
     # --- conditions, events, edits: those of the springs ---
 
     def watch_condition(self, condition: Any) -> None:
@@ -339,6 +351,14 @@ class Solver:
         """Captured steps are of no use any more."""
         self.grains.accompany(self._follow)
         self._ready = False
+
+
+def _points_of_springs(one: Moving) -> Callable[[State], wp.array[Any]]:
+    return lambda state: one.points(state.springs)
+
+
+def _points_of_grains(one: Moving) -> Callable[[State], wp.array[Any]]:
+    return lambda state: one.points(state.grains)
 
 
 class _Springs(springs.Solver):

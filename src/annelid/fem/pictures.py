@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.scenery import Moving
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
 from annelid.fem.model import Model
@@ -65,15 +66,26 @@ class Painter:
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self._dt, step, tuple(parts), numbers)
 
+    def surface(self, worlds: int) -> Moving:
+        """The boundary as cameras and lidars see it, in so many worlds."""
+        shifts = self.model.node_count * np.arange(worlds)[:, None]
+        every = self._indices((self._skin.numpy() + shifts).ravel())
+        solid = Mesh("solid", np.zeros((len(self._skin), 3)), self._triangles)
+        return Moving(solid, lambda state: self._picked(every, state))
+
+    def _picked(self, nodes: wp.array[Any], state: Any) -> wp.array[Any]:
+        """Where nodes are [m], in single precision."""
+        points = wp.empty(len(nodes), dtype=wp.vec3, device=self.model.device)
+        wp.launch(gather_points, len(points), [nodes, state.positions, points], device=self.model.device)
+        return points
+
     def stress(self, positions: wp.array[Any]) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""
         self._evaluate_stress(positions)
         return np.asarray(self._stress.numpy())
 
     def _surface(self, state: Any, look: Look) -> Mesh:
-        vertices = wp.empty(len(self._skin), dtype=wp.vec3, device=self.model.device)
-        wp.launch(gather_points, len(vertices), [self._skin, state.positions, vertices], device=self.model.device)
-        fields = {}
+        vertices, fields = self._picked(self._skin, state), {}
         for name in look.fields:
             labels = tuple(m.name for m in self.model.solid.materials) if name == "material" else ()
             fields[name] = Field(self._host(self._field(state, name), look), _UNITS[name], labels=labels)

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.fem.batch import Batch, NotFinite
@@ -152,6 +153,10 @@ class Solver:
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""
         return self._gallery.snapshot(lambda world, how: self._painter.snapshot(self.world(state, world), how), look)
+
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see; see `core.scenery.Visible`."""
+        return Scenery((), (self._painter.surface(self.worlds),))
 
     def _prepare(self) -> None:
         self.model.solid.require_held()

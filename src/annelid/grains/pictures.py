@@ -12,7 +12,8 @@ from annelid.grains.model import Model
 from annelid.grains.readout import Readout
 from annelid.grains.rigid import Solid, Wall
 
-_SAND: Color = (0.80, 0.66, 0.45)
+SAND: Color = (0.80, 0.66, 0.45)
+"""Colour of grains."""
 _CAGE: Color = (0.35, 0.42, 0.50)
 _EDGE = 0.35  # cosine of the angle between two faces below which the edge between them is drawn
 _UNITS = {"speed": "m/s", "height": "m", "radius": "m", "material": "", "contacts": "", "spin": "rad/s", "start": "m"}
@@ -73,7 +74,7 @@ class Painter:
         if plain:
             centers = centers.numpy() + self._shift[self.model.worlds]
         fields = {name: self._field(state, name) for name in look.fields}
-        return Spheres("grains", centers, radii, fields, _SAND)
+        return Spheres("grains", centers, radii, fields, SAND)
 
     def _field(self, state: Any, name: str) -> Field:
         bed, readout = self.model.bed, self.readout

@@ -17,6 +17,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
 from annelid.grains.growth import grow_lists, rounded_room
@@ -28,9 +29,10 @@ from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
 from annelid.grains.model import PATIENCE, Model, replaced_features
 from annelid.grains.paths import PathTable
-from annelid.grains.pictures import Painter
+from annelid.grains.pictures import SAND, Painter
 from annelid.grains.readout import Readout
 from annelid.grains.rigid import Solid
+from annelid.grains.scenery import scenery_of
 from annelid.grains.state import State
 from annelid.grains.workspace import Workspace
 from annelid.shapes import Obstacle
@@ -276,6 +278,10 @@ class Solver:
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
+
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see; see `core.scenery.Visible`."""
+        return scenery_of(self.model, self.readout, SAND)
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

@@ -25,11 +25,14 @@ class Painter:
     Args:
         model: The model.
         readout: What reads its states.
+
+    Attributes:
+        radius: Of the balls that masses are drawn as [m].
     """
 
     def __init__(self, model: Model, readout: Readout) -> None:
         self.model, self.readout = model, readout
-        self._radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
+        self.radius = 0.15 * float(np.median(model.body.rest_lengths)) if model.body.spring_count else 0.01
         self._surface = Surface(model, readout)
         self._follow_network()
 
@@ -62,14 +65,14 @@ class Painter:
         look.require_known(self.fields)
         if self.readout.refresh():
             self._follow_network()
-        parts: list[Any] = list(self._obstacles())
+        parts: list[Any] = list(self.obstacles())
         surface = look.surface and self._surface.exists()
         if surface:
             parts.append(self._body(state, look))
         if look.spheres or (look.surface and not surface and not look.lines):
             fields = self._fields(state, look, self._all)
             parts.append(
-                Spheres("masses", self._host(self.readout.points(state, self._all), look), self._radius, fields)
+                Spheres("masses", self._host(self.readout.points(state, self._all), look), self.radius, fields)
             )
         if look.lines:
             parts.append(self._lines(state, look))
@@ -106,7 +109,8 @@ class Painter:
         labels = self.model.body.materials if name == "material" else ()
         return Field(self._host(values, look), _UNITS[name], labels=labels)
 
-    def _obstacles(self) -> list[Any]:
+    def obstacles(self) -> list[Any]:
+        """Those that are drawn."""
         return [
             _part(number, contact)
             for number, contact in enumerate(self.model.world.contacts)

@@ -18,6 +18,7 @@ from annelid.core.events import Event
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
@@ -32,6 +33,7 @@ from annelid.springs.network import Patch, broken_springs
 from annelid.springs.parameters import PARAMETERS, derive, require_stable, scale_masses
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
+from annelid.springs.scenery import scenery_of
 
 _BLOCK = 128
 _FACTORS = 1 << 20  # entries of the table of signals, which bounds the steps of a batch
@@ -280,6 +282,11 @@ class Solver:
         """A picture of the state."""
         with self.model.network.settled():
             return self._painter.snapshot(state, look)
+
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see; see `core.scenery.Visible`."""
+        with self.model.network.settled():
+            return scenery_of(self.model, self.readout, self._painter)
 
     # --- conditions that end a run ---
 

@@ -26,6 +26,7 @@ class Surface:
 
     Attributes:
         triangles: Corners, outward, shape [t, 3]; the same array while the topology is the same.
+        nearest: The mass with the largest share in each point, int32 on the device, once there is something to draw.
     """
 
     def __init__(self, model: Model, readout: Readout) -> None:
@@ -50,7 +51,7 @@ class Surface:
         if not np.array_equal(triangles, self.triangles):  # viewers take the same array as a sign of no change
             self.triangles = triangles
         array = self._readout.device_array
-        self._nearest = array(_largest(shares).astype(np.int32), wp.int32)
+        self.nearest = array(_largest(shares).astype(np.int32), wp.int32)
         self._carried = len(self._model.body.coverings) > 0
         if not self._carried:
             return
@@ -64,8 +65,8 @@ class Surface:
     def points(self, state: Any) -> wp.array[Any]:
         """Positions of the corners [m] in single precision."""
         if not self._carried:
-            return self._readout.points(state, self._nearest)
-        out = wp.empty(len(self._nearest), dtype=wp.vec3, device=self._readout.device)
+            return self._readout.points(state, self.nearest)
+        out = wp.empty(len(self.nearest), dtype=wp.vec3, device=self._readout.device)
         inputs = [self._begins, self._carriers, self._shares, state.positions]
         kernel = carried_points_kernel(self._model.types.vec4)
         wp.launch(kernel, len(out), inputs, [out], device=self._readout.device)
@@ -74,9 +75,9 @@ class Surface:
     def field(self, state: Any, name: str) -> wp.array[Any]:
         """A scalar at the corners; see `Readout.mass_field`."""
         if name == "material" or not self._carried:  # names cannot be mixed
-            return self._readout.mass_field(state, name, self._nearest)
+            return self._readout.mass_field(state, name, self.nearest)
         values = self._readout.mass_field(state, name, self._chosen)
-        out = wp.empty(len(self._nearest), dtype=wp.float32, device=self._readout.device)
+        out = wp.empty(len(self.nearest), dtype=wp.float32, device=self._readout.device)
         inputs = [self._begins, self._slots, self._shares, values]
         wp.launch(carried_values, len(out), inputs, [out], device=self._readout.device)
         return out

@@ -15,3 +15,10 @@ def repeat_row(
     """One row as many times as there is room for; one thread a number."""
     i, k = wp.tid()
     rows_out[i, k] = row[k]
+
+
+@wp.kernel(enable_backward=False)
+def pick_points(chosen: wp.array[wp.int32], points: wp.array[wp.vec3], points_out: wp.array[wp.vec3]):
+    """Points in another order."""
+    i = wp.tid()
+    points_out[i] = points[chosen[i]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Lines, Look, Number, Snapshot, Spheres
 from annelid.fem.pictures import Painter
 from annelid.fem.robots.drives import CableDrive
@@ -43,9 +44,15 @@ class RobotPainter:
         parts = [*base.parts, *self._marks(state, positions)]
         cables = [drive for drive in self.robot.drives if isinstance(drive, CableDrive)]
         parts += [self._cable(drive, positions) for drive in cables]
-        if self.robot.contacts is not None:
-            parts += [obstacle.part() for obstacle in self.robot.contacts.obstacles]
+        parts += self._obstacles()
         return Snapshot(base.time, base.step, tuple(parts), self._numbers(state) if look.numbers else {})
+
+    def scenery(self, worlds: int) -> Scenery:
+        """The solid and its obstacles as cameras and lidars see them, in so many worlds."""
+        return Scenery(tuple(self._obstacles()), (self._solid.surface(worlds),))
+
+    def _obstacles(self) -> list[Any]:
+        return [] if self.robot.contacts is None else [obstacle.part() for obstacle in self.robot.contacts.obstacles]
 
     def _marks(self, state: Any, positions: np.ndarray) -> list[Spheres]:
         """Targets, green where they are reached, and effectors."""

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.identity import identity
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.fem.batch import Batch
@@ -153,6 +154,10 @@ class RobotSolver:
                 wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self._give(state)
+
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see; see `core.scenery.Visible`."""
+        return self._painter.scenery(self.worlds)
 
     def _step(self, state: Any, step: int) -> None:
         """Take one step, the one after so many."""

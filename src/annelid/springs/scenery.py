@@ -1,0 +1,50 @@
+"""What cameras and lidars see of spring bodies: their surface, or their masses where they have none, and obstacles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.kernels.arrays import pick_points
+from annelid.core.scenery import Moving, Scenery, by_world
+from annelid.core.snapshot import Mesh, Spheres
+from annelid.springs.model import Model
+from annelid.springs.pictures import Painter
+from annelid.springs.readout import Readout
+from annelid.springs.surface import Surface
+
+
+def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
+    """What can be seen of a model as its network is now."""
+    network = model.network
+    version, surface = network.version, Surface(model, readout)
+    body = _skin(model, surface) if surface.exists() else _masses(model, readout, painter.radius)
+    return Scenery(tuple(painter.obstacles()), (body,), lambda: network.version == version)
+
+
+def _skin(model: Model, surface: Surface) -> Moving:
+    masses = surface.nearest.numpy()
+    worlds = masses // model.one.mass_count if model.worlds > 1 else np.zeros_like(masses)  # edits may add masses
+    order = by_world(worlds, model.worlds, "a body")
+    number = np.full(order.size, -1)
+    number[order[0]] = np.arange(order.shape[1])
+    triangles = number[surface.triangles]
+    own = np.ascontiguousarray(triangles[(triangles >= 0).all(axis=1)], np.int32)
+    chosen = wp.array(order.ravel().astype(np.int32), dtype=wp.int32, device=model.device)
+    out = wp.zeros(order.size, dtype=wp.vec3, device=model.device)
+
+    def points(state: Any) -> wp.array[Any]:
+        wp.launch(pick_points, len(out), [chosen, surface.points(state)], [out], device=model.device)
+        return out
+
+    return Moving(Mesh("body", np.zeros((order.shape[1], 3)), own), points)
+
+
+def _masses(model: Model, readout: Readout, radius: float) -> Moving:
+    masses = model.network.masses
+    alive = np.flatnonzero(masses.alive[: masses.used]).astype(np.int32)
+    chosen = wp.array(alive, dtype=wp.int32, device=model.device)
+    balls = Spheres("masses", np.zeros((len(alive) // model.worlds, 3)), radius)
+    return Moving(balls, lambda state: readout.points(state, chosen))
