@@ -185,21 +185,23 @@ class Sensors(Described):
         """
         with self._gate:
             first = 0
+            given = self._step_keys() if keys is None and self._noises else keys
             for name, reading in self._readings.items():
-                self._read(name, self._values, first, keys)
+                self._read(name, self._values, first, given)
                 first += reading.size
             return self._values
 
-    def _read(self, name: str, out: wp.array[Any], first: int, keys: wp.array[Any] | None = None) -> None:
+    def _read(self, name: str, out: wp.array[Any], first: int, keys: wp.array[Any] | None) -> None:
         """Write the readings of one sensor, with their noise."""
-        state, reading = self._state(), self._readings[name]
-        reading.read(state, out, first)
+        reading = self._readings[name]
+        reading.read(self._state(), out, first)
         if name in self._noises:
-            inputs = [self._step_keys(state) if keys is None else keys, _salt(name), self._noises[name], first, out]
+            inputs = [keys, _salt(name), self._noises[name], first, out]
             wp.launch(add_noise, (self._solver.worlds, reading.size), inputs, device=self._solver.device)
 
-    def _step_keys(self, state: State) -> wp.array[Any]:
-        solver, begun = self._solver, None
+    def _step_keys(self) -> wp.array[Any]:
+        """What noise is drawn from now, by seed and step of each world."""
+        solver, state, begun = self._solver, self._state(), None
         if isinstance(solver, Controllable):
             place = solver.commanded(state)
             clock, begun = place.clock, place.begun
@@ -214,7 +216,7 @@ class Sensors(Described):
         with self._gate:
             chosen = self._require(name)
             out = wp.zeros((self._solver.worlds, chosen.size), dtype=wp.float32, device=self._solver.device)
-            self._read(name, out, 0)
+            self._read(name, out, 0, self._step_keys() if name in self._noises else None)
             return np.asarray(out.numpy()).reshape(self._solver.worlds, *chosen.shape)
 
     def numbers(self) -> dict[str, Number]:
