@@ -68,6 +68,21 @@ def test_a_world_has_the_energy_that_it_has_alone(physics: str, device: str) -> 
     assert len(np.unique(many.sensors["total"])) == 3
 
 
+@pytest.mark.parametrize("physics", ["springs", "voxels"])
+def test_parameters_of_worlds_count(physics: str, device: str) -> None:
+    simulation = SIMULATED[physics](device, 2)
+    package = {"springs": springs, "voxels": voxels}[physics]
+    for kind in KINDS:
+        simulation.sensors.add(kind, package.energy_of(kind=kind))
+    simulation.parameters.set(
+        {"gravity": [0.5, 1.5], "stiffness": [0.9, 1.0], "mass": [1.0, 1.3], "push_x": [1.0, 2.0]}
+    )
+    simulation.step(20)
+    summary = simulation.summary()
+    for kind in KINDS:
+        np.testing.assert_allclose(simulation.sensors[kind].sum(), getattr(summary, kind), rtol=2e-5, atol=1e-9)
+
+
 def test_parts_have_their_share(device: str) -> None:
     simulation = moved("springs", device, 1, [0.8])
     left = np.arange(simulation.solver.model.one.mass_count) < 5
@@ -85,16 +100,17 @@ def test_parts_have_their_share(device: str) -> None:
     np.testing.assert_array_equal(robots.sensors["robot"], robots.sensors["total"])
 
 
-def test_energy_of_a_solid() -> None:
-    solid = fem.Solid(tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30")
-    solid.fix(lambda x: x[:, 0] < 1e-6)
-    simulation = fem.simulation(solid, dt=5e-3, dynamic=True, device="cpu", threads=1)
+@pytest.mark.parametrize("worlds", [1, 2])
+def test_energy_of_a_solid(worlds: int) -> None:
+    solid = fem.Solid(tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30").fix(lambda x: x[:, 0] < 1e-6)
+    simulation = fem.simulation(solid, dt=5e-3, dynamic=True, worlds=worlds, device="cpu", threads=1)
     for kind in KINDS:
         simulation.sensors.add(kind, fem.energy_of(kind=kind))
     simulation.step(3)
     summary = simulation.summary()
     for kind in KINDS:
-        np.testing.assert_allclose(simulation.sensors[kind], [[getattr(summary, kind)]], rtol=1e-6, atol=1e-12)
+        wanted = [[getattr(summary, kind) / worlds]] * worlds
+        np.testing.assert_allclose(simulation.sensors[kind], wanted, rtol=1e-6, atol=1e-12)
     assert summary.kinetic > 0.0
 
 
