@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import coupling, fem, grains, springs, voxels
-from annelid.core.errors import InvalidValue, Unsupported
+from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, Plane, Rigid, Sphere, ground, tet_beam
 from annelid.view import sensors
 from annelid.view.camera.camera import Camera
@@ -177,7 +177,7 @@ def test_solids_and_coupled_worlds_are_seen() -> None:
         (lambda: sensors.depth_image(Camera((0, 0, 0), (1, 0, 0)), (0, 3)), "a width and a height in pixels"),
         (lambda: sensors.depth_image("front"), "an image needs a Camera"),
         (lambda: sensors.lidar([(1, 0, 0)], on="head"), "on must be a Sensor"),
-        (lambda: sensors.lidar([(1, 0, 0)], turned=springs.position_of()), "turned must be a sensor of 4 numbers"),
+        (lambda: sensors.lidar([(1, 0, 0)], turned=springs.position_of()), "turned must be a sensor of 4 or 1 numbers"),
     ],
 )
 def test_what_cannot_see_is_refused(make: Any, problem: str) -> None:
@@ -185,7 +185,37 @@ def test_what_cannot_see_is_refused(make: Any, problem: str) -> None:
         block("cpu").sensors.add("eye", make())
 
 
-def test_voxels_see_by_their_own_sensors() -> None:
-    simulation = voxels.simulation(voxels.tripod(), device="cpu")
-    with pytest.raises(Unsupported, match=r"a simulation of voxels cannot be seen .* voxels\.sensors\.lidar"):
+def test_voxel_robots_are_seen_and_carry_lidars(device: str) -> None:
+    places = np.array([[30.0, 0.0]])
+    box = voxels.Box(size=(2.0, 4.0), position=(50.0, 2.0), held="fixed")
+    obstacles = [voxels.terrain("flat"), box]
+    simulation = voxels.simulation(voxels.worm(5), obstacles=obstacles, positions=places, worlds=2, device=device)
+    middle = simulation.solver.readout.centers(simulation.state)[0]
+    side = simulation.solver.model.robots[0].side_length
+    mount = {"on": voxels.position_of(), "turned": voxels.orientation_of()}
+    simulation.sensors.add("above", sensors.lidar([(0, 0, -1)], position=(float(middle[0]), 0.0, 20.0), far=99.0))
+    simulation.sensors.add("ahead", sensors.lidar([(1, 0, 0)], near=3.0 * side, far=99.0, **mount))
+    simulation.sensors.add("ground", sensors.lidar([(0, 0, -1)], position=(60.0, 0.0, 5.0), far=99.0))
+    np.testing.assert_allclose(simulation.sensors["above"], 20.0 - middle[1] - 0.5 * side, rtol=1e-4)
+    np.testing.assert_allclose(simulation.sensors["ahead"], 49.0 - middle[0], rtol=1e-4)
+    np.testing.assert_allclose(simulation.sensors["ground"], 5.0, rtol=1e-5)
+
+
+def test_a_mount_in_the_plane_turns_from_x_to_z(device: str) -> None:
+    """A lidar that turns with a robot by an angle sees the ground ahead of it at another distance."""
+    simulation = voxels.simulation(voxels.worm(4), obstacles=[voxels.terrain("downhill-20")], device=device)
+    mount = {"on": voxels.position_of(), "turned": voxels.orientation_of()}
+    simulation.sensors.add("angle", voxels.orientation_of())
+    simulation.sensors.add("down", sensors.lidar([(0, 0, -1)], near=1.0, far=200.0, **mount))
+    simulation.run(4.0)
+    ground, state = simulation.solver.model.world.terrain, simulation.state
+    (x, z), angle = simulation.solver.readout.centers(state)[0], float(simulation.sensors["angle"].item())
+    along = float(simulation.sensors["down"].item()) * np.array([math.sin(angle), -math.cos(angle)])
+    assert abs(angle) > 0.1
+    assert z + along[1] == pytest.approx(float(ground.height(x + along[0])), abs=0.02)
+
+
+def test_robots_that_differ_from_world_to_world_are_refused() -> None:
+    simulation = voxels.simulation([voxels.worm(3), voxels.worm(4)], device="cpu")
+    with pytest.raises(InvalidValue, match="robots cannot be seen by sensors where worlds differ"):
         simulation.sensors.add("eye", sensors.lidar([(1, 0, 0)]))

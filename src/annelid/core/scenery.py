@@ -64,8 +64,8 @@ def visible(solver: Solver) -> Visible:
     if isinstance(solver, Visible):
         return solver
     raise Unsupported(
-        solver.physics, "be seen by its own cameras and lidars yet", ("springs", "grains", "fem", "coupling"),
-        "Voxels have a lidar of their own: voxels.sensors.lidar.",
+        solver.physics, "be seen by cameras and lidars", ("springs", "grains", "voxels", "fem", "coupling"),
+        "Read positions instead.",
     )  # fmt: skip
 
 

@@ -34,8 +34,8 @@ class Mount:
     """What a camera or lidar is mounted on; nothing leaves it in the frame of the world.
 
     Attributes:
-        on: A sensor of a place, x, y, z [m].
-        turned: A sensor of a turn, a quaternion x, y, z, w.
+        on: A sensor of a place, x, y, z [m], or of x and z in the plane of voxel robots.
+        turned: A sensor of a turn, a quaternion x, y, z, w, or an angle from x to z [rad].
     """
 
     on: Sensor | None = None
@@ -43,7 +43,7 @@ class Mount:
 
     def attach(self, solver: Solver) -> _Mounted:
         """The mount of a solver."""
-        place, turn = _numbers_of("on", self.on, solver, 3), _numbers_of("turned", self.turned, solver, 4)
+        place, turn = _numbers_of("on", self.on, solver, 3, 2), _numbers_of("turned", self.turned, solver, 4, 1)
         return _Mounted(solver, place, turn)
 
 
@@ -53,14 +53,20 @@ class _Mounted:
     def __init__(self, solver: Solver, place: Reading | None, turn: Reading | None) -> None:
         rows = np.tile(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], np.float32), (solver.worlds, 1))
         self._rows = wp.array(rows, dtype=wp.float32, device=solver.device)
+        self._flat = wp.zeros((solver.worlds, 3), dtype=wp.float32, device=solver.device)
         self._place, self._turn = place, turn
+        self._in_plane = place is not None and place.size == 2, turn is not None and turn.size == 1
 
     def read(self, state: Any) -> wp.array[Any]:
         """Place and turn, shape [worlds, 7], on the device."""
+        flat_place, flat_turn = self._in_plane
         if self._place is not None:
-            self._place.read(state, self._rows, 0)
+            self._place.read(state, self._flat if flat_place else self._rows, 0)
         if self._turn is not None:
-            self._turn.read(state, self._rows, 3)
+            self._turn.read(state, self._flat if flat_turn else self._rows, 2 if flat_turn else 3)
+        if flat_place or flat_turn:
+            inputs = [self._flat, int(flat_place), int(flat_turn), self._rows]
+            wp.launch(kernels.leave_plane, len(self._rows), inputs, device=self._rows.device)
         return self._rows
 
 
@@ -199,13 +205,15 @@ def _require_reach(what: str, value: float) -> None:
         raise InvalidValue(f"{what} of a sensor must be a distance above 0, and finite, not {value!r}.")
 
 
-def _numbers_of(what: str, sensor: Sensor | None, solver: Solver, count: int) -> Reading | None:
+def _numbers_of(what: str, sensor: Sensor | None, solver: Solver, *counts: int) -> Reading | None:
     """A sensor of so many numbers, attached."""
     if sensor is None:
         return None
     if not isinstance(sensor, Sensor):
         raise InvalidValue(f"{what} must be a Sensor, such as springs.position_of(...), not {sensor!r:.60}.")
     reading = sensor.attach(solver)
-    if reading.shape != (count,):
-        raise InvalidValue(f"{what} must be a sensor of {count} numbers, not of {list(reading.shape)}.")
+    if reading.shape not in [(count,) for count in counts]:
+        raise InvalidValue(
+            f"{what} must be a sensor of {' or '.join(map(str, counts))} numbers, not of {list(reading.shape)}."
+        )
     return reading

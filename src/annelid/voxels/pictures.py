@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.voxels.model import Model
 from annelid.voxels.readout import Readout
+from annelid.voxels.scenery import scenery_of
 
 _SHADES = 7
 _RED, _GREEN, _YELLOW = np.array([0.86, 0.20, 0.18]), np.array([0.30, 0.69, 0.31]), np.array([0.98, 0.85, 0.22])
@@ -56,6 +58,10 @@ class Painter:
             parts.append(self._lines(state))
         step = int(state.clock.numpy()[0])
         return Snapshot(step * self.model.world.dt, step, tuple(parts), self._numbers(state, areas))
+
+    def scenery(self) -> Scenery:
+        """The same as cameras and lidars among the sensors see it."""
+        return scenery_of(self.model, self.readout, _FACES, 0.5 * self._depth, (_GROUND, _OBJECT))
 
     def _painted(self, state: Any, name: str, areas: np.ndarray) -> Field:
         """A field for each of the eight corners of the plate that a voxel is drawn as."""

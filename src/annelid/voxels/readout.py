@@ -25,17 +25,21 @@ class Readout:
 
     Args:
         model: The model.
+
+    Attributes:
+        corner_bodies: The body that each corner of a voxel hangs on, shape [4 voxels]; NW, NE, SE, SW.
+        corner_arms: Where, in the frame of the body [m], shape [4 voxels, 2].
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         shapes = [model.shapes[s] for s in model.shape_of]
         first = model.first_body[:-1]
-        self._body = np.concatenate([s.mass_body + f for s, f in zip(shapes, first, strict=True)])
+        self.corner_bodies = np.concatenate([s.mass_body + f for s, f in zip(shapes, first, strict=True)])
         self._arm = np.concatenate([s.mass_arm for s in shapes])
         corners = [_voxel_corners(s) for s in model.shapes]
         areas = [s.materials[s.material_of, M_SIDE] ** 2 for s in model.shapes]
-        self._outer = np.concatenate([corners[s] for s in model.shape_of])
+        self.corner_arms = np.concatenate([corners[s] for s in model.shape_of])
         self._rest_area = np.concatenate([areas[s] for s in model.shape_of])
         self._constants = np.concatenate([s.body_constants for s in shapes])
         self._world_of_body = np.repeat(np.arange(len(model.worlds)), np.diff(model.first_body))
@@ -59,14 +63,14 @@ class Readout:
 
     def mass_velocities(self, state: Any) -> np.ndarray:
         """Velocities of the masses [m/s], shape [voxels, 4, 2]."""
-        p, v = (rows.numpy().astype(float)[self._body] for rows in (state.positions, state.velocities))
+        p, v = (rows.numpy().astype(float)[self.corner_bodies] for rows in (state.positions, state.velocities))
         x, y = self._arm.T
         turned = np.stack([-(p[:, 3] * x + p[:, 2] * y), p[:, 2] * x - p[:, 3] * y], axis=1)
         return (v[:, :2] + v[:, 2:3] * turned).reshape(-1, 4, 2)
 
     def corners(self, state: Any) -> np.ndarray:
         """Corners of the voxels [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
-        return self._points(state, self._outer).reshape(-1, 4, 2)
+        return self._points(state, self.corner_arms).reshape(-1, 4, 2)
 
     def area_ratios(self, state: Any) -> np.ndarray:
         """Areas of the voxels over their areas at rest, shape [voxels]."""
@@ -176,7 +180,7 @@ class Readout:
         return wp.array(rows, dtype=wp.vec3i, device=model.device)
 
     def _points(self, state: Any, arms: np.ndarray) -> np.ndarray:
-        p = state.positions.numpy().astype(float)[self._body]
+        p = state.positions.numpy().astype(float)[self.corner_bodies]
         x, y = arms.T
         return np.stack([p[:, 0] + p[:, 2] * x - p[:, 3] * y, p[:, 1] + p[:, 3] * x + p[:, 2] * y], axis=1)
 

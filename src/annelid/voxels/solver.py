@@ -16,6 +16,7 @@ from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.launch import Team
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
@@ -228,6 +229,10 @@ class Solver:
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
         return self._painter.snapshot(state, look)
+
+    def scenery(self) -> Scenery:
+        """What cameras and lidars can see; see `core.scenery.Visible`."""
+        return self._painter.scenery()
 
     def set_controls(self, state: State, controls: np.ndarray) -> None:
         """Set the control values of all voxels by hand, shape [voxels]; they are clipped to [-1, 1].

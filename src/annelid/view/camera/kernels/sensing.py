@@ -22,6 +22,25 @@ def mount_turn(mounts: wp.array2d[wp.float32], world: int) -> wp.quat:
 
 
 @wp.kernel(enable_backward=False)
+def leave_plane(
+    flat: wp.array2d[wp.float32],  # x, z and the angle from x to z of each mount
+    places: int,  # 1 where places are meant
+    turns: int,  # 1 where angles are meant
+    mounts: wp.array2d[wp.float32],
+):
+    """Mounts in the plane of x and z as mounts in space."""
+    world = wp.tid()
+    if places == 1:
+        mounts[world, 0] = flat[world, 0]
+        mounts[world, 1] = 0.0
+        mounts[world, 2] = flat[world, 1]
+    if turns == 1:
+        turn = wp.quat_from_axis_angle(wp.vec3(0.0, -1.0, 0.0), flat[world, 2])
+        for k in range(4):
+            mounts[world, 3 + k] = turn[k]
+
+
+@wp.kernel(enable_backward=False)
 def mount_eyes(
     own: wp.array[Eye],  # the camera in the frame of its mount
     mounts: wp.array2d[wp.float32],  # place and turn of the mount in each world
