@@ -65,8 +65,8 @@ class _Mounted:
         if self._turn is not None:
             self._turn.read(state, self._flat if flat_turn else self._rows, 2 if flat_turn else 3)
         if flat_place or flat_turn:
-            inputs = [self._flat, int(flat_place), int(flat_turn), self._rows]
-            wp.launch(kernels.leave_plane, len(self._rows), inputs, device=self._rows.device)
+            inputs = [self._flat, int(flat_place), int(flat_turn)]
+            wp.launch(kernels.leave_plane, len(self._rows), inputs, [self._rows], device=self._rows.device)
         return self._rows
 
 

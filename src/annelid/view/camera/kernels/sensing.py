@@ -26,18 +26,18 @@ def leave_plane(
     flat: wp.array2d[wp.float32],  # x, z and the angle from x to z of each mount
     places: int,  # 1 where places are meant
     turns: int,  # 1 where angles are meant
-    mounts: wp.array2d[wp.float32],
+    mounts_out: wp.array2d[wp.float32],
 ):
     """Mounts in the plane of x and z as mounts in space."""
     world = wp.tid()
     if places == 1:
-        mounts[world, 0] = flat[world, 0]
-        mounts[world, 1] = 0.0
-        mounts[world, 2] = flat[world, 1]
+        mounts_out[world, 0] = flat[world, 0]
+        mounts_out[world, 1] = 0.0
+        mounts_out[world, 2] = flat[world, 1]
     if turns == 1:
         turn = wp.quat_from_axis_angle(wp.vec3(0.0, -1.0, 0.0), flat[world, 2])
         for k in range(4):
-            mounts[world, 3 + k] = turn[k]
+            mounts_out[world, 3 + k] = turn[k]
 
 
 @wp.kernel(enable_backward=False)
