@@ -22,7 +22,7 @@ from annelid.springs.conditions import Energy, faster, higher, lower
 from annelid.springs.equilibrium import equilibrium
 from annelid.springs.model import Model
 from annelid.springs.modes import Modes, modes
-from annelid.springs.motors import Motor, hinge, swing
+from annelid.springs.motors import Command, Motor, hinge, swing
 from annelid.springs.quasi import quasi_lattice
 from annelid.springs.readout import Readout
 from annelid.springs.sensors import (
@@ -47,6 +47,7 @@ from annelid.springs.world import World
 __all__ = [
     "Body",
     "Collide",
+    "Command",
     "Energy",
     "Handles",
     "Model",

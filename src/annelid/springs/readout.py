@@ -78,7 +78,7 @@ class Readout:
         """Totals of the whole body."""
         with self.model.network.settled():
             self.refresh()
-        self._prepare(state)
+        self._look_at(state)
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
         sums = self._slots.numpy().sum(axis=0)
@@ -102,7 +102,7 @@ class Readout:
             speeds, kernel = self._empty(chosen), speed_kernel(self.model.types.vec3)
             wp.launch(kernel, len(chosen), [chosen, state.velocities], [speeds], device=self.device)
             return speeds
-        self._prepare(state)
+        self._look_at(state)
         volumes = self._cached("volumes", lambda: self.device_array(self.padded(self.model.body.volumes), wp.float32))
         inputs = [self.model.arrays, self._work, volumes, chosen, state.positions]
         out = {key: self._empty(chosen) for key in ("strain", "stress", "actuation")}
@@ -137,8 +137,9 @@ class Readout:
         """An array on the model's device."""
         return wp.array(values, dtype=dtype, device=self.device)
 
-    def _prepare(self, state: Any) -> None:
-        """Evaluate what depends on the time and on the parameters of worlds."""
+    def _look_at(self, state: Any) -> None:
+        """Point the kernels at what has broken, and evaluate what depends on time and on the parameters of worlds."""
+        self._work.broken = state.broken
         derive(self.model, self._work, state.variation)
         if self.model.features.actuated:
             self._work.clock, self._work.commands, self._work.begun = state.clock, state.commands, state.begun
