@@ -255,10 +255,10 @@ class Model:
 
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
-        now = self.features
-        kept = {"conditions": now.conditions, "pushed": now.pushed, "varied": now.varied}  # what is not of the world
+        now, wanted = self.features, features_of(self.one, world, worlds=self.batched)
+        wanted = replace(wanted, conditions=now.conditions, pushed=now.pushed, varied=now.varied)  # not of the world
         if (
-            replace(features_of(self.one, world, worlds=self.batched), **kept) != now
+            wanted != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt not in (self.dt, self.world.dt)
         ):
