@@ -104,6 +104,27 @@ def test_a_world_that_begins_again_later_moves_alike(device: str) -> None:
     assert many.state_hash() == simulated(device, worlds=3).state_hash()
 
 
+def test_worlds_in_which_masses_touch_and_motors_turn_begin_again_one_by_one(device: str) -> None:
+    """One block falls on another and is turned against it; friction and the swing of the motor begin anew."""
+    lower = block(3).moved((0.0, 0.0, 0.055)).group("lower", None)
+    upper = lower.moved((0.0, 0.0, 0.049))  # 0.2 mm beyond contact
+    upper.groups = {"upper": upper.groups["lower"]}
+    pair = springs.hinge(
+        springs.join([lower, upper]), "joint", rotor="upper", stator="lower",
+        point=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0), links=4,
+    )  # fmt: skip
+    pair.velocities[pair.groups["upper"], 2] = -1.0
+    turn = springs.Motor("joint", torque=springs.swing(1e-4, 50.0))
+    touch = {"collisions": [springs.Collide("lower", "upper", radius=0.0084)], "motors": [turn]}
+    many = simulated(device, worlds=3, body=pair, controls=(), springs=touch)
+    many.step(10)
+    assert (many.state.springs.partners.numpy() >= 0).any()
+    first = motion(many)[1]
+    many.reset(worlds=[1])  # while they touch
+    many.step(10)
+    np.testing.assert_array_equal(motion(many)[1], first)
+
+
 def test_commands_are_saved_and_hashed(device: str, tmp_path: Path) -> None:
     simulation = simulated(device)
     before = simulation.state_hash()

@@ -31,6 +31,8 @@ def test_a_spring_breaks_beyond_its_yield_strain_only(device):
     assert [event.kind for event in broken.events] == ["broken"]
     assert len(broken.events[0].detail) == 1
     assert np.abs(broken.state.velocities.numpy()).max() == 0.0
+    assert whole.summary().elastic > 0.0
+    assert broken.summary().elastic == 0.0
 
 
 def test_a_bar_tears_where_it_is_weak_and_both_sides_agree(device):

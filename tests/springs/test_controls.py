@@ -188,8 +188,6 @@ def test_what_several_worlds_cannot_do_is_refused() -> None:
     simulation = simulated("cpu", worlds=2)
     with pytest.raises(InvalidValue, match="several worlds cannot be edited"), simulation.edit():
         pass
-    with pytest.raises(InvalidValue, match="cannot have collisions yet"):
-        springs.simulation(walker(), collisions=[springs.Collide("front", "front")], worlds=2, device="cpu")
 
 
 def test_sensors_read_what_the_readout_knows(device: str) -> None:

@@ -100,6 +100,34 @@ def test_a_sine_drives_the_speed(vehicle: springs.Body, simulate: Make) -> None:
         assert simulation.solver.model.motors.readings()[1] == pytest.approx([expected], abs=0.15)
 
 
+def turned(simulation: Any, where: Make, body: springs.Body) -> float:
+    """Angle of the wheel around y against the body as built [rad], fitted to all of its masses."""
+    wheel = body.groups["wheel"]
+    now, built = (x[wheel] - x[wheel].mean(axis=0) for x in (where(simulation), body.positions))
+    moment = now[:, [2, 0]].T @ built[:, [2, 0]]
+    return math.atan2(moment[1, 0] - moment[0, 1], moment[0, 0] + moment[1, 1])
+
+
+def test_an_angle_is_commanded_reached_and_held(simulate: Make, where: Make) -> None:
+    """Against a held chassis, without overshooting, by the shortest way."""
+    wheel = springs.block((3, 3, 3), 0.1, damping=20.0).moved((-0.1, -0.1, -0.1)).group("wheel", None)
+    chassis = springs.block((3, 2, 3), 0.1).moved((-0.1, 0.2, -0.1)).group("chassis", None)
+    body = springs.hinge(
+        springs.join([wheel, chassis]), "axle", rotor="wheel", stator="chassis", point=(0, 0, 0), direction=(0, 1, 0)
+    ).fix("chassis")
+    motor = springs.Motor("axle", angle=springs.Command(-math.pi, math.pi), limit=5.0, response=0.02)
+    simulation = simulate(body, dt=2e-4, motors=[motor])
+    assert simulation.controls.names == ("axle",)
+    assert simulation.controls.channels[0].unit == "rad"
+    for goal, least, most in ((2.5, -0.01, 2.51), (-2.5, 2.49, 2.0 * math.pi - 2.49)):
+        simulation.controls["axle"] = goal
+        for _ in range(40):
+            simulation.run(0.02)
+            angle = turned(simulation, where, body)
+            assert least < (angle if goal > 0.0 else angle % (2.0 * math.pi)) < most
+        assert angle == pytest.approx(goal, abs=0.01)
+
+
 def test_copies_of_a_robot_have_motors_of_their_own(
     vehicle: springs.Body, simulate: Make, where: Make, speed: Make
 ) -> None:
@@ -187,12 +215,18 @@ def test_a_part_that_takes_smaller_steps_is_turned_too(
 
 
 def test_bad_motors_are_refused(vehicle: springs.Body) -> None:
-    with pytest.raises(InvalidValue, match="either a torque or a speed"):
+    with pytest.raises(InvalidValue, match="either a torque, a speed or an angle"):
         springs.Motor("axle")
-    with pytest.raises(InvalidValue, match="either a torque or a speed"):
+    with pytest.raises(InvalidValue, match="either a torque, a speed or an angle"):
         springs.Motor("axle", torque=1.0, speed=1.0, limit=1.0)
-    with pytest.raises(InvalidValue, match="needs a limit"):
+    with pytest.raises(InvalidValue, match="needs a limit of its torque to reach a speed"):
         springs.Motor("axle", speed=1.0)
+    with pytest.raises(InvalidValue, match="needs a limit of its torque to reach an angle"):
+        springs.Motor("axle", angle=1.0)
+    with pytest.raises(InvalidValue, match="response of the motor of hinge 'axle' must be a time above 0 s, not 0"):
+        springs.Motor("axle", angle=1.0, limit=1.0, response=0.0)
+    with pytest.raises(InvalidValue, match="control 'axle' needs finite numbers low ≤ rest ≤ high"):
+        springs.Motor("axle", speed=springs.Command(2.0, 3.0), limit=1.0)
     with pytest.raises(InvalidValue, match="limit of the motor of hinge 'axle' must be positive, not -1.0"):
         springs.Motor("axle", torque=1.0, limit=-1.0)
     with pytest.raises(UnknownName, match="'axel'"):

@@ -107,6 +107,12 @@ class HandleTable:
         self.generation[index] += 1
         self.free_slots.extend(index.tolist())
 
+    def refill(self, index: np.ndarray) -> None:
+        """What was in freed slots is there again; handles from before stay stale."""
+        again = set(index.tolist())
+        self.alive[index] = True
+        self.free_slots = [slot for slot in self.free_slots if slot not in again]
+
     def valid(self, handles: Handles) -> np.ndarray:
         """Whether each handle still means what it meant, shape [k]."""
         known = handles.index < self.used

@@ -134,7 +134,7 @@ class Model:
     def _require_copies(
         self, body: springs.Body, bed: grains.Bed, world_of: np.ndarray | None, inside: str
     ) -> None:  # fmt: skip
-        """Refuse worlds that are not equal, that cannot be commanded, or in which grains would have to be displaced."""
+        """Refuse worlds that are not equal, or in which grains would have to be displaced."""
         equal = not (len(bed) % self.worlds or body.mass_count % self.worlds)
         if not equal or (world_of is not None and (self._worlds_of_grains(len(bed)) != world_of).any()):
             raise InvalidValue(
@@ -146,8 +146,6 @@ class Model:
             raise InvalidValue(
                 f"springs reach from one of the {self.worlds} worlds into another: give as many copies of the body."
             )
-        if self.worlds > 1 and body.controls:
-            raise InvalidValue("copies of a body cannot take commands of their own: give one body and worlds=n.")
         if self.worlds > 1 and inside != "allow":
             raise InvalidValue(
                 "grains are displaced by the body in one world alone: let that happen there, then repeat that bed and "
@@ -157,6 +155,8 @@ class Model:
     def _springs(self, body: springs.Body, lanes: int | None) -> springs.Model:
         """The model of the body, with kernels that take forces from outside."""
         model = springs.Model(body, self.world.springs_world(), self.device, worlds=self._batch, lanes=lanes)
+        if self.worlds > 1 and not model.batched and model.controls:
+            raise InvalidValue("copies of a body cannot take commands of their own: give one body and worlds=n.")
         if not model.features.pushed:
             model.features = replace(model.features, pushed=True)
             model.arrays.forces = wp.zeros(model.mass_count, dtype=model.types.vec3, device=self.device)

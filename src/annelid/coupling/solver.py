@@ -131,20 +131,25 @@ class Solver:
             copy_state(self.initial_state(), state)
             self.grains.unbind()
             return
-        if self.springs.changes():
+        if self.springs.worlds == 1 and self.springs.changes():
             raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
-        if len(state.springs.partners):
+        batched = self.springs.model.batched
+        if not batched and len(state.springs.partners):
             raise InvalidValue(
-                "worlds in which masses touch each other (collisions) begin again together: reset all of them."
+                "copies of a body in which masses touch each other (collisions) begin again together: reset all of "
+                "them, or give one body and worlds=n."
             )
         self.grains.restore(self._beginning.grains, state.grains, mask)
-        if self.springs.worlds > 1:
+        if batched:
             self.springs.reset(state.springs, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
 
     def take_world(self, source: State, target: State, world: int) -> None:
         """Copy one of several worlds into a state of one world; see `core.solver.Separable`."""
-        take_world(source.springs, target.springs, world, self.worlds)
+        if self.springs.model.batched:
+            self.springs.take_world(source.springs, target.springs, world)
+        else:
+            take_world(source.springs, target.springs, world, self.worlds)
         self.grains.take_world(source.grains, target.grains, world)
         for name in declared(State):
             here, there = state_arrays(source)[name], state_arrays(target)[name]

@@ -23,7 +23,7 @@ from annelid.springs.energy import energy_of
 from annelid.springs.equilibrium import equilibrium
 from annelid.springs.model import Model
 from annelid.springs.modes import Modes, modes
-from annelid.springs.motors import Motor, hinge, swing
+from annelid.springs.motors import Command, Motor, hinge, swing
 from annelid.springs.quasi import quasi_lattice
 from annelid.springs.readout import Readout
 from annelid.springs.sensors import (
@@ -48,6 +48,7 @@ from annelid.springs.world import World
 __all__ = [
     "Body",
     "Collide",
+    "Command",
     "Energy",
     "Handles",
     "Model",

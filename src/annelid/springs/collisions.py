@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -99,6 +99,23 @@ class Pairing:
     apart: np.ndarray
     shortest: float
     longest: float
+
+    def repeated(self, worlds: int) -> Pairing:
+        """The same of several worlds, one after the other, whose masses never meet."""
+        each, pairs = len(self.kinds), len(self.apart)
+
+        def numbered(values: np.ndarray, step: int) -> np.ndarray:
+            return (values[None] + step * np.arange(worlds, dtype=values.dtype)[:, None]).ravel()
+
+        return replace(
+            self,
+            masses=numbered(self.masses, each),
+            kinds=np.tile(self.kinds, worlds),
+            radii=np.tile(self.radii, worlds),
+            pieces=np.tile(self.pieces, worlds),
+            apart_first=np.append(numbered(self.apart_first[:-1], pairs), worlds * pairs).astype(np.int32),
+            apart=numbered(self.apart, each),
+        )
 
 
 def pairing(body: Body, rules: Sequence[Collide]) -> Pairing:

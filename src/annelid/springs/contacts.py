@@ -27,23 +27,28 @@ class Contacts:
     """Masses that touch each other.
 
     Args:
-        body: The body.
+        body: The body of one world.
+        worlds: How many copies of it there are, which do not touch each other.
         rules: Which groups touch, and how.
         types: Types of the kernels.
         device: Warp device.
         slack: What the springs leave of the squared stable time step, 0 to 1; contacts are as stiff as that allows.
     """
 
-    def __init__(self, body: Body, rules: Sequence[Collide], types: Layout, device: wp.Device, slack: float) -> None:
+    def __init__(
+        self, body: Body, worlds: int, rules: Sequence[Collide], types: Layout, device: wp.Device, slack: float
+    ) -> None:
         self._types, self._device, self._share = types, device, _STIFFNESS[0] + _STIFFNESS[1] * slack
         self._rules = list(rules)
-        pairs = pairing(body, rules)
+        pairs = pairing(body, rules).repeated(worlds)
+        count = worlds * body.mass_count
         struct = types.Contacts()
-        struct.mass_count, struct.slot_count, struct.kind_count = body.mass_count, len(pairs.masses), len(pairs.table)
+        struct.mass_count, struct.slot_count, struct.kind_count = count, len(pairs.masses), len(pairs.table)
+        struct.slots_a_world = struct.slot_count // worlds
         struct.cell_count = 1 << max(6, int(len(pairs.masses)).bit_length())
         struct.margin = _MARGIN * pairs.shortest
         struct.cell = (pairs.longest + struct.margin) * 1.01
-        slot_of = np.full(body.mass_count, -1, np.int32)
+        slot_of = np.full(count, -1, np.int32)
         slot_of[pairs.masses] = np.arange(len(pairs.masses))
         integers = {
             "slot_of": slot_of,
@@ -82,6 +87,20 @@ class Contacts:
             wp.full(count, -1, dtype=wp.int32, device=self._device),
             wp.zeros(count, dtype=self._types.vec3, device=self._device),
         )
+
+    def world_of_memory(self) -> np.ndarray:
+        """World of each element of those arrays, which lie slot by slot or place by place."""
+        world = np.arange(self.struct.slot_count) // self.struct.slots_a_world
+        return np.tile(world, _PLACES) if self._device.is_cuda else np.repeat(world, _PLACES)
+
+    def take_world(self, source: Sequence[wp.array[Any]], target: Sequence[wp.array[Any]], world: int) -> None:
+        """Copy those arrays of one world into arrays of that world alone, whose masses have other numbers."""
+        mine = self.world_of_memory() == world
+        partners, slips = (array.numpy()[mine] for array in source)
+        worlds = self.struct.slot_count // self.struct.slots_a_world
+        first = world * (self.struct.mass_count // worlds)
+        target[0].assign(np.where(partners >= 0, partners - first, -1))
+        target[1].assign(slips)
 
     def set_rules(self, rules: Sequence[Collide]) -> None:
         """Change friction, restitution and stiffness; the rest stays as it was built."""

@@ -6,15 +6,15 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.springs.body import FREE, Body
+from annelid.springs.drives import drive_functions
 from annelid.springs.kernels.dynamics import Plugins
 from annelid.springs.kernels.program import Features
-from annelid.springs.motors import drive_functions
 from annelid.springs.rows import entry_keys
 from annelid.springs.world import PRECISIONS, World
 
 
-def features_of(body: Body, world: World, *, worlds: int = 1) -> Features:
-    """The features that a body in a world, or in several, makes use of; its kernels have no others."""
+def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
+    """The features that a body in a world, or in a batch of `worlds`, makes use of; its kernels have no others."""
     surfaces = tuple(contact.function for contact in world.contacts if contact.function is not None)
     return Features(
         real=PRECISIONS[world.precision],
@@ -26,10 +26,11 @@ def features_of(body: Body, world: World, *, worlds: int = 1) -> Features:
         touching=tuple(sorted({contact.numbers["kind"] for contact in world.contacts if contact.function is None})),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
+        steers=any(motor.angle is not None for motor in world.motors),
         substeps=_substeps(body, world),
         signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
-        worlds=worlds > 1,
+        worlds=worlds,
     )
 
 

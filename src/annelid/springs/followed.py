@@ -46,7 +46,7 @@ class Followed(Generic[T]):
 
     def _left(self) -> np.ndarray:
         network = self._model.network
-        if self._model.worlds > 1 or not network.edited:  # bodies of several worlds are not edited
+        if self._model.worlds > 1 or not network.edited:  # bodies of several worlds are not edited, though they break
             return self._chosen
         table, chosen = self._table(network), self._chosen
         return chosen[table.alive[chosen] & (table.generation[chosen] == 0)]

@@ -12,7 +12,6 @@ import warp as wp
 
 from annelid.springs.kernels.motors import drive_kernel
 from annelid.springs.kernels.passes import GATHERLESS, time_shift
-from annelid.springs.kernels.program import signal_value
 from annelid.springs.model import Model
 
 _WARP = 32
@@ -42,6 +41,15 @@ class Interactions:
         device = self._model.device
         return wp.empty(0, dtype=wp.int32, device=device), wp.empty(0, dtype=self._model.types.vec3, device=device)
 
+    def world_of_memory(self) -> np.ndarray:
+        """World of each element of those arrays."""
+        return np.zeros(0, np.int32) if self._contacts is None else self._contacts.world_of_memory()
+
+    def take_world(self, source: Any, target: Any, world: int) -> None:
+        """Copy what contacts remember in one of several worlds into a state of that world alone."""
+        if self._contacts is not None:
+            self._contacts.take_world((source.partners, source.slips), (target.partners, target.slips), world)
+
     def bind(self, partners: wp.array[Any], slips: wp.array[Any]) -> None:
         """Track friction in these arrays of a state."""
         if self._contacts is not None:
@@ -68,7 +76,7 @@ class Interactions:
             self._contacts.ready(stamp, self._model.arrays, positions, velocities, keep=keep, push=push)
         if self._motors is not None and kind not in GATHERLESS:
             lanes = _WARP if self._model.device.is_cuda else 1
-            kernel = drive_kernel(self._model.types, signal_value(features.motors), lanes)
+            kernel = drive_kernel(self._model.types, features.motor_value(), features.steers, lanes)
             inputs = [self._model.arrays, work, step, time_shift(kind), positions, velocities]
             wp.launch(kernel, (self._motors.struct.motor_count, lanes), inputs, device=self._model.device)
 

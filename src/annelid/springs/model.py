@@ -14,12 +14,13 @@ from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
+from annelid.core.quantity import require_distinct
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
+from annelid.springs.drives import Motors, motor_controls
 from annelid.springs.features import distinct_signals, fast_springs, features_of
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
-from annelid.springs.motors import Motors
 from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
@@ -41,7 +42,7 @@ class Model:
         world: Surroundings and integration.
         device: Warp device.
         worlds: Copies of the body side by side that know nothing of each other; None for one by itself, which on CUDA
-            differs from a batch of one in its lanes.
+            differs from a batch of one in its lanes, and whose time is that of the simulation.
         lanes: CUDA threads that share a mass; None chooses by the size of the body. The last bits depend on it.
     """
 
@@ -51,23 +52,24 @@ class Model:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.one, self.worlds = body, 1 if worlds is None else require_worlds(worlds, world, body)
+        self.one, self.batched = body, worlds is not None
+        self.worlds = 1 if worlds is None else require_worlds(worlds, body)
         self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
-        self.features = features_of(body, world, worlds=self.worlds)
+        self.features = features_of(body, world, worlds=self.batched)
         self.types: Layout = layout(self.features.real)
         # Whatever their number: a world must come out the same in a batch of one and among others.
         usual = _lanes(body.mass_count) if worlds is None else _LANES_OF_WORLDS
         self.lanes = (lanes or usual) if device.is_cuda else 1
+        self.controls = require_distinct([*body.controls, *motor_controls(world.motors)])
         self._signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows()
         self.dt = self._step() if world.dt == "auto" else world.dt
-        self.network = Network(self.rows, body.springs, self._constants())
+        self.network = Network(self.rows, self.body.springs, self._constants())
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
         self.contacts = self._contacts()
-        functions = self.features.motors
-        self.motors = Motors(body, world.motors, functions, self.types, device) if functions else None
+        self.motors = self._motors()
 
     @property
     def mass_count(self) -> int:
@@ -104,11 +106,16 @@ class Model:
 
     def stable_step(self, scales: Scales = Scales()) -> float:  # noqa: B008 (frozen)
         """Longest stable time step [s], estimated, with factors on the constants of the body."""
-        return stable_step(self.body, self.world, self.rows, self.features.substeps, scales)
+        return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales)
 
     def what_limits_the_step(self) -> str:
         """What shortens the stable time step most, in words."""
-        return what_limits_the_step(self.body, self.world, self.rows, self.features.substeps)
+        return what_limits_the_step(self.one, self.world, self._rows_of_one, self.features.substeps)
+
+    @property
+    def _rows_of_one(self) -> Rows:
+        """Rows of the masses of the first world: the step, and what depends on it, is that of one world alone."""
+        return self.rows if self.worlds == 1 else replace(self.rows, row_of=self.rows.row_of[: self.one.mass_count])
 
     def fingerprint(self) -> str:
         """A hash of topology and constants: states can be exchanged between models that agree in it."""
@@ -235,24 +242,23 @@ class Model:
         return fresh
 
     def set_actuation(self, body: Body) -> None:
-        """Take over the parameters of the signals of a body that differs from this one in nothing else."""
-        if not np.array_equal(body.signal_kinds, self.body.signal_kinds):
+        """Take over the parameters of the signals of a body that differs from that of a world in nothing else."""
+        if not np.array_equal(body.signal_kinds, self.one.signal_kinds):
             raise InvalidValue("springs cannot become actuated or passive, or change their function, while they run.")
-        count = self.signal_count
-        example = np.zeros(count, np.int64)
-        example[self._signal_of[::-1]] = np.arange(len(self._signal_of))[::-1]
+        signal_of, example = self._signal_of[: self.one.spring_count], np.zeros(self.signal_count, np.int64)
+        example[signal_of[::-1]] = np.arange(len(signal_of))[::-1]
         parameters = body.signal_parameters[example]
-        if not np.allclose(parameters[self._signal_of], body.signal_parameters, rtol=1e-5, atol=1e-9):
+        if not np.allclose(parameters[signal_of], body.signal_parameters, rtol=1e-5, atol=1e-9):
             raise InvalidValue("springs that share a signal must go on sharing it: build the simulation anew.")
         parameters[0] = 0.0
         self.arrays.signal_parameters.assign(parameters)
 
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
-        now = self.features
+        now, wanted = self.features, features_of(self.one, world, worlds=self.batched)
+        wanted = replace(wanted, conditions=now.conditions, pushed=now.pushed, varied=now.varied)  # not of the world
         if (
-            replace(features_of(self.body, world, worlds=self.worlds), conditions=now.conditions, pushed=now.pushed)
-            != now
+            wanted != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt not in (self.dt, self.world.dt)
         ):
@@ -282,7 +288,13 @@ class Model:
         if not self.world.collisions:
             return None
         slack = 1.0 - min(1.0, self.dt / self.stable_step()) ** 2
-        return Contacts(self.body, self.world.collisions, self.types, self.device, slack)
+        return Contacts(self.one, self.worlds, self.world.collisions, self.types, self.device, slack)
+
+    def _motors(self) -> Motors | None:
+        if not self.world.motors:
+            return None
+        given = self.world.motors, self.features.motors, self.controls
+        return Motors(self.one, self.worlds, *given, self.types, self.device)
 
     def _constants(self) -> dict[str, np.ndarray]:
         """The constants of each spring that the kernels need, in their precision."""
@@ -319,7 +331,7 @@ class Model:
         arrays = types.Arrays()
         arrays.mass_count, arrays.stride, arrays.signal_count = body.mass_count, network.stride, len(signal_kinds)
         arrays.world_count, arrays.masses_a_world = self.worlds, self.one.mass_count
-        arrays.control_count = len(body.controls)
+        arrays.control_count = len(self.controls)
         arrays.row_of = self._array(network.row_of, wp.int32)
         arrays.rows = self._roomy(network.extents(), wp.vec2i, network.row_room)
         self.upload_entries(arrays)
@@ -405,17 +417,12 @@ class Model:
         return obstacle
 
 
-def require_worlds(worlds: int, world: World, body: Body) -> int:
-    """Refuse a number of worlds that is none, and what several worlds cannot have yet."""
+def require_worlds(worlds: int, body: Body) -> int:
+    """Refuse a number of worlds that is none, or needs more memory than there is."""
     if not isinstance(worlds, int | np.integer) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     needed = float(worlds) * memory_of(body.mass_count, body.spring_count)
     require_memory(f"a simulation of {worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")
-    for name, given in (("collisions", world.collisions), ("motors", world.motors)):
-        if worlds > 1 and len(given):
-            raise InvalidValue(
-                f"several worlds of springs cannot have {name} yet: simulate one world, or leave them out."
-            )
     return int(worlds)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.controls import Control
+from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
 from annelid.springs.actuation import Signal
 from annelid.springs.body import Body, Where, join
-from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.commands import command_signal
 
 
 @wp.func
@@ -46,38 +47,102 @@ def swing(
     return Signal(swinging_drive, (mean, amplitude, frequency, phase))
 
 
+@dataclass(frozen=True)
+class Command(Named):
+    """A number of a motor that is commanded while it runs: `simulation.controls[name] = 3.0`.
+
+    Attributes:
+        low: Least value.
+        high: Largest value.
+        rest: Value before the first command.
+        name: Name of the channel; empty for that of the hinge. Motors that name the same one share it.
+    """
+
+    low: float
+    high: float
+    rest: float = 0.0
+    name: str = ""
+
+
+Followed = float | np.ndarray | Signal | Command
+"""What a motor can follow: a number, an array with one for each occurrence of its hinge, a signal, or commands."""
+
+GOALS = ("torque", "speed", "angle")
+"""What of a motor can be given, as the kernels number it."""
+
+_UNITS = {"torque": "N m", "speed": "rad/s", "angle": "rad"}
+
+
 @dataclass(frozen=True, eq=False)
 class Motor(Named):
     """A motor on a hinge; a hinge that occurs several times, in copies of a robot, gets as many motors.
 
     Attributes:
         hinge: Name of the hinge.
-        torque: Torque on the rotor [N m], a number or a signal; the stator gets the opposite.
-        speed: Speed of the rotor against the stator [rad/s] to reach and hold instead, a number or a signal.
-        limit: Largest torque [N m]; needed with a speed.
+        torque: Torque on the rotor [N m]; the stator gets the opposite.
+        speed: Speed of the rotor against the stator [rad/s] to reach and hold instead.
+        angle: Angle of the rotor against the stator [rad], from the body as built, to reach by the shortest way and
+            hold instead.
+        limit: Largest torque [N m]; needed with a speed or an angle.
+        response: Time in which the error of an angle falls to 1/e [s], as far as the limit allows.
 
-    Numbers, and the parameters of a signal, may be arrays with one value for each occurrence of the hinge.
+    Torque, speed and angle are numbers, signals of the time of the world, or a `Command`. Numbers, and the parameters
+    of a signal, may be arrays with one value for each occurrence of the hinge.
     """
 
     hinge: str
-    torque: float | np.ndarray | Signal | None = None
-    speed: float | np.ndarray | Signal | None = None
+    torque: Followed | None = None
+    speed: Followed | None = None
     limit: float = math.inf
+    angle: Followed | None = None
+    response: float = 0.02
 
     def __post_init__(self) -> None:
-        if (self.torque is None) == (self.speed is None):
-            raise InvalidValue(f"the motor of hinge {self.hinge!r} needs either a torque or a speed.")
+        if sum(value is not None for value in (self.torque, self.speed, self.angle)) != 1:
+            raise InvalidValue(f"the motor of hinge {self.hinge!r} needs either a torque, a speed or an angle.")
         if not self.limit > 0.0:
             raise InvalidValue(f"the limit of the motor of hinge {self.hinge!r} must be positive, not {self.limit}.")
-        if self.speed is not None and not math.isfinite(self.limit):
-            raise InvalidValue(f"the motor of hinge {self.hinge!r} needs a limit of its torque to reach a speed.")
+        if self.torque is None and not math.isfinite(self.limit):
+            raise InvalidValue(
+                f"the motor of hinge {self.hinge!r} needs a limit of its torque to reach {_with_article(self.goal)}."
+            )
+        if not (math.isfinite(self.response) and self.response > 0.0):
+            raise InvalidValue(
+                f"the response of the motor of hinge {self.hinge!r} must be a time above 0 s, not {self.response}."
+            )
+        self.control  # noqa: B018 (limits that cannot be commanded are refused here)
+
+    @property
+    def goal(self) -> str:
+        """Which of its numbers is given."""
+        return "torque" if self.torque is not None else "speed" if self.speed is not None else "angle"
+
+    @property
+    def given(self) -> Followed:
+        """What that number follows."""
+        found = self.torque if self.torque is not None else self.speed if self.speed is not None else self.angle
+        assert found is not None  # refused on construction
+        return found
+
+    @property
+    def control(self) -> Control | None:
+        """The channel that commands it, None where nothing does."""
+        if not isinstance(command := self.given, Command):
+            return None
+        name, does = command.name or self.hinge, f"{self.goal} of a motor"
+        return Control(name, command.low, command.high, command.rest, _UNITS[self.goal], does)
 
     @property
     def drive(self) -> Signal:
-        """What it follows, as a function of time."""
-        given = self.torque if self.speed is None else self.speed
-        assert given is not None  # refused on construction
+        """What it follows, as a function of time; of a command, a mark whose parameter is the number of its channel."""
+        given = self.given
+        if isinstance(given, Command):
+            return Signal(command_signal, ())
         return given if isinstance(given, Signal) else Signal(constant_drive, (given,))
+
+
+def _with_article(goal: str) -> str:
+    return f"an {goal}" if goal[0] in "aeiou" else f"a {goal}"
 
 
 def hinge(
@@ -223,94 +288,3 @@ def _spring_fields() -> list[str]:
     probe = Body(np.eye(3), 1.0, [[0, 1]], 1.0, 1.0)
     values = {f.name: getattr(probe, f.name) for f in fields(Body)}
     return [name for name, value in values.items() if isinstance(value, np.ndarray) and len(value) == 1]
-
-
-class Motors:
-    """The motors of a model on its device.
-
-    Args:
-        body: The body with its hinges.
-        motors: The motors.
-        functions: Their distinct functions of time, in the order that the kernels know.
-        types: Types of the kernels.
-        device: Warp device.
-    """
-
-    def __init__(
-        self, body: Body, motors: Sequence[Motor], functions: tuple[wp.Function, ...], types: Layout, device: wp.Device
-    ) -> None:
-        self._body, self._functions, self._types = body, functions, types
-        self._hinges = [motor.hinge for motor in motors]
-        self._axles = [_axles(body, motor) for motor in motors]
-        members, spans = _members(body, motors, self._axles)
-        table = self._table(motors, np.concatenate(self._axles), spans)
-        side_of = np.repeat(np.arange(2 * len(table)), np.diff(spans))
-        order = np.lexsort((side_of, members))
-        first = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=body.mass_count))])
-        struct = types.Motors()
-        struct.mass_count, struct.motor_count = body.mass_count, len(table)
-        struct.motors = wp.array(table, dtype=types.Motor, device=device)
-        for name, values in (("members", members), ("side_first", first), ("sides", side_of[order])):
-            setattr(struct, name, wp.array(values.astype(np.int32), dtype=wp.int32, device=device))
-        struct.drives = wp.zeros(2 * len(table), dtype=types.Drive, device=device)
-        struct.torques = wp.zeros(len(table), dtype=wp.vec2d, device=device)
-        self.struct, self.array = struct, wp.array([struct], dtype=types.Motors, device=device)
-        self._spans = spans
-
-    def set_motors(self, motors: Sequence[Motor]) -> None:
-        """Change torques, speeds and limits; hinges and functions of time stay."""
-        if [motor.hinge for motor in motors] != self._hinges:
-            raise InvalidValue("the hinges that have motors cannot change while a simulation runs.")
-        self.struct.motors.assign(self._table(motors, np.concatenate(self._axles), self._spans))
-
-    def readings(self) -> tuple[np.ndarray, np.ndarray]:
-        """Torque [N m] and speed of the rotor against the stator [rad/s] of each motor in the last pass."""
-        values = self.struct.torques.numpy()
-        return values[:, 0], values[:, 1]
-
-    def _table(self, motors: Sequence[Motor], axles: np.ndarray, spans: np.ndarray) -> np.ndarray:
-        table = np.zeros(len(axles), self._types.Motor.numpy_dtype())
-        table["axle"] = axles
-        table["rotor"] = np.column_stack([spans[0:-1:2], spans[1::2]])
-        table["stator"] = np.column_stack([spans[1::2], spans[2::2]])
-        begin = 0
-        for motor, pairs in zip(motors, self._axles, strict=True):
-            part = table[begin : begin + len(pairs)]
-            part["kind"] = 1 + self._functions.index(motor.drive.function)
-            part["parameters"] = motor.drive.table(len(pairs))
-            part["speed"] = motor.speed is not None
-            part["limit"] = min(motor.limit, np.finfo(float).max)
-            begin += len(pairs)
-        return table
-
-
-def drive_functions(motors: Sequence[Motor]) -> tuple[wp.Function, ...]:
-    """The distinct functions of time of motors."""
-    return tuple(dict.fromkeys(motor.drive.function for motor in motors))
-
-
-def _axles(body: Body, motor: Motor) -> np.ndarray:
-    """The two axle masses of each occurrence of a motor's hinge, shape [h, 2]."""
-    if motor.hinge not in body.groups or f"{motor.hinge}-rotor" not in body.groups:
-        known = [name for name in body.groups if f"{name}-rotor" in body.groups]
-        raise UnknownName("hinge", motor.hinge, known)
-    return np.asarray(body.groups[motor.hinge]).reshape(-1, 2)
-
-
-def _members(body: Body, motors: Sequence[Motor], axles: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Masses of all sides (rotor, stator, rotor, ...) one after the other, and where each side begins."""
-    members, sides, begin = [], [], 0
-    for motor, pairs in zip(motors, axles, strict=True):
-        hinge_of = np.full(body.mass_count, -1)
-        hinge_of[pairs] = np.arange(len(pairs))[:, None]
-        held = np.concatenate([body.springs, body.springs[:, ::-1]])
-        held = held[hinge_of[held[:, 0]] >= 0]
-        for number, side in enumerate(("rotor", "stator")):
-            chosen = held[np.isin(held[:, 1], body.groups[f"{motor.hinge}-{side}"])]
-            keys = np.unique((2 * (begin + hinge_of[chosen[:, 0]]) + number) * body.mass_count + chosen[:, 1])
-            sides.append(keys // body.mass_count)
-            members.append(keys % body.mass_count)
-        begin += len(pairs)
-    side_of, member = np.concatenate(sides), np.concatenate(members)
-    order = np.lexsort((member, side_of))
-    return member[order], np.concatenate([[0], np.cumsum(np.bincount(side_of, minlength=2 * begin))])

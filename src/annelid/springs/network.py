@@ -196,6 +196,18 @@ class Network:
         self.springs.free(index)
         self._note_change()
 
+    def mend(self, masses: np.ndarray) -> None:
+        """Take the broken springs of some masses back into the list, whose entries never left the rows.
+
+        Args:
+            masses: Whether springs of a mass come back, shape [n]; both masses of a spring, or neither.
+        """
+        back = masses[self.struck["mass"]]
+        self.struck = {name: values[~back] for name, values in self.struck.items()}
+        gone = np.flatnonzero(~self.springs.alive[: self.springs.used])
+        self.springs.refill(gone[masses[self.ends[gone, 0]]])
+        self.version += 1
+
     def bury(self, index: np.ndarray) -> None:
         """Keep the last values of springs that are about to be removed, for handles that become stale."""
         if len(index):
@@ -352,22 +364,3 @@ def _without(entries: dict[str, np.ndarray], removed: dict[str, np.ndarray]) -> 
     keep = np.ones(len(have), bool)
     keep[like[place]] = False
     return {name: values[keep] for name, values in entries.items()}
-
-
-def broken_springs(network: Network, masks: np.ndarray) -> np.ndarray:
-    """The springs behind the broken bits of masses, which both ends of a spring have set, shape [k]."""
-    masses = np.flatnonzero(masks)
-    rows = network.row_of[masses]
-    slots = np.arange(64, dtype=np.uint64)
-    which, slot = np.nonzero((masks[masses, None] >> slots) & np.uint64(1))
-    entry = network.starts[rows[which]] + slot * network.stride
-    mass, other = masses[which], masses[which] + network.offsets[entry]
-    once = mass < other
-    found = []
-    for ids, at in zip(network.springs_between(mass[once], other[once]), np.flatnonzero(once), strict=True):
-        same = [
-            i for i in ids if all(network.constants[n][i] == network.entries[n][entry[at]] for n in network.entries)
-        ]
-        found.append(same)
-    # Several equal springs between one pair break together; each of their bits finds all of them.
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids in found)]))

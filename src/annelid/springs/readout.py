@@ -138,7 +138,8 @@ class Readout:
         return wp.array(values, dtype=dtype, device=self.device)
 
     def prepared(self, state: Any) -> Any:
-        """What depends on the time and on the parameters of worlds, evaluated for a state, as kernels take it."""
+        """What kernels take of a state: what has broken, and what depends on the time and on parameters of worlds."""
+        self._work.broken = state.broken
         derive(self.model, self._work, state.variation)
         if self.model.features.actuated:
             self._work.clock, self._work.commands, self._work.begun = state.clock, state.commands, state.begun

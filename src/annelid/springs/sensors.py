@@ -12,12 +12,13 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
+from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum, finish_turn
 from annelid.core.sensors import Reading, Sensor, require_turn, side_of, tells_turn
 from annelid.core.solver import Solver as AnySolver
 from annelid.springs.body import Where
 from annelid.springs.followed import Followed
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
+from annelid.springs.marks import places_in_rows
 from annelid.springs.solver import Solver
 
 _XYZ = ("x", "y", "z")
@@ -94,20 +95,29 @@ class StrainSensor(Sensor):
         chosen = body.springs_of(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor of strain needs at least one spring between the masses that were chosen.")
-        sums, add = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device), strain_kernel(model.types.vec4)
+        # Worlds that learn side by side are not looked at on the host: what has broken there is read from its marks.
+        network, marked = model.network, model.batched and model.features.breaking
+        sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
+        add = strain_kernel(model.types.vec4, marked)
+        ends, built = body.springs[chosen], places_in_rows(network, chosen) if marked else np.zeros(0, np.int32)
+        lengths = wp.array(body.rest_lengths[chosen], dtype=wp.float64, device=device)
 
-        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:
-            springs = wp.array(body.springs[left], dtype=wp.vec2i, device=device)
-            lengths = wp.array(body.rest_lengths[left], dtype=wp.float64, device=device)
-            return springs, lengths, 1.0 / len(left) if len(left) else np.nan
+        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any]]:
+            springs = np.where(np.isin(chosen, left)[:, None], ends, -1)
+            mass = ends[:, 0]
+            places = np.where(network.row_of[mass] == model.rows.row_of[mass], built, -1) if marked else built
+            return (
+                wp.array(springs, dtype=wp.vec2i, device=device),
+                wp.array(places.astype(np.int32), dtype=wp.int32, device=device),
+            )
 
         followed = Followed(model, lambda network: network.springs, chosen, prepare)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            springs, lengths, scale = followed.now()
-            inputs = [springs, lengths, body.mass_count, side(state).positions]
+            (springs, places), mine = followed.now(), side(state)
+            inputs = [springs, lengths, places, body.mass_count, mine.positions, mine.broken]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
-            wp.launch(finish_sum, model.worlds, [sums, scale, 0, 1, first], [out], device=device)
+            wp.launch(finish_mean, model.worlds, [sums, first], [out], device=device)
 
         return Reading(read, (1,))
 

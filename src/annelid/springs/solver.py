@@ -20,7 +20,7 @@ from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays
+from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays, take_world
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
@@ -28,8 +28,9 @@ from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
+from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
-from annelid.springs.network import Patch, broken_springs
+from annelid.springs.network import Patch
 from annelid.springs.parameters import PARAMETERS, derive, require_stable, scale_masses
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
@@ -53,7 +54,7 @@ class State:
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
-        begun: Step at which each world began, shape [worlds]; kept where there are several.
+        begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.
         variation: Parameters in which worlds differ; empty while they do not.
         clock: Steps done, shape [1].
     """
@@ -107,8 +108,8 @@ class Solver:
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """Channels that stretch springs by command."""
-        return self.model.one.controls
+        """Channels that stretch springs and drive motors by command."""
+        return self.model.controls
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
@@ -155,7 +156,7 @@ class Solver:
             partners=partners,
             slips=slips,
             commands=resting_commands(self.controls, self.worlds, self.device),
-            begun=wp.zeros(self.worlds if self.worlds > 1 else 0, dtype=wp.int64, device=self.device),
+            begun=wp.zeros(self.worlds if self.model.batched else 0, dtype=wp.int64, device=self.device),
             variation=unvaried(self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
@@ -185,18 +186,23 @@ class Solver:
             return
         self._restore_model({})
         beginning = self.initial_state()
-        if mask is not None:  # time goes on
+        if mask is not None:  # time goes on, and that of the world is counted from here
             wp.copy(beginning.clock, state.clock)
+            if self.model.batched:
+                wp.copy(beginning.begun, state.clock)
         copy_state(beginning, state, but="variation")
         self._begin_varied(state, self._every)
 
     def _reset_some(self, state: State, mask: wp.array[Any]) -> None:
         """Bring some of several worlds back; time goes on, and theirs is counted from here."""
-        if self.changes():
-            raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
+        if self.model.features.breaking:
+            self._mend(state, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
         wp.launch(begin_again, self.worlds, [mask, state.clock], [state.begun], device=self.device)
-        self._begin_varied(state, mask)
+        if state.variation.there:
+            self._begin_varied(state, mask)
+        else:
+            self._begin_accelerations(state, mask)  # gravity or motors may have changed since the first beginning
 
     def _begin_varied(self, state: State, mask: wp.array[Any]) -> None:
         """Give worlds that are as they were built the masses and first accelerations of their parameters."""
@@ -222,18 +228,32 @@ class Solver:
     def _every(self) -> wp.array[Any]:
         return wp.full(self.worlds, True, dtype=wp.bool, device=self.device)
 
+    def _mend(self, state: State, mask: wp.array[Any]) -> None:
+        """Note what has broken so far, and take the broken springs of some worlds back into the list."""
+        network, each = self.model.network, self.model.one.mass_count
+        with network.settled():
+            self.harvest([state])
+            if len(network.struck["mass"]):
+                masses = np.repeat(mask.numpy(), each)
+                network.mend(masses)
+                self._seen_broken[masses] = 0
+
+    def take_world(self, source: State, target: State, world: int) -> None:
+        """Copy one of several worlds into a state of one world; see `core.solver.Separable`."""
+        take_world(source, target, world, self.worlds)
+        self._interactions.take_world(source, target, world)
+
     @cached_property
     def _beginning(self) -> State:
         return self.initial_state()
 
     @cached_property
     def _world_of(self) -> dict[str, wp.array[Any]]:
-        """World of each mass and of each channel."""
-        each = {"mass": self.model.one.mass_count, "channel": len(self.controls)}
-        every = np.arange(self.worlds, dtype=np.int32)
-        return {
-            name: wp.array(np.repeat(every, count), dtype=wp.int32, device=self.device) for name, count in each.items()
-        }
+        """World of each mass, of each channel and of what contacts remember."""
+        each, every = {"mass": self.model.one.mass_count, "channel": len(self.controls)}, np.arange(self.worlds)
+        found = {name: np.repeat(every, count) for name, count in each.items()}
+        found["contact"] = self._interactions.world_of_memory()
+        return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
 
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
@@ -261,9 +281,11 @@ class Solver:
         largest = max(float(np.abs(velocities).max(initial=0.0)), 1e-300)
         speeds = np.linalg.norm(velocities / largest, axis=1) * largest  # squares of what is about to diverge overflow
         fastest = int(np.nanargmax(speeds))
+        each = self.model.one.mass_count
+        named = f"{fastest % each} of world {fastest // each}" if self.worlds > 1 else f"{fastest}"
         stable, culprit = self.model.stable_step(), self.model.what_limits_the_step()
         found = (
-            f"mass {fastest} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
+            f"mass {named} moves fastest, at {speeds[fastest]:.3g} m/s; the stable step of this model is about "
             f"{stable:.3g} s, limited most by {culprit}, and dt is {self.dt:.3g} s"
         )
         if self.dt > stable:
@@ -281,12 +303,23 @@ class Solver:
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""
         with self.model.network.settled():
+            if self.model.batched and self.model.features.breaking:
+                self._follow_marks(state)
             return self._painter.snapshot(state, look)
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
         with self.model.network.settled():
             return scenery_of(self.model, self.readout, self._painter)
+
+    def _follow_marks(self, state: State) -> None:
+        """Let the list of springs say what the marks of a state do, also of a state that was taken from elsewhere."""
+        self.harvest([state])
+        masks, network = state.broken.numpy(), self.model.network
+        if not np.array_equal(masks, self._seen_broken):
+            network.mend(np.ones(self.model.mass_count, bool))
+            network.strike(broken_springs(network, masks))
+            self._seen_broken = masks.copy()
 
     # --- conditions that end a run ---
 

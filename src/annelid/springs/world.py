@@ -41,6 +41,8 @@ class World(Named):
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
+
+    Functions of the user get the time since their world began [s] and the number of the mass in it.
     """
 
     dt: float | Auto = "auto"

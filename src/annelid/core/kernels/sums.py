@@ -30,6 +30,17 @@ def finish_sum(
 
 
 @wp.kernel(enable_backward=False)
+def finish_mean(sums: wp.array2d[Sums], first: int, readings_out: wp.array2d[wp.float32]):
+    """Write the first of the sums over the second, which counts; the mean of nothing is not a number."""
+    world = wp.tid()
+    total = _whole(sums, world)
+    mean = wp.float32(wp.nan)
+    if total[1] > wp.float64(0.0):
+        mean = wp.float32((wp.float64(1.0) / total[1]) * total[0])
+    readings_out[world, first] = mean
+
+
+@wp.kernel(enable_backward=False)
 def finish_turn(sums: wp.array2d[Sums], first: int, readings_out: wp.array2d[wp.float32]):
     """Write the rotation that is nearest to a sum of moments, as a quaternion x, y, z, w with w not negative.
 

@@ -161,12 +161,13 @@ def _cell_of(types: Layout) -> wp.Function:
 
 
 @wp.func
-def _bucket(cell: wp.vec3i, count: int) -> int:
-    """Place of a cell in the table; several cells may share one."""
+def _bucket(cell: wp.vec3i, world: int, count: int) -> int:
+    """Place of a cell in the table; several cells may share one, and worlds that lie in one place spread over it."""
     mixed = (
         wp.uint32(cell[0]) * wp.uint32(73856093)
         ^ wp.uint32(cell[1]) * wp.uint32(19349663)
         ^ wp.uint32(cell[2]) * wp.uint32(83492791)
+        ^ wp.uint32(world) * wp.uint32(1640531513)
     )
     mixed = mixed ^ (mixed >> wp.uint32(15))
     return int(mixed & wp.uint32(count - 1))
@@ -183,7 +184,8 @@ def _insert(types: Layout) -> wp.Function:
         here = positions[contacts[0].masses[slot]]
         x = vec3(here[0], here[1], here[2])
         contacts[0].built[slot] = x
-        return _bucket(cell_of(x, contacts[0].cell), contacts[0].cell_count)
+        world = slot // contacts[0].slots_a_world
+        return _bucket(cell_of(x, contacts[0].cell), world, contacts[0].cell_count)
 
     return insert
 
@@ -199,7 +201,8 @@ def _close(types: Layout) -> wp.Function:
         j = contacts[0].masses[other]
         index = contacts[0].table[contacts[0].kinds[i] * contacts[0].kind_count + contacts[0].kinds[j]]
         found = bool(False)
-        if index >= 0 and slot != other:
+        each = contacts[0].slots_a_world
+        if index >= 0 and slot != other and slot // each == other // each:
             rule = contacts[0].rules[index]
             reach = rule.reach
             if reach == real(0.0):
@@ -229,11 +232,12 @@ def collect_list(types: Layout) -> wp.Function:
     def collect(slot: int, contacts: wp.array[Contacts]):
         base = slot * contacts[0].slot_stride
         step = contacts[0].entry_stride
+        world = slot // contacts[0].slots_a_world
         home = cell_of(contacts[0].built[slot], contacts[0].cell)
         count = int(0)
         for neighbour in range(27):
             cell = home + wp.vec3i(neighbour % 3 - 1, (neighbour // 3) % 3 - 1, neighbour // 9 - 1)
-            other = contacts[0].heads[_bucket(cell, contacts[0].cell_count)]
+            other = contacts[0].heads[_bucket(cell, world, contacts[0].cell_count)]
             while other >= 0:
                 if cell_of(contacts[0].built[other], contacts[0].cell) == cell:
                     if close(slot, other, contacts):
@@ -284,10 +288,11 @@ def _following(types: Layout) -> wp.Function:
     @wp.func
     def following(slot: int, last: int, contacts: wp.array[Contacts]) -> int:
         home = cell_of(contacts[0].built[slot], contacts[0].cell)
+        world = slot // contacts[0].slots_a_world
         best = int(-1)
         for neighbour in range(27):
             cell = home + wp.vec3i(neighbour % 3 - 1, (neighbour // 3) % 3 - 1, neighbour // 9 - 1)
-            other = contacts[0].heads[_bucket(cell, contacts[0].cell_count)]
+            other = contacts[0].heads[_bucket(cell, world, contacts[0].cell_count)]
             while other >= 0:
                 j = contacts[0].masses[other]
                 if j > last and (best < 0 or j < best):

@@ -16,6 +16,8 @@ wp.set_module_options({"enable_backward": False})
 class Plugins:
     """Warp functions of the user, each a tuple of functions that are all applied.
 
+    Time and index are those of the mass in its own world.
+
     Attributes:
         forces: `(time, index, position, velocity, mass) -> force [N]`.
         constraints: `(time, index, position, velocity) -> velocity` that the mass may have.
@@ -26,12 +28,17 @@ class Plugins:
     constraints: tuple[wp.Function, ...] = ()
     surfaces: tuple[wp.Function, ...] = ()
 
+    def __bool__(self) -> bool:
+        return bool(self.forces or self.constraints or self.surfaces)
+
 
 @functools.cache
 def mass_acceleration(
     types: Layout, *, pushed: bool, guided: bool, touching: tuple[int, ...], plugins: Plugins, varied: bool
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
+
+    `number` is the mass and `time` the time as the user's functions know them: in its own world.
 
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
     stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
@@ -46,6 +53,7 @@ def mass_acceleration(
     @wp.func
     def acceleration(
         i: int,
+        number: int,
         time: real,
         horizon: real,
         model: Arrays,
@@ -62,7 +70,7 @@ def mass_acceleration(
         if wp.static(pushed):
             force += model.forces[i]
         if wp.static(len(plugins.forces) > 0):
-            force += user_force(time, i, x, v, real(1.0) / inverse_mass)
+            force += user_force(time, number, x, v, real(1.0) / inverse_mass)
         gravity = parameters.gravity
         if wp.static(varied):
             gravity = pull
@@ -90,7 +98,7 @@ def mass_acceleration(
             if model.guides[i] == 2:
                 a = a - axis * wp.dot(axis, a)
         if wp.static(len(plugins.constraints) > 0):
-            a = (user_constraint(time, i, x, v_from + a * horizon) - v_from) / horizon
+            a = (user_constraint(time, number, x, v_from + a * horizon) - v_from) / horizon
         if inverse_mass == real(0.0):
             a = vec3()
         return a

@@ -9,6 +9,9 @@ import warp as wp
 PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
 """Kinds of obstacles."""
 
+TORQUE, SPEED, ANGLE = range(3)
+"""What a motor follows."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -139,6 +142,7 @@ def _contacts(real: Any, vec3: Any, rule: Any, bits: int) -> Any:
         f"SpringContacts{bits}",
         mass_count=wp.int32,
         slot_count=wp.int32,
+        slots_a_world=wp.int32,  # those of a world lie side by side, and touch nobody else
         kind_count=wp.int32,
         cell_count=wp.int32,  # a power of two
         capacity=wp.int32,  # entries that a list has room for
@@ -178,8 +182,11 @@ def _motor(bits: int) -> Any:
         stator=wp.vec2i,
         kind=wp.int32,  # function of time, as for signals
         parameters=wp.vec4d,
-        speed=wp.int32,  # 1 if the function is a speed [rad/s], 0 if it is a torque [N m]
+        goal=wp.int32,  # whether the function is a TORQUE [N m], a SPEED [rad/s] or an ANGLE [rad]
         limit=wp.float64,  # largest torque [N m]
+        built=wp.float64,  # angle between the arms of its sides in the body as built [rad]
+        response=wp.float64,  # time in which the error of an angle falls to 1/e [s]
+        slowing=wp.float64,  # angular acceleration by which the limit can stop it, estimated [rad/s²]
     )
 
 
@@ -194,8 +201,10 @@ def _motors(motor: Any, drive: Any, bits: int) -> Any:
         f"SpringMotors{bits}",
         mass_count=wp.int32,
         motor_count=wp.int32,
+        motors_a_world=wp.int32,
         motors=wp.array[motor],
         members=wp.array[wp.int32],
+        arms=wp.array[wp.float64],  # share of each member in a vector that turns with its side
         side_first=wp.array[wp.int32],  # of each mass, the sides that it belongs to
         sides=wp.array[wp.int32],
         drives=wp.array[drive],  # of each side

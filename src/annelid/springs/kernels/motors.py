@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.gather import lane_sum
-from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.layout import ANGLE, TORQUE, Layout
 
 wp.set_module_options({"enable_backward": False})
 
@@ -94,16 +94,59 @@ def _side(types: Layout, lanes: int) -> wp.Function:
 
 
 @functools.cache
-def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
-    """Find out what motor m does at a time, and leave it in `drives`; `value` evaluates the functions of time."""
-    vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
-    side = _side(types, lanes)
+def _arm(types: Layout, lanes: int) -> wp.Function:
+    """The vector that turns with a side, held masses included, summed by `lanes` threads of a warp."""
+    vec4, Motors = types.vec4, types.Motors
+    total = lane_sum(wp.vec3d, lanes)
+
+    @wp.func
+    def arm(
+        span: wp.vec2i, lane: int, origin: wp.vec3d, motors: wp.array[Motors], positions: wp.array[vec4]
+    ) -> wp.vec3d:
+        result = wp.vec3d()
+        entry = span[0] + lane
+        while entry < span[1]:
+            p = positions[motors[0].members[entry]]
+            y = wp.vec3d(wp.float64(p[0]), wp.float64(p[1]), wp.float64(p[2])) - origin
+            result += motors[0].arms[entry] * y
+            entry += wp.static(lanes)
+        if wp.static(lanes > 1):
+            result = total(result)
+        return result
+
+    return arm
+
+
+@wp.func
+def _wrapped(angle: wp.float64) -> wp.float64:
+    """The same angle from -pi to pi."""
+    turn = wp.float64(6.283185307179586)
+    return angle - turn * wp.floor(angle / turn + wp.float64(0.5))
+
+
+@wp.func
+def _speed_towards(error: wp.float64, response: wp.float64, slowing: wp.float64) -> wp.float64:
+    """Speed at which the error of an angle fades, or from which half of `slowing` [rad/s²] still stops in time."""
+    size = wp.abs(error)
+    return wp.sign(error) * wp.min(size / response, wp.sqrt(slowing * size))
+
+
+@functools.cache
+def motor_pass(types: Layout, value: Any, steers: bool, lanes: int) -> wp.Function:
+    """Find out what motor m does at a moment, counted in steps, and leave it in `drives`.
+
+    `value` evaluates what motors follow; `steers` says whether some follow an angle.
+    """
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    side, arm = _side(types, lanes), _arm(types, lanes)
 
     @wp.func
     def drive(
-        m: int, lane: int, time: wp.float64, dt: wp.float64, motors: wp.array[Motors],
+        m: int, lane: int, moment: wp.float64, model: Arrays, work: Work,
         positions: wp.array[vec4], velocities: wp.array[vec3],
     ):  # fmt: skip
+        motors = work.motors
+        dt = model.parameters[0].dt
         motor = motors[0].motors[m]
         a = positions[motor.axle[0]]
         b = positions[motor.axle[1]]
@@ -112,9 +155,16 @@ def motor_pass(types: Layout, value: Any, lanes: int) -> wp.Function:
         rotor = side(motor.rotor, lane, origin, motors, positions, velocities)
         stator = side(motor.stator, lane, origin, motors, positions, velocities)
         speed = wp.dot(axis, rotor.spin - stator.spin)
-        torque = value(motor.kind, time, motor.parameters)
-        if motor.speed == 1:
+        torque = value(m, motor.kind, moment, motor.parameters, model, work)
+        if motor.goal != wp.static(TORQUE):
             ease = wp.dot(axis, rotor.inverse * axis) + wp.dot(axis, stator.inverse * axis)
+            if wp.static(steers):
+                if motor.goal == wp.static(ANGLE):
+                    here = arm(motor.rotor, lane, origin, motors, positions)
+                    there = arm(motor.stator, lane, origin, motors, positions)
+                    across = wp.dot(there, here) - wp.dot(axis, there) * wp.dot(axis, here)
+                    angle = wp.atan2(wp.dot(axis, wp.cross(there, here)), across) - motor.built
+                    torque = _speed_towards(_wrapped(torque - angle), motor.response, motor.slowing)
             lag = torque - speed
             torque = wp.float64(wp.static(SPEED_SHARE)) * lag / (wp.max(ease, wp.float64(1.0e-300)) * dt)
         torque = wp.clamp(torque, -motor.limit, motor.limit)
@@ -154,19 +204,19 @@ def motor_force(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def drive_team(types: Layout, value: Any) -> wp.Function:
+def drive_team(types: Layout, value: Any, steers: bool) -> wp.Function:
     """All motors, shared among the members of a CPU team; the new ticket."""
-    vec3, vec4, Motors = types.vec3, types.vec4, types.Motors
-    drive = motor_pass(types, value, 1)
+    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
+    drive = motor_pass(types, value, steers, 1)
 
     @wp.func
     def drive_all(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, time: wp.float64, dt: wp.float64,
-        motors: wp.array[Motors], positions: wp.array[vec4], velocities: wp.array[vec3],
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, moment: wp.float64,
+        model: Arrays, work: Work, positions: wp.array[vec4], velocities: wp.array[vec3],
     ) -> int:  # fmt: skip
-        share = team_range(rank, size, motors[0].motor_count, 1)
+        share = team_range(rank, size, work.motors[0].motor_count, 1)
         for m in range(share[0], share[1]):
-            drive(m, 0, time, dt, motors, positions, velocities)
+            drive(m, 0, moment, model, work, positions, velocities)
         team_barrier(counter, size, ticket + 1)
         return ticket + 1
 
@@ -174,10 +224,10 @@ def drive_team(types: Layout, value: Any) -> wp.Function:
 
 
 @functools.cache
-def drive_kernel(types: Layout, value: Any, lanes: int) -> wp.Kernel:
+def drive_kernel(types: Layout, value: Any, steers: bool, lanes: int) -> wp.Kernel:
     """All motors, `lanes` threads each."""
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    drive = motor_pass(types, value, lanes)
+    drive = motor_pass(types, value, steers, lanes)
 
     @wp.kernel(module="unique", enable_backward=False)
     def drive_all(
@@ -185,8 +235,7 @@ def drive_kernel(types: Layout, value: Any, lanes: int) -> wp.Kernel:
         velocities: wp.array[vec3],
     ):  # fmt: skip
         m, lane = wp.tid()
-        dt = model.parameters[0].dt
-        steps = wp.float64(work.clock[0]) + wp.float64(step) + shift
-        drive(m, lane, steps * dt, dt, work.motors, positions, velocities)
+        moment = wp.float64(work.clock[0]) + wp.float64(step) + shift
+        drive(m, lane, moment, model, work, positions, velocities)
 
     return drive_all

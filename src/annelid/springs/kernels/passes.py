@@ -55,11 +55,18 @@ def buffers_of(kind: str) -> tuple[str, str, str, str]:
 
 @functools.cache
 def mass_update(
-    types: Layout, kind: str, acceleration: Any, conditions: tuple[wp.Function, ...] = (), substeps: int = 1
+    types: Layout,
+    kind: str,
+    acceleration: Any,
+    conditions: tuple[wp.Function, ...] = (),
+    substeps: int = 1,
+    *,
+    apart: bool = False,
 ) -> wp.Function:
     """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known.
 
-    `base` and `speed` are its position and velocity at the beginning of the step.
+    `base` and `speed` are its position and velocity at the beginning of the step. Where functions of the user are told
+    `apart`, they learn the number of a mass in its world and the time since that world began.
     """
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     Parameters = types.Parameters
@@ -91,6 +98,12 @@ def mass_update(
         dt = real(step_time)
         x = vec3(here[0], here[1], here[2])
         v_new = v
+        number = i
+        begun = wp.int64(0)
+        if wp.static(apart):
+            world = i // model.masses_a_world
+            number = i - world * model.masses_a_world
+            begun = work.begun[world]
         if wp.static(drift):  # positions for the next forces, and a guess of the velocity for those that depend on it
             a_old = work.accelerations[i]
             x = x + (v + a_old * (dt * real(0.5))) * dt
@@ -102,13 +115,15 @@ def mass_update(
             x = x + v_new * part
             x_out[i] = vec4(x[0], x[1], x[2], here[3])
         else:
-            time = real((wp.float64(step) + wp.float64(wp.static(shift))) * step_time)
+            time = real((wp.float64(step - begun) + wp.float64(wp.static(shift))) * step_time)
             horizon = dt
             v_from = v  # what the acceleration is added to; forces depend on v itself
             if wp.static(kick):
                 horizon = dt * real(0.5)
                 v_from = speed + work.accelerations[i] * horizon
-            a = acceleration(i, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale)
+            a = acceleration(
+                i, number, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale
+            )
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt
@@ -145,7 +160,8 @@ def mass_update(
                     work.trouble[0] = step + wp.int64(1)
             if wp.static(len(conditions) > 0):
                 if here[3] > real(0.0):
-                    look_out(0, step + wp.int64(1), real(wp.float64(step + wp.int64(1)) * step_time), i, x, v_new, work)
+                    age = step + wp.int64(1) - begun
+                    look_out(0, step + wp.int64(1), real(wp.float64(age) * step_time), number, x, v_new, work)
 
     return update
 

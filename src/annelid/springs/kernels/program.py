@@ -10,10 +10,8 @@ from typing import Any
 
 import warp as wp
 
-from annelid.core.kernels.controls import held
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.collisions import contact_force, remember
-from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
@@ -21,6 +19,7 @@ from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
+from annelid.springs.kernels.signals import motor_value, signal_at
 
 wp.set_module_options({"enable_backward": False})
 
@@ -38,11 +37,12 @@ class Features:
     touching: tuple[int, ...] = ()  # kinds of obstacles
     colliding: bool = False
     motors: tuple[wp.Function, ...] = ()
+    steers: bool = False  # whether some motors follow an angle
     signals: tuple[wp.Function, ...] = ()
     substeps: int = 1
     conditions: tuple[wp.Function, ...] = ()
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
-    worlds: bool = False  # several, each with a beginning of its own
+    worlds: bool = False  # a batch of them, each with a beginning of its own
     varied: bool = False  # with parameters of its own
 
     @property
@@ -50,16 +50,19 @@ class Features:
         """Whether rest lengths change with time."""
         return bool(self.signals)
 
-    @property
-    def commanded(self) -> int:
-        """Kind of the signals that are commands, 0 where there are none."""
-        return 1 + self.signals.index(command_signal) if command_signal in self.signals else 0
-
     def springs(self, kind: str) -> Springs:
         """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
         detecting = self.breaking and kind not in ("rk2", "rk3", "rk4")
         part = {"inner": "fast", "outer": "slow"}.get(kind, "all")
         return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds, self.varied)
+
+    def signal_at(self) -> wp.Function:
+        """What evaluates the signals of springs."""
+        return signal_at(layout(self.real), self.signals, worlds=self.worlds)
+
+    def motor_value(self) -> wp.Function:
+        """What evaluates the numbers that motors follow."""
+        return motor_value(layout(self.real), self.motors, worlds=self.worlds)
 
     @property
     def signal_rows_per_step(self) -> int:
@@ -87,56 +90,6 @@ class Features:
 
 
 @functools.cache
-def signal_value(functions: tuple[wp.Function, ...]) -> wp.Function:
-    """The factor on a rest length: 1 for kind 0, else that of the function of this kind."""
-    if not functions:
-
-        @wp.func
-        def passive(kind: int, time: wp.float64, parameters: wp.vec4d) -> wp.float64:
-            return wp.float64(1.0)
-
-        return passive
-    last, number, others = functions[-1], len(functions), signal_value(functions[:-1])
-
-    @wp.func
-    def value(kind: int, time: wp.float64, parameters: wp.vec4d) -> wp.float64:
-        result = others(kind, time, parameters)
-        if kind == wp.static(number):
-            result = last(time, parameters)
-        return result
-
-    return value
-
-
-@functools.cache
-def signal_at(features: Features) -> wp.Function:
-    """A function `(item, moment, model, work) -> factor`: a signal of a world at a moment, counted in steps.
-
-    Signals are numbered world after world.
-    """
-    types, evaluate, commanded = layout(features.real), signal_value(features.signals), features.commanded
-    worlds, Arrays, Work = features.worlds, types.Arrays, types.Work
-
-    @wp.func
-    def value(item: int, moment: wp.float64, model: Arrays, work: Work) -> wp.float64:
-        signal = item
-        world = int(0)
-        if wp.static(worlds):
-            world = item // model.signal_count
-            signal = item - world * model.signal_count
-        kind = model.signal_kinds[signal]
-        parameters = model.signal_parameters[signal]
-        if wp.static(commanded > 0):
-            if kind == wp.static(commanded):
-                return held(work.commands[world * model.control_count + int(parameters[0])], moment)
-        if wp.static(worlds):
-            moment -= wp.float64(work.begun[world])
-        return evaluate(kind, moment * model.parameters[0].dt, parameters)
-
-    return value
-
-
-@functools.cache
 def mass_world(features: Features) -> wp.Function:
     """A function `(i, model) -> world` of mass i."""
     Arrays, worlds = layout(features.real).Arrays, features.worlds
@@ -154,7 +107,7 @@ def mass_world(features: Features) -> wp.Function:
 @functools.cache
 def signal_kernel(features: Features) -> wp.Kernel:
     """Evaluate every signal for every moment of a batch of steps (CUDA)."""
-    types, evaluate, per_step = layout(features.real), signal_at(features), features.signal_rows_per_step
+    types, evaluate, per_step = layout(features.real), features.signal_at(), features.signal_rows_per_step
     real, Arrays, Work = types.real, types.Arrays, types.Work
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -176,7 +129,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     # Position and velocity at the beginning of the step: small bodies wait for memory and ask early, large ones would
     # only lose registers by it; the first pass of a step has them at hand.
     early, late = (kind in ("rk2", "rk3", "rk4", "kick") and (lanes > 1) is soon for soon in (True, False))
-    update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
+    update = _update(features, kind)
     needs_forces = kind not in GATHERLESS
     driven, look, slot_of = motor_force(types), watch(types), slot_of_mass(types)
     colliding, motors, worlds = features.colliding, bool(features.motors), features.worlds
@@ -258,7 +211,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     """Many steps by a team of CPU threads, which meet after each pass."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    evaluate, per_step = signal_at(features), features.signal_rows_per_step
+    evaluate, per_step = features.signal_at(), features.signal_rows_per_step
     one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
     tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types)
 
@@ -321,12 +274,19 @@ def _acceleration(features: Features) -> wp.Function:
     )
 
 
+def _update(features: Features, kind: str) -> wp.Function:
+    """What a pass does with a mass; functions of the user are told the world's own numbers where there are worlds."""
+    apart = features.worlds and bool(features.plugins or features.conditions)
+    accelerate, conditions = _acceleration(features), features.conditions
+    return mass_update(layout(features.real), kind, accelerate, conditions, features.substeps, apart=apart)
+
+
 @functools.cache
 def _ready(features: Features, kind: str) -> wp.Function:
     """What a team does before a pass: fresh lists of contacts, the torques of motors; the new ticket."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    refresh, drive = refresh_team(types), drive_team(types, signal_value(features.motors))
+    refresh, drive = refresh_team(types), drive_team(types, features.motor_value(), features.steers)
     colliding, driven = features.colliding, bool(features.motors) and kind not in GATHERLESS
     keep, keeping = remember(types), colliding and kind == features.first_forces
     before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
@@ -347,9 +307,8 @@ def _ready(features: Features, kind: str) -> wp.Function:
             ticket += 1
             team_barrier(counter, size, ticket)
         if wp.static(driven):
-            steps = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
-            dt = model.parameters[0].dt
-            ticket = drive(rank, size, counter, ticket, steps * dt, dt, work.motors, x_at, v_at)
+            moment = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
+            ticket = drive(rank, size, counter, ticket, moment, model, work, x_at, v_at)
         return ticket
 
     return ready
@@ -360,7 +319,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     gather = vector_gather(types, features.springs(kind))
-    update = mass_update(types, kind, _acceleration(features), features.conditions, features.substeps)
+    update = _update(features, kind)
     needs_forces = kind not in GATHERLESS
     touched, driven, look = contact_force(types), motor_force(types), watch(types)
     slot_of, slot_from, colliding = slot_of_mass(types), first_slot(types), features.colliding

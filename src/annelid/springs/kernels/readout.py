@@ -22,7 +22,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
     """Mean strain, von Mises stress of the virial and mean actuation of the springs around each of chosen masses."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    actuated, worlds = features.actuated, features.worlds
+    actuated, breaking, worlds = features.actuated, features.breaking, features.worlds
     varied, world_of = features.varied, mass_world(features)
     mat33 = wp.types.matrix(shape=(3, 3), dtype=real)
 
@@ -48,7 +48,12 @@ def fields_kernel(features: Features) -> wp.Kernel:
         strain = real(0.0)
         actuation = real(0.0)
         virial = mat33()
+        there = int(0)
         for s in range(row[1]):
+            if wp.static(breaking):
+                if ((work.broken[i] >> wp.uint64(s)) & wp.uint64(1)) != wp.uint64(0):
+                    continue
+            there += 1
             entry = row[0] + s * model.stride
             near = positions[i + model.offsets[entry]]
             d = vec3(near[0], near[1], near[2]) - x
@@ -63,7 +68,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
             virial += wp.outer(d, d) * ((spring[0] - factor * spring[1] / length) * real(0.5))
         if wp.static(varied):
             virial = virial * work.scales[world_of(i, model)][0]
-        count = real(wp.max(row[1], 1))
+        count = real(wp.max(there, 1))
         pressure = (virial[0, 0] + virial[1, 1] + virial[2, 2]) / real(3.0)
         squares = real(0.0)
         for a in range(3):
@@ -84,7 +89,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
     """Mass, first moment, momentum, angular momentum and energies, summed in double precision into `SLOTS` parts."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    actuated, worlds = features.actuated, features.worlds
+    actuated, breaking, worlds = features.actuated, features.breaking, features.worlds
     varied, world_of = features.varied, mass_world(features)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -125,6 +130,9 @@ def totals_kernel(features: Features) -> wp.Kernel:
                 base = i // model.masses_a_world * model.signal_count
             elastic = wp.float64(0.0)
             for s in range(row[1]):
+                if wp.static(breaking):
+                    if ((work.broken[i] >> wp.uint64(s)) & wp.uint64(1)) != wp.uint64(0):
+                        continue
                 entry = row[0] + s * model.stride
                 near = positions[i + model.offsets[entry]]
                 d = wp.vec3d(wp.float64(near[0]), wp.float64(near[1]), wp.float64(near[2])) - x

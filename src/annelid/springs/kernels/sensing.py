@@ -100,24 +100,37 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
 
 
 @functools.cache
-def strain_kernel(vec4: Any) -> wp.Kernel:
-    """Mean strain of springs against their passive rest lengths, in each world."""
+def strain_kernel(vec4: Any, marked: bool) -> wp.Kernel:
+    """Strain of springs against their passive rest lengths, and how many there are, in each world.
+
+    Springs that were removed have negative masses. Where they are `marked`, a bit of the first mass tells those that
+    have broken; a negative place has none.
+    """
 
     @wp.kernel(module="unique", enable_backward=False)
     def strain(
         springs: wp.array[wp.vec2i],
         lengths: wp.array[wp.float64],
+        places: wp.array[wp.int32],
         masses: int,
         positions: wp.array[vec4],
+        broken: wp.array[wp.uint64],
         sums_out: wp.array2d[Sums],
     ):
         world, part = wp.tid()
         total = Sums()
         for s in range(part, springs.shape[0], wp.static(PARTS)):
-            a = positions[world * masses + springs[s][0]]
-            b = positions[world * masses + springs[s][1]]
-            d = wp.vec3d(wp.float64(b[0] - a[0]), wp.float64(b[1] - a[1]), wp.float64(b[2] - a[2]))
-            total[0] = total[0] + wp.length(d) / lengths[s] - wp.float64(1.0)
+            there = springs[s][0] >= 0
+            if wp.static(marked):
+                if there and places[s] >= 0:
+                    bits = broken[world * masses + springs[s][0]] >> wp.uint64(places[s])
+                    there = (bits & wp.uint64(1)) == wp.uint64(0)
+            if there:
+                a = positions[world * masses + springs[s][0]]
+                b = positions[world * masses + springs[s][1]]
+                d = wp.vec3d(wp.float64(b[0] - a[0]), wp.float64(b[1] - a[1]), wp.float64(b[2] - a[2]))
+                total[0] = total[0] + wp.length(d) / lengths[s] - wp.float64(1.0)
+                total[1] = total[1] + wp.float64(1.0)
         sums_out[world, part] = total
 
     return strain
