@@ -139,6 +139,16 @@ class ProblemOptions(Protocol):
         ...
 
 
+@runtime_checkable
+class Titled(Protocol):
+    """Options of a problem that say more in a few letters than its name does."""
+
+    @property
+    def title(self) -> str:
+        """What an experiment, and its folder, is called where nobody has named it."""
+        ...
+
+
 class Searcher(ABC):
     """Asks for rows to try and is told how they did; larger is better.
 
