@@ -14,6 +14,15 @@ Member = tuple[str, Any, Field[Any]]
 """Name, type and default of an option, as `dataclasses.make_dataclass` takes them."""
 
 
+_HELP = {
+    "seconds": "Length of an episode [s]",
+    "every": "Simulated time of an action [s]",
+    "smooth": "Go to the values of an action smoothly, within its time",
+    "arrays": "Whose arrays the reward takes and returns",
+}
+"""What the options of every task mean; users say it of their own where they like."""
+
+
 def task_options(kind: type[Task]) -> list[Member]:
     """The options of a task; one without a default is refused."""
     types = _types(kind)
@@ -32,8 +41,9 @@ def _types(kind: type[Task]) -> dict[str, Any]:
 
 
 def _copied(each: Field[Any], kind: type[Task]) -> Any:
+    metadata = {"help": _HELP.get(each.name, ""), **each.metadata}
     if each.default_factory is not MISSING:
-        return field(default_factory=each.default_factory, metadata=each.metadata)
+        return field(default_factory=each.default_factory, metadata=metadata)
     if each.default is MISSING:
         raise InvalidValue(f"the option {each.name} of {kind.__name__} needs a default.")
-    return field(default=each.default, metadata=each.metadata)
+    return field(default=each.default, metadata=metadata)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from task_file import written
 
 from annelid import control, envs
 from annelid.cli import main
@@ -18,6 +17,8 @@ from annelid.evolve import Experiment
 from annelid.evolve.experiment import problem_from_table
 from annelid.evolve.problems.task_controller import TaskController
 from annelid.evolve.registry import problem_table
+
+from ...task_file import written
 
 SENSING: dict[str, Any] = {"controller": "sensing", "hidden": (2,), "frequency": 7.0}
 

@@ -86,5 +86,5 @@ def _value(text: str) -> Any:
     """A value as in a TOML file; what is none there is a text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
