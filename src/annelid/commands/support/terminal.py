@@ -38,23 +38,27 @@ def ends_tidily() -> Iterator[None]:
 
 
 @contextmanager
-def imports_that_can_be_interrupted() -> Iterator[None]:
-    """Let Ctrl-C end the program at once: raised inside an import, it would surface as something else or be lost."""
+def imports_that_can_be_interrupted(sentence: str = "stopped.") -> Iterator[None]:
+    """Let Ctrl-C end the program at once: raised inside an import, it would surface as something else or be lost.
+
+    Args:
+        sentence: What is said then.
+    """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, _leave)
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        with suppress(OSError):
+            os.write(2, f"annelid: {sentence}\n".encode())
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, leave)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    with suppress(OSError):
-        os.write(2, b"annelid: stopped.\n")
-    os._exit(INTERRUPTED)
 
 
 def _open_streams() -> None:
@@ -76,7 +80,7 @@ def _verdict(error: BaseException) -> tuple[int, str] | None:
     if _is_ours(error):
         return REFUSED, str(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "stopped."
+        return INTERRUPTED, str(error) or "stopped."
     if isinstance(error, BrokenPipeError):  # whoever read our output has had enough
         return PIPE_BROKEN, ""
     if isinstance(error, OSError):
