@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.ownership import owned
-from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
 from annelid.evolve import Experiment, Outcome, evolve, make_executor
 from annelid.evolve.display import SearchDisplay
 from annelid.evolve.experiments import experiment_names, experiment_summary
@@ -155,16 +152,6 @@ def _film(found: Outcome, path: Path, machine: Machine) -> Path:
     if not np.isfinite(found.fitness[best]):
         raise InvalidValue("there is no robot to make a video of: every trial failed.")
     problem = found.experiment.problem.build(device=machine.device, threads=machine.threads)
-    simulation, seconds = problem.film(found.champions[best])
+    film = problem.shown(found.champions[best])
     caption = f"{found.experiment.name}, fitness {found.fitness[best]:.4g}"
-    return filmed(_moments(simulation, seconds), path, name=caption, fps=_FPS, machine=machine, follow=True)
-
-
-_FPS = 25.0
-
-
-def _moments(simulation: Simulation[Any], seconds: float) -> Iterator[list[Snapshot]]:
-    for frame in range(int(seconds * _FPS) + 1):
-        due = round(frame / _FPS / simulation.dt)
-        simulation.step(max(0, due - simulation.step_count))
-        yield [simulation.snapshot(Look(host=False))]
+    return filmed(([moment] for moment in film.moments), path, name=caption, fps=film.fps, machine=machine, **film.look)

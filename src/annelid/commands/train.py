@@ -128,10 +128,17 @@ def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any
 
 
 def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
-    """Train, evaluate, and write what came of it."""
+    """Train, evaluate, and write what came of it; an interrupt says how to go on."""
     require("--episodes", options.episodes, 1, MOST_EPISODES, whole=True)
     require("--minutes", options.minutes, 0.0, math.inf)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
+    try:
+        return _train(name, folder, options, machine)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or stopped(folder)) from None
+
+
+def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     choices = read_choices(name, options.option)
     told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
     settings = replace(recipe(name, options.algo), **told)
@@ -141,10 +148,7 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     with imports_that_can_be_interrupted(stopped(folder)):
         optional("stable_baselines3", purpose="training", extra="rl")
     with owned(folder):
-        try:
-            training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(stopped(folder)) from None
+        training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
         try:
             return _train_inside(folder, training, settings.steps, options, machine)
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.evolve.film import Film, simulated
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,10 @@ class Problem(ABC):
             parameters: A row, shape [parameters].
         """
         raise self._no_film()
+
+    def shown(self, parameters: np.ndarray) -> Film:
+        """What a video of one robot is made of: its `film`, unless a problem has pictures of its own."""
+        return simulated(*self.film(parameters))
 
     def require_film(self) -> None:
         """Refuse a problem whose film cannot be shown, before a search and not after it: a random robot is tried."""

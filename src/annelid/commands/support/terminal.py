@@ -48,10 +48,11 @@ def imports_that_can_be_interrupted(sentence: str = "stopped.") -> Iterator[None
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return
+    errors = os.dup(2)  # which leads elsewhere while Warp is started quietly
 
     def leave(number: int, frame: FrameType | None) -> None:
         with suppress(OSError):
-            os.write(2, f"annelid: {sentence}\n".encode())
+            os.write(errors, f"annelid: {sentence}\n".encode())
         os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGINT, leave)
@@ -59,6 +60,7 @@ def imports_that_can_be_interrupted(sentence: str = "stopped.") -> Iterator[None
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        os.close(errors)
 
 
 def _open_streams() -> None:

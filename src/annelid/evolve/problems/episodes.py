@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import warp as wp
 
 from annelid.control import Controller, Program
 from annelid.control.side_by_side import SideBySide
+from annelid.core.snapshot import Snapshot
 from annelid.envs.spaces import host_observations
 from annelid.envs.worlds import Worlds
 
@@ -52,6 +55,23 @@ class Episodes:
         totals[:, 1] /= np.maximum(totals[:, 2], 1.0)
         totals[:, 2] /= worlds.most_steps
         return totals[:count]
+
+    def moments(self, row: np.ndarray, seed: int) -> Iterator[Snapshot]:
+        """Pictures of an episode of the first world: one before it, and one after each action.
+
+        Args:
+            row: Parameters of the controller, shape [p].
+            seed: Seed of the episode.
+        """
+        worlds, going = self.worlds, np.arange(self.worlds.count) < 1
+        worlds.restart(seeds=np.full(worlds.count, seed))
+        self._brains.set_parameters(self._controller.packed(row[None], worlds.action_size))
+        yield worlds.snapshot()
+        for call in range(worlds.most_steps):
+            worlds.step(self._actions(call, self._observations(), going))
+            yield worlds.snapshot()
+            if worlds.done.numpy()[0]:
+                return
 
     def _actions(self, call: int, seen: np.ndarray, going: np.ndarray) -> np.ndarray:
         """What controllers do now, where episodes go on; shape [worlds, actions]."""

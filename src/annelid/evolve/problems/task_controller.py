@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from annelid.control import MLP, Controller, Development, PhasedSines, Sine, connect
+from annelid.control import MLP, Controller, Development, PhasedSines, Sine
 from annelid.control.side_by_side import inputs_of_channels
 from annelid.core.errors import InvalidValue
-from annelid.core.simulation import Simulation
 from annelid.envs.registration import make_worlds, short
-from annelid.envs.task_worlds import TaskWorlds
 from annelid.envs.worlds import MOST_WORLDS, Worlds
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.film import Film
 from annelid.evolve.problems.episodes import Episodes
 from annelid.evolve.problems.task_files import source_hash, task_of
 
@@ -124,15 +123,17 @@ class TaskEpisodes(Problem):
         controller = self._controller.with_parameters(parameters).to_dict()
         return {"task": self.options.task, "options": dict(self.options.options), "controller": controller}
 
-    def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
-        """The first episode."""
+    def shown(self, parameters: np.ndarray) -> Film:
+        """The first episode, a picture after each action."""
         worlds = self._worlds(1, **self._machine)
-        if not isinstance(worlds, TaskWorlds):
-            raise self._no_film()
-        worlds.restart(seeds=[self.options.seed])
-        controller, every = self._controller.with_parameters(parameters), worlds.action_seconds
-        connect(worlds.simulation, controller, every=every, ramp=worlds.task.smooth)
-        return worlds.simulation, worlds.most_steps * every
+        episodes = Episodes(worlds, self._controller, self._program())
+        fps = float(np.clip(1.0 / worlds.action_seconds, 5.0, 30.0))
+        look = {"camera": worlds.camera, "follow": worlds.followed}
+        return Film(episodes.moments(parameters, self.options.seed), fps, look)
+
+    def require_film(self) -> None:
+        """Take the first picture of a random robot."""
+        next(iter(self.shown(self.sample(np.random.default_rng(0), 1)[0]).moments))
 
     def fingerprint(self) -> str:
         """It also changes with what the file of the task says, but for its layout and comments."""

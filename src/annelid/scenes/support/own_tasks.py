@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, make_dataclass
 from typing import Any
 
@@ -12,15 +12,14 @@ import warp as wp
 from annelid.control import connect, read_controller
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.packages import optional
-from annelid.core.scene import parameter, values
+from annelid.core.scene import SEEDS, parameter, values
 from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
-from annelid.envs.task_options import task_options
+from annelid.envs.task_options import Member, task_options
 from annelid.envs.task_worlds import TaskWorlds
 
 _SCORE = "score"
-_BEST = "best"
+_BEST, _SEED = "best", "seed"
 
 
 def task_scene(kind: type[Task]) -> type[Any]:
@@ -29,14 +28,18 @@ def task_scene(kind: type[Task]) -> type[Any]:
     Its time is that of an episode; how long a command goes on is an option of the command.
     """
     options = [option for option in task_options(kind) if option[0] != "seconds"]
-    if _BEST in [name for name, _, _ in options]:
+    names = [name for name, _, _ in options]
+    if _BEST in names:
         raise InvalidValue(
             f"`{_BEST}` names the controller that acts in a scene: rename that option of {kind.__name__}."
         )
     best = parameter("", "Folder of a search whose best controller acts; without one the action is 0")
+    own: list[Member] = [(_BEST, str, best)]
+    if _SEED not in names:  # else it is one of the task
+        own.append((_SEED, int, parameter(0, "Seed of the episode", limits=SEEDS)))
     duration = next(each.default for each in fields(kind) if each.name == "seconds")
-    members = {"build": _builder(kind), "measure": _measure, "status": _status, "duration": duration}
-    made = make_dataclass(kind.__name__, [*options, (_BEST, str, best)], frozen=True, kw_only=True, namespace=members)
+    members = {"build": _builder(kind, names), "measure": _measure, "status": _status, "duration": duration}
+    made = make_dataclass(kind.__name__, [*options, *own], frozen=True, kw_only=True, namespace=members)
     # Python writes a signature where a dataclass has no text of its own.
     told = not (kind.__doc__ or "").startswith(f"{kind.__name__}(")
     made.__doc__ = kind.__doc__ if told else f"The task {kind.__name__}."
@@ -44,16 +47,15 @@ def task_scene(kind: type[Task]) -> type[Any]:
     return made
 
 
-def _builder(kind: type[Task]) -> Callable[..., Simulation[Any]]:
+def _builder(kind: type[Task], names: Sequence[str]) -> Callable[..., Simulation[Any]]:
     def build(scene: Any, *, device: str | wp.Device = "auto", threads: int | None = None) -> Simulation[Any]:
-        """One world at the beginning of its first episode."""
-        chosen = values(scene)
-        best = chosen.pop(_BEST)
-        worlds = TaskWorlds(1, kind(**chosen), device=device, threads=threads)
-        worlds.restart(seeds=[0])
+        """One world at the beginning of the first episode of its seed."""
+        given = values(scene)
+        worlds = TaskWorlds(1, kind(**{name: given[name] for name in names}), device=device, threads=threads)
+        worlds.restart(seeds=[given[_SEED]])
         simulation, every, task = worlds.simulation, worlds.action_seconds, worlds.task
-        if best:
-            connect(simulation, read_controller(best), every=every, ramp=task.smooth)
+        if given[_BEST]:
+            connect(simulation, read_controller(given[_BEST]), every=every, ramp=task.smooth)
         else:
             controls = simulation.controls
             controls.command(0.5 * (controls.lows + controls.highs), ramp=every if task.smooth else 0.0)
@@ -66,10 +68,10 @@ def _builder(kind: type[Task]) -> Callable[..., Simulation[Any]]:
 
 
 class Score:
-    """Adds up what the actions of the first episode are worth.
+    """Adds up what the actions of an episode are worth.
 
     Args:
-        worlds: One world at the beginning of an episode.
+        worlds: One world at the beginning of an episode, whose simulation runs by itself.
 
     Attributes:
         total: Return so far.
@@ -78,37 +80,20 @@ class Score:
     """
 
     def __init__(self, worlds: TaskWorlds) -> None:
-        self._task, self._simulation, self._most = worlds.task, worlds.simulation, worlds.most_steps
-        self._before = self._read()
+        self._worlds = worlds
         self.total, self.actions, self.over = 0.0, 0, False
 
     def __call__(self, simulation: Simulation[Any]) -> None:
         """An action has ended."""
         if self.over:
             return
-        now, done = self._read(), self._converted(self._action())
-        self.total += float(np.asarray(self._task.reward(now, self._before, done)).reshape(-1)[0])
-        ends = self._task.terminated(now, self._before, done)
-        self.actions += 1
-        self.over = self.actions >= self._most or (ends is not None and bool(np.asarray(ends).reshape(-1)[0]))
-        self._before = now
-
-    def _read(self) -> dict[str, Any]:
-        """Readings by name of the sensor, shape [1, n], as the task takes them."""
-        sensors = self._simulation.sensors
-        return {name: self._converted(sensors[name].reshape(1, -1)) for name in sensors}
-
-    def _action(self) -> np.ndarray:
-        """What channels were told to become, from -1 to 1, shape [1, channels]."""
-        controls = self._simulation.controls
+        controls = simulation.controls
         share = (controls.targets() - controls.lows) / (controls.highs - controls.lows)
-        return np.asarray(2.0 * share - 1.0, np.float32)
-
-    def _converted(self, rows: np.ndarray) -> Any:
-        if self._task.arrays == "numpy":
-            return rows
-        torch = optional("torch", purpose="a task in PyTorch", extra="rl")
-        return torch.from_numpy(rows.copy()).to(wp.device_to_torch(self._simulation.solver.device))
+        self._worlds.actions.assign((2.0 * share - 1.0).astype(np.float32))
+        self._worlds.conclude()
+        self.total += float(self._worlds.rewards.numpy()[0])
+        self.actions += 1
+        self.over = bool(self._worlds.done.numpy()[0])
 
 
 def _score(simulation: Simulation[Any]) -> Score:
