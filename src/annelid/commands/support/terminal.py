@@ -23,8 +23,12 @@ PIPE_BROKEN = 141
 
 
 @contextmanager
-def ends_tidily() -> Iterator[None]:
-    """End the program with one sentence instead of a traceback, wherever its own code is not to blame."""
+def ends_tidily(*, for_good: bool = False) -> Iterator[None]:
+    """End the program with one sentence instead of a traceback, wherever its own code is not to blame.
+
+    Args:
+        for_good: Whether the process ends with it: Ctrl-C that is pressed again after the sentence is not heard then.
+    """
     _open_streams()
     try:
         try:
@@ -34,6 +38,8 @@ def ends_tidily() -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, SystemExit) or not (verdict := _verdict(error)):
             raise
+        if for_good and verdict[0] == INTERRUPTED:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _end(*verdict)
 
 
