@@ -154,6 +154,7 @@ import os, signal, sys
 class Interruption:
     def find_spec(self, name, path=None, target=None):
         if name == "warp._src.types":
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # as while Warp is started
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interruption())
@@ -165,5 +166,26 @@ main(["run", "bounce"])
 @pytest.mark.skipif(os.name != "posix", reason="a process interrupts itself by a signal")
 def test_an_interruption_while_modules_are_imported() -> None:
     command = [sys.executable, "-c", _INTERRUPTED]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "annelid: stopped.\n")
+
+
+_INTERRUPTED_AGAIN = """
+import atexit, os, signal, sys
+from annelid import cli
+
+def interrupted(arguments):
+    os.kill(os.getpid(), signal.SIGINT)
+
+atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(3)])
+cli.command_of = lambda name: interrupted
+sys.argv = ["annelid", "run", "bounce"]
+cli.main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process interrupts itself by a signal")
+def test_further_interruptions_while_it_ends_are_not_heard() -> None:
+    command = [sys.executable, "-c", _INTERRUPTED_AGAIN]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "annelid: stopped.\n")

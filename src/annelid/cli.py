@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point; errors that a user or the machine can cause end with one sentence and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _show_warning
-    with ends_tidily():
+    with ends_tidily(for_good=arguments is None):
         if not given or given[0] in ("-h", "--help"):
             _help()
         elif given[0] == "--version":

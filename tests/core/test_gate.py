@@ -138,6 +138,25 @@ def test_a_second_interrupt_comes_at_once() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_what_must_be_done_is_done_however_often_it_is_interrupted() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            with held_back(firmly=True):
+                for _ in range(3):
+                    signal.raise_signal(signal.SIGINT)
+                done.append("inside")
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("it waited")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["inside"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_handler_of_the_user_hears_of_an_interrupt_once() -> None:
     heard: list[int] = []
     previous = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))

@@ -233,6 +233,15 @@ def robot(path: Path) -> Callable[[Path], Any]:
     return lambda found: voxels.Robot.from_json(found.read_text(encoding="utf-8", errors="replace"))
 
 
+def controller(path: Path) -> Callable[[Path], Any]:
+    """The best network that a search has found."""
+    from annelid.control import MLP, read_controller
+
+    found = {"controller": MLP([0.5, -1.0, 0.25, 0.0, 1.0], hidden=(1,)).to_dict()}
+    path.write_text(json.dumps({"experiment": "crawl", "generation": 3, "robots": [{"fitness": 1.0, "robot": found}]}))
+    return read_controller
+
+
 def urdf(path: Path) -> Callable[[Path], Any]:
     """An arm."""
     from annelid.envs.machines.urdf import read_urdf
@@ -312,6 +321,7 @@ READERS = {
     "history": Reader(".csv", history),
     "episodes": Reader(".csv", episodes),
     "robot": Reader(".json", robot),
+    "controller": Reader(".json", controller),
     "urdf": Reader(".urdf", urdf),
     "distances": Reader(".sdf", distances),
     "plan": Reader(".json", plan),

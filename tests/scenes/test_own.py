@@ -139,8 +139,13 @@ def test_names_of_options_are_told_and_kept_from_every_scene() -> None:
 def test_a_file_that_is_absent_or_wrong(tmp_path: Path) -> None:
     with pytest.raises(AnnelidError, match="there is no file"):
         own_scene(str(tmp_path / "absent.py"))
-    with pytest.raises(ZeroDivisionError):  # the user's own fault, shown where it is
-        own_scene(written(tmp_path, "1 / 0"))
+    with pytest.raises(AnnelidError, match=r"mine.py, line 2: ZeroDivisionError: division by zero\.$") as found:
+        own_scene(written(tmp_path, "a = 0\n1 / a"))
+    assert isinstance(found.value.__cause__, ZeroDivisionError)
+    with pytest.raises(AnnelidError, match=r"mine.py, line 3: SyntaxError: .*\.$"):
+        own_scene(written(tmp_path, "a = 1\nb = 2\nc = = 3\n"))
+    with pytest.raises(AnnelidError, match=r"mine.py, line 1: ModuleNotFoundError: No module named 'nowhere'\.$"):
+        own_scene(written(tmp_path, "import nowhere"))
     assert is_own("a/b.py:c")
     assert not is_own("worm")
     assert not is_own("recording.rec")

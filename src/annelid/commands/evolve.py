@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from annelid.commands.support.experiments import experiment_of, split_entries
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.commands.support.results import filmed, plotted
 from annelid.core.device import device as choose_device
@@ -18,9 +17,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.ownership import owned
-from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
-from annelid.evolve import Experiment, Outcome, evolve, make_executor, named_experiment, read_experiment
+from annelid.evolve import Experiment, Outcome, evolve, make_executor
 from annelid.evolve.display import SearchDisplay
 from annelid.evolve.experiments import experiment_names, experiment_summary
 from annelid.view.figures import band_plot
@@ -57,15 +54,19 @@ class Evolve:
 
 def command(arguments: list[str]) -> int:
     """Run an experiment."""
-    name, rest = split_name(arguments, "file or an experiment", experiment_names())
-    if name is None:
-        print("usage: annelid evolve FILE|NAME [OPTIONS]; annelid evolve NAME --help tells the options.\n")
+    entries, others = split_entries(arguments)
+    bare = bool(entries) and (not others or others[0].startswith("-"))
+    name, rest = (None, others) if bare else split_name(others, "file or an experiment", experiment_names())
+    if name is None and not bare:
+        print("usage: annelid evolve FILE|NAME [ENTRIES] [OPTIONS]; annelid evolve NAME --help tells the options.")
+        print("FILE is a TOML file, or FILE.py:NAME of a task of your own. ENTRIES change an experiment in the words")
+        print("of its file: searcher=cma problem.seconds=10; problem=FILE.py:NAME needs none.\n")
         for known in experiment_names():
             print(f"  {known:24s} {experiment_summary(known)}")
         return 0
-    kind = combined("Options", Evolve, Machine, doc=f"Search for robots: {name}.")
-    options = parse(kind, rest, f"annelid evolve {name}")
-    experiment = _experiment(name).changed(
+    kind = combined("Options", Evolve, Machine, doc=f"Search for robots: {name or entries[0]}.")
+    options = parse(kind, rest, f"annelid evolve {name or entries[0]}")
+    experiment = experiment_of(name, entries).changed(
         generations=options.evolve.generations, repetitions=options.evolve.repetitions, seed=options.evolve.seed
     )
     report, written = run_experiment(experiment, options.evolve, options.machine)
@@ -116,16 +117,6 @@ def _run_inside(folder: Path, experiment: Experiment, options: Evolve, machine: 
     return report, _files(found, folder, options, machine)
 
 
-def _experiment(name: str) -> Experiment:
-    if name in experiment_names():
-        return named_experiment(name)
-    path = Path(name)
-    if not path.is_file() and path.suffix != ".toml":
-        return named_experiment(name)  # which says what names there are
-    sys.path.append(str(path.resolve().parent))  # problems of one's own may lie beside the file
-    return read_experiment(path)
-
-
 def _measurements(found: Outcome) -> list[Measurement]:
     return [
         Measurement("best-fitness", float(found.fitness.max())),
@@ -161,16 +152,6 @@ def _film(found: Outcome, path: Path, machine: Machine) -> Path:
     if not np.isfinite(found.fitness[best]):
         raise InvalidValue("there is no robot to make a video of: every trial failed.")
     problem = found.experiment.problem.build(device=machine.device, threads=machine.threads)
-    simulation, seconds = problem.film(found.champions[best])
+    film = problem.shown(found.champions[best])
     caption = f"{found.experiment.name}, fitness {found.fitness[best]:.4g}"
-    return filmed(_moments(simulation, seconds), path, name=caption, fps=_FPS, machine=machine, follow=True)
-
-
-_FPS = 25.0
-
-
-def _moments(simulation: Simulation[Any], seconds: float) -> Iterator[list[Snapshot]]:
-    for frame in range(int(seconds * _FPS) + 1):
-        due = round(frame / _FPS / simulation.dt)
-        simulation.step(max(0, due - simulation.step_count))
-        yield [simulation.snapshot(Look(host=False))]
+    return filmed(([moment] for moment in film.moments), path, name=caption, fps=film.fps, machine=machine, **film.look)

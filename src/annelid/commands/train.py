@@ -15,13 +15,16 @@ import tyro
 
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.commands.support.results import filmed, plotted
+from annelid.commands.support.terminal import imports_that_can_be_interrupted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import replaced
+from annelid.core.interrupts import held_back
 from annelid.core.measurement import Measurement, Report
 from annelid.core.own_files import is_own
 from annelid.core.ownership import owned
+from annelid.core.packages import optional
 from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import environment_names, settings_of, short
@@ -29,7 +32,7 @@ from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.recipes import recipe
-from annelid.envs.training.run import Plan, Training
+from annelid.envs.training.run import Plan, Training, holds_training
 from annelid.envs.worlds import read_options, require
 from annelid.view.figures import line_plot
 from annelid.view.video import require_mp4
@@ -60,7 +63,7 @@ class Train:
     out: Path | None = None
     """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
     resume: bool = False
-    """Go on from what is in that folder."""
+    """Go on from the training in that folder."""
     episodes: int = 20
     """Evaluation episodes at the end."""
     baselines: bool = False
@@ -125,22 +128,51 @@ def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any
 
 
 def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
-    """Train, evaluate, and write what came of it."""
+    """Train, evaluate, and write what came of it; an interrupt says how to go on."""
     require("--episodes", options.episodes, 1, MOST_EPISODES, whole=True)
     require("--minutes", options.minutes, 0.0, math.inf)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
+    try:
+        return _train(name, folder, options, machine)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or stopped(folder)) from None
+
+
+def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     choices = read_choices(name, options.option)
     told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
     settings = replace(recipe(name, options.algo), **told)
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
     if options.video:
         require_mp4()
+    with imports_that_can_be_interrupted(stopped(folder)):
+        optional("stable_baselines3", purpose="training", extra="rl")
     with owned(folder):
-        return _train_inside(folder, plan, settings.steps, options, machine)
+        training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
+        try:
+            return _train_inside(folder, training, settings.steps, options, machine)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(stopped(folder, training.steps)) from None
 
 
-def _train_inside(folder: Path, plan: Plan, steps: int, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
-    training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
+def stopped(folder: Path, steps: int | None = None) -> str:
+    """What is said after Ctrl-C: what is kept, where, and how to go on.
+
+    Args:
+        folder: Folder of the training.
+        steps: Actions so far; None where this run has not come to any.
+    """
+    if not holds_training(folder):
+        return "stopped before anything was learnt; the same command begins again."
+    kept = f"what was there in {folder} is" if steps is None else f"{steps:,} actions of training are"
+    where = "" if steps is None else f" in {folder}"
+    return f"stopped; {kept} kept{where}, and the same command with --resume goes on from there."
+
+
+def _train_inside(
+    folder: Path, training: Training, steps: int, options: Train, machine: Machine
+) -> tuple[Report, list[Path]]:
+    plan = training.plan
     with TrainingDisplay(f"{short(plan.name)} {options.algo}", quiet=machine.json) as display:
         training.learn(steps, seconds=60.0 * options.minutes, watch=display)
         display.say(f"{display.title}: evaluating {options.episodes} episodes")
@@ -182,9 +214,12 @@ def _files(training: Training, options: Train, machine: Machine) -> list[Path]:
     minutes, means = training.history.curve()
     if not options.no_plot and len(minutes) > 1:
         label = "return, mean of the last 100 episodes"
-        files += plotted(
-            lambda: line_plot(folder / "curve.png", minutes, {label: means}, x_label="wall clock [min]", y_label=label)
-        )
+        with held_back():  # what draws is imported there, and an import that is torn apart says something else
+            files += plotted(
+                lambda: line_plot(
+                    folder / "curve.png", minutes, {label: means}, x_label="wall clock [min]", y_label=label
+                )
+            )
     if options.video:
         files.append(_film(training, folder / "episode.mp4", machine))
     return files

@@ -7,6 +7,7 @@ can learn is one flat vector, `parameters`, which any optimiser can hold.
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.control.bank import Bank
 from annelid.control.controller import Controller, Program, controller_from_dict
+from annelid.control.files import read_controller
 from annelid.control.host import HostController, WarpController
 from annelid.control.loop import connect
 from annelid.control.networks import MLP, DistributedMLP
@@ -28,4 +29,5 @@ __all__ = [
     "Window",
     "connect",
     "controller_from_dict",
+    "read_controller",
 ]

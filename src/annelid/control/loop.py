@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 import warp as wp
 
-from annelid.control.bank import Bank
 from annelid.control.controller import Controller
 from annelid.control.kernels.kinds import HOST
-from annelid.control.kernels.loops import pick_columns, think_kernel
+from annelid.control.kernels.loops import pick_columns
+from annelid.control.side_by_side import SideBySide, inputs_of_channels
 from annelid.core.arrays import as_numbers, shared_rows, views_in
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
@@ -144,29 +144,16 @@ def _conversion(arrays: Arrays) -> Callable[[wp.array[Any]], Any]:
 
 
 def _of_controller(loop: _Loop, controller: Controller, every: float) -> Callable[[Any, int], None]:
-    channels, count = len(loop.columns), loop.inputs.shape[1]
-    own = [count // channels] * channels if count % channels == 0 else [count] + [0] * (channels - 1)
-    program = controller.bind(channels, own)
+    channels = len(loop.columns)
+    program = controller.bind(channels, inputs_of_channels(loop.inputs.shape[1], channels))
     if program.kind == HOST:
         return _of_host(loop, program.function, program.parameters)
-    bank = Bank([program] * loop.worlds, wp.float32, loop.device)
-    if bank.memory_count:
-        raise InvalidValue("a network that remembers its neighbours' signals can only control voxel robots yet.")
-    kernel, period = think_kernel(bank.kinds, bank.functions), max(1, round(every / loop.dt))
-    neurons = wp.zeros(max(1, bank.neuron_count), dtype=wp.float32, device=loop.device)
-    outputs = wp.zeros(loop.worlds * channels, dtype=wp.float32, device=loop.device)
-    memory = wp.zeros(1, dtype=wp.float32, device=loop.device)
-    values = wp.zeros((loop.worlds, channels), dtype=wp.float64, device=loop.device)
-    limits = [[getattr(loop.controls.channels[c], side) for c in loop.columns] for side in ("low", "high")]
-    lows, highs = (wp.array(side, dtype=wp.float64, device=loop.device) for side in limits)
+    chosen, period = list(loop.columns), max(1, round(every / loop.dt))
+    lows, highs = loop.controls.lows[chosen], loop.controls.highs[chosen]
+    same = SideBySide(program, loop.worlds, lows, highs, loop.device)
 
     def act(state: Any, step: int) -> None:
-        call = step // period
-        if bank.tabulated:
-            bank.prepare(call, 1, period * loop.dt)
-        inputs = [step * loop.dt, call, bank.arrays, loop.sense().flatten(), neurons, memory, lows, highs]
-        wp.launch(kernel, loop.worlds, inputs, [outputs, values], device=loop.device)
-        loop.command(state, values)
+        loop.command(state, same.act(step * loop.dt, step // period, period * loop.dt, loop.sense()))
 
     return act
 

@@ -55,7 +55,7 @@ class PhasedSines(Controller):
 
     def bind(self, channels: int, inputs: Sequence[int], neighbours: np.ndarray | None = None) -> Program:
         """The program for a robot."""
-        expect(len(self.parameters), channels, "phases", "one a voxel")
+        expect(len(self.parameters), channels, "phases", "one a channel")
         nothing = np.zeros(channels)
         return Program(WAVES, channels, sum(inputs), _waves(self, self.parameters, self.offset, nothing))
 
@@ -93,7 +93,7 @@ class Development(Controller):
 
     def bind(self, channels: int, inputs: Sequence[int], neighbours: np.ndarray | None = None) -> Program:
         """The program for a robot."""
-        expect(len(self.parameters), 3 * channels, "parameters", "phase, start and end of each voxel")
+        expect(len(self.parameters), 3 * channels, "parameters", "phase, start and end of each channel")
         phase, start, end = self.parameters.reshape(-1, 3).T
         return Program(WAVES, channels, sum(inputs), _waves(self, phase, start, (end - start) / self.duration))
 
@@ -132,7 +132,7 @@ class TimeFunctions(Controller):
             function = self.functions
             columns = tuple(_column(function, i, channels) for i in range(channels))
         else:
-            expect(len(self.functions), channels, "time functions", "one a voxel")
+            expect(len(self.functions), channels, "time functions", "one a channel")
             columns = tuple(self.functions)
         return Program(TABLE, channels, sum(inputs), tables=columns)
 
@@ -147,7 +147,8 @@ def _column(function: Callable[[np.ndarray], np.ndarray], number: int, channels:
         values = np.asarray(function(times))
         if values.shape != (len(times), channels):
             raise InvalidValue(
-                f"a time function of {channels} voxels must return shape {(len(times), channels)}, not {values.shape}."
+                f"a time function of {channels} channels must return shape {(len(times), channels)}, not "
+                f"{values.shape}."
             )
         return values[:, number]
 

@@ -26,6 +26,10 @@ class InvalidMesh(AnnelidError, ValueError):
     """A surface mesh cannot be used: not closed, empty, or not readable as a mesh."""
 
 
+class OwnFileFailed(AnnelidError):
+    """A Python file of a user raised an error while it was read; that error is its cause."""
+
+
 class UnknownName(AnnelidError, KeyError):
     """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one.
 

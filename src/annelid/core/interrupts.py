@@ -2,7 +2,8 @@
 
 Python raises `KeyboardInterrupt` in the main thread after whatever instruction it has come to: between a step on the
 device and the count of it, or before a lock is released. Blocks that must be finished are marked with `held_back`; the
-run loop asks `raise_noted` between two batches of steps. Who presses Ctrl-C a second time means at once, and gets it.
+run loop asks `raise_noted` between two batches of steps. Who presses Ctrl-C a second time means at once, and gets it,
+but for what is short and must be done, such as writing a checkpoint.
 """
 
 from __future__ import annotations
@@ -26,22 +27,24 @@ class _Keeper:
 
     def __init__(self) -> None:
         self._depth = 0
+        self._firm = 0  # blocks that are finished however often it is pressed
         self._noted = False
         self._waiting = False  # for another thread, where an interrupt does no harm
         self._handler: Any = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """An interrupt has come."""
-        if self._waiting or self._noted:
+        if self._waiting or (self._noted and not self._firm):
             self._noted = False
             self._handler(number, frame)
         else:
             self._noted = True
 
-    def hold(self) -> None:
+    def hold(self, *, firmly: bool = False) -> None:
         """Hold interrupts back until `let_go` was called as often; in other threads there are none."""
         if not _is_main():
             return
+        self._firm += firmly
         if self._depth == 0:
             self._noted = False
             handler = _get_handler(_SIGINT)
@@ -51,10 +54,11 @@ class _Keeper:
                 _set_handler(_SIGINT, self)
         self._depth += 1
 
-    def let_go(self) -> None:
+    def let_go(self, *, firmly: bool = False) -> None:
         """Raise what was held back, if this was the outermost block."""
         if not _is_main():
             return
+        self._firm -= firmly
         self._depth -= 1
         if self._depth == 0 and self._handler is not None:
             if _get_handler(_SIGINT) is self:  # else someone has set a handler in the meantime
@@ -88,15 +92,22 @@ KEEPER = _Keeper()
 
 
 class held_back:
-    """`with held_back(): ...`: Ctrl-C in the block is raised at its end."""
+    """`with held_back(): ...`: Ctrl-C in the block is raised at its end.
+
+    Args:
+        firmly: Also where it is pressed again; for blocks that are short.
+    """
+
+    def __init__(self, *, firmly: bool = False) -> None:
+        self._firmly = firmly
 
     def __enter__(self) -> None:
-        KEEPER.hold()
+        KEEPER.hold(firmly=self._firmly)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        KEEPER.let_go()
+        KEEPER.let_go(firmly=self._firmly)
 
 
 def raise_noted() -> None:

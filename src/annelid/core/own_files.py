@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
-from annelid.core.errors import AnnelidError
+from annelid.core.errors import AnnelidError, OwnFileFailed
 
 
 def is_own(given: str) -> bool:
@@ -23,7 +24,7 @@ def split_own(given: str) -> tuple[Path, str] | None:
 
 
 def load_own(path: Path) -> ModuleType:
-    """Run the file as a module; what its own code raises is left as it is, with the lines that raised it."""
+    """Run the file as a module; where it fails, the sentence names its line, and the error itself is the cause."""
     if not path.is_file():
         raise AnnelidError(f"there is no file {path}.")
     name = "annelid_own_" + re.sub(r"\W", "_", path.stem)
@@ -35,9 +36,25 @@ def load_own(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))  # as for a script, what lies beside it can be imported
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException as error:
         del sys.modules[name]
+        if isinstance(error, Exception) and not isinstance(error, AnnelidError):
+            raise OwnFileFailed(f"{_place(path, error)}: {type(error).__name__}: {_said(error)}") from error
         raise
     finally:
         sys.path.remove(str(path.parent.resolve()))
     return module
+
+
+def _place(path: Path, error: Exception) -> str:
+    """The last line of the file that was being run, as far as it is known."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    return f"{path}, line {lines[-1]}" if lines else str(path)
+
+
+def _said(error: Exception) -> str:
+    """What an error says, in one line that ends like a sentence."""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return " ".join(text.split()).rstrip(".") + "."

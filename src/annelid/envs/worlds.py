@@ -189,6 +189,11 @@ class Worlds(ABC):
         with held_back():  # Ctrl-C comes between two actions
             self._take(actions)
             self._advance()
+            self.conclude()
+
+    def conclude(self) -> None:
+        """Judge and observe, as `step` does at its end, what something else has simulated for the time of an action."""
+        with held_back():
             results = [self.rewards, self.terminated, self.truncated]
             self._launch(kernels.clear_results, [self._every], [*results, self.done])
             self._judge()

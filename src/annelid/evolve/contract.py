@@ -18,6 +18,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.evolve.film import Film, simulated
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,10 @@ class Problem(ABC):
         """
         raise self._no_film()
 
+    def shown(self, parameters: np.ndarray) -> Film:
+        """What a video of one robot is made of: its `film`, unless a problem has pictures of its own."""
+        return simulated(*self.film(parameters))
+
     def require_film(self) -> None:
         """Refuse a problem whose film cannot be shown, before a search and not after it: a random robot is tried."""
         if type(self).film is Problem.film:
@@ -136,6 +141,16 @@ class ProblemOptions(Protocol):
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Problem:
         """The problem, to be evaluated on a device ("auto", "cpu", "cuda", "cuda:N") by CPU threads (None: all)."""
+        ...
+
+
+@runtime_checkable
+class Titled(Protocol):
+    """Options of a problem that say more in a few letters than its name does."""
+
+    @property
+    def title(self) -> str:
+        """What an experiment, and its folder, is called where nobody has named it."""
         ...
 
 

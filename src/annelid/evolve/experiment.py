@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.own_files import is_own
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.evolve import registry
 from annelid.evolve.contract import ProblemOptions, SearcherOptions
@@ -106,6 +107,8 @@ class _Plain:
 def problem_from_table(table: Mapping[str, Any]) -> ProblemOptions:
     """Options of a problem from its name and its values in one table, which is how they travel between processes."""
     name, values = _split(table)
+    if is_own(name):  # short for the controllers of a task of one's own
+        name, values = "task-controller", {"task": name, **values}
     options: ProblemOptions = from_table(registry.problem_options(name), values, "problem")
     return options
 

@@ -91,7 +91,8 @@ def _needed(command: str, given: Sequence[str]) -> list[Need]:
 
 def _needs_of_search(given: Sequence[str]) -> list[Need]:
     needs = [_RAY] if _value(given, "--executor") == "ray" or _value(given, "--ray-address") else []
-    searcher = _searcher(Path(given[0]))
+    named = [text.removeprefix("searcher=") for text in given if text.startswith("searcher=")]
+    searcher = named[-1] if named else _searcher(Path(given[0]))
     return [*needs, _SEARCHERS[searcher]] if searcher in _SEARCHERS else needs
 
 

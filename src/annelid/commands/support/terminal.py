@@ -23,8 +23,12 @@ PIPE_BROKEN = 141
 
 
 @contextmanager
-def ends_tidily() -> Iterator[None]:
-    """End the program with one sentence instead of a traceback, wherever its own code is not to blame."""
+def ends_tidily(*, for_good: bool = False) -> Iterator[None]:
+    """End the program with one sentence instead of a traceback, wherever its own code is not to blame.
+
+    Args:
+        for_good: Whether the process ends with it: Ctrl-C that is pressed again after the sentence is not heard then.
+    """
     _open_streams()
     try:
         try:
@@ -34,27 +38,35 @@ def ends_tidily() -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, SystemExit) or not (verdict := _verdict(error)):
             raise
+        if for_good and verdict[0] == INTERRUPTED:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _end(*verdict)
 
 
 @contextmanager
-def imports_that_can_be_interrupted() -> Iterator[None]:
-    """Let Ctrl-C end the program at once: raised inside an import, it would surface as something else or be lost."""
+def imports_that_can_be_interrupted(sentence: str = "stopped.") -> Iterator[None]:
+    """Let Ctrl-C end the program at once: raised inside an import, it would surface as something else or be lost.
+
+    Args:
+        sentence: What is said then.
+    """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, _leave)
+    errors = os.dup(2)  # which leads elsewhere while Warp is started quietly
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        with suppress(OSError):
+            os.write(errors, f"annelid: {sentence}\n".encode())
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, leave)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    with suppress(OSError):
-        os.write(2, b"annelid: stopped.\n")
-    os._exit(INTERRUPTED)
+        os.close(errors)
 
 
 def _open_streams() -> None:
@@ -76,7 +88,7 @@ def _verdict(error: BaseException) -> tuple[int, str] | None:
     if _is_ours(error):
         return REFUSED, str(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "stopped."
+        return INTERRUPTED, str(error) or "stopped."
     if isinstance(error, BrokenPipeError):  # whoever read our output has had enough
         return PIPE_BROKEN, ""
     if isinstance(error, OSError):

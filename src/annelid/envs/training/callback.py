@@ -9,6 +9,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
+from annelid.core.interrupts import raise_noted
 from annelid.envs.training.history import History
 from annelid.envs.training.scaling import FromIdleness
 from annelid.envs.training.watch import Watch
@@ -41,6 +42,7 @@ class Noting(BaseCallback):
     """Notes the episodes of a training.
 
     An agent that learns from whole rollouts (PPO) forgets one in which it is stopped, so it ends between two of them.
+    Ctrl-C, which is held back meanwhile, is let through after an action.
 
     Args:
         training: The training.
@@ -60,6 +62,9 @@ class Noting(BaseCallback):
         self._rollouts = 0
         self._begin = self._told = self._saved = time.perf_counter()
 
+    def _on_rollout_start(self) -> None:
+        raise_noted()
+
     def _on_step(self) -> bool:
         dones = self.locals["dones"]
         self._returns += self._owner.source.paid
@@ -75,6 +80,7 @@ class Noting(BaseCallback):
         if now - self._saved > self._save_every:
             self._saved = now
             self._owner.save()
+        raise_noted()
         return not self._is_over(now)
 
     def _is_over(self, now: float) -> bool:

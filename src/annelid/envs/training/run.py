@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import replaced, require_folder
+from annelid.core.interrupts import held_back
 from annelid.core.ownership import owned
 from annelid.core.packages import optional
 from annelid.envs.registration import make_worlds
@@ -62,13 +64,18 @@ class Plan:
         return usual if self.rate is None else replace(usual, rate=self.rate)
 
 
+def holds_training(folder: Path) -> bool:
+    """Whether there is a training in a folder that could go on."""
+    return (folder / "agent.zip").is_file()
+
+
 class Training:
     """A training in a folder.
 
     Args:
         plan: What is trained.
         folder: Where agent, history and logs are.
-        resume: Go on from what is there.
+        resume: Go on from what is there, which must be a training then.
         device: Where worlds and networks compute.
         threads: CPU threads of the worlds; None takes all cores.
     """
@@ -76,17 +83,22 @@ class Training:
     def __init__(
         self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
     ) -> None:
+        self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
+        require_folder(folder)
+        begun = holds_training(folder)
+        if begun and not resume:
+            raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
+        if resume and not begun:
+            raise InvalidValue(
+                f"there is no training in {folder} that could go on: leave out --resume to begin one, or name the "
+                "folder of one."
+            )
+        if begun:
+            self._require_same()
         optional("stable_baselines3", purpose="training", extra="rl")
         from annelid.envs.stable import StableVecEnv
         from annelid.envs.training.scaling import FromIdleness, load_scale, scaled
 
-        require_folder(folder)
-        self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
-        begun = (folder / "agent.zip").is_file()
-        if begun and not resume:
-            raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
-        if begun:
-            self._require_same()
         worlds = self._worlds(plan.worlds)
         self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat))
         self.env = scaled(self.source, plan.settings.discount)
@@ -112,6 +124,9 @@ class Training:
     ) -> None:
         """Train until so many actions were taken in all, saving now and then, and when it is interrupted.
 
+        Ctrl-C comes between two actions, so that an update that has begun is finished; pressed again it comes at once.
+        In any case what was learnt is saved, but for the rollout that PPO has not learnt from yet.
+
         Args:
             steps: Actions of all worlds and runs together; PPO goes on to the end of the rollout that reaches them.
             seconds: Wall time of this run [s]; PPO goes on to the end of its rollout, and takes one at least.
@@ -128,19 +143,21 @@ class Training:
             from annelid.envs.training.callback import Noting
 
             noting = Noting(self, steps, watch, seconds=seconds, save_every=save_every)
+            choices = math.ceil((steps - self.steps) / self.plan.repeat)
             try:
-                choices = math.ceil((steps - self.steps) / self.plan.repeat)
-                self.agent.learn(choices, callback=noting, reset_num_timesteps=False, tb_log_name="run")
+                with held_back():  # an update is finished; `Noting` lets Ctrl-C through between two actions
+                    self.agent.learn(choices, callback=noting, reset_num_timesteps=False, tb_log_name="run")
             except KeyboardInterrupt:
-                self.save()
+                with suppress(KeyboardInterrupt):  # the one that is on its way will do
+                    self.save()
                 raise
         self.save()
 
     def save(self) -> None:
-        """Write agent, history and plan."""
+        """Write agent, history and plan; Ctrl-C comes when that is done."""
         from annelid.envs.training.scaling import save_scale
 
-        with owned(self.folder):
+        with held_back(firmly=True), owned(self.folder):
             with replaced(self.folder / _PLAN) as temporary:
                 temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n", encoding="utf-8")
             self.history.write(self.folder / "history.csv")

@@ -1,4 +1,4 @@
-"""Scenes from a user's own Python file: a class like those of this package, or a function that returns a simulation."""
+"""Scenes from a user's own Python file: a class like those of this package, a task, or a function that returns one."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from annelid.core.measurement import Measurement
 from annelid.core.own_files import load_own, split_own
 from annelid.core.scene import Scene, parameter, values
 from annelid.core.simulation import Simulation
+from annelid.envs.task import Task
+from annelid.scenes.support.own_tasks import task_scene
 
 DURATION = 5.0
 """Simulated time of a run [s] where the file does not say."""
@@ -32,8 +34,9 @@ _PLAIN = (bool, int, float, str, Path, Enum, type(None))
 def own_scene(given: str) -> type[Scene]:
     """The scene of FILE.py, or the one called NAME of FILE.py:NAME where it has several.
 
-    A class is a dataclass with `build`; `name`, `duration` and `measure` may be left out. The parameters of a function
-    become options like the fields of a class; `device` and `threads`, if it has them, are those of the command.
+    A class is a task or a dataclass with `build`; `name`, `duration` and `measure` may be left out. The parameters of
+    a function become options like the fields of a class; `device` and `threads`, if it has them, are those of the
+    command.
     """
     path, wanted = split_own(given) or (Path(given), "")
     own = _defined(load_own(path))
@@ -44,7 +47,8 @@ def own_scene(given: str) -> type[Scene]:
     found = _candidates(own)
     if not found:
         raise InvalidValue(
-            f"{path.name} has no scene: write a dataclass with build(), or a function that returns a simulation."
+            f"{path.name} has no scene: write a dataclass with build(), a task, or a function that returns a "
+            "simulation."
         )
     if len(found) > 1:
         names = list(found)
@@ -91,6 +95,8 @@ def _names_simulation(function: Callable[..., Any]) -> bool:
 
 def _scene(found: Any, name: str, file: str) -> type[Scene]:
     kind: Any = found if inspect.isclass(found) else _class_of(found)
+    if issubclass(kind, Task):
+        kind = task_scene(kind)
     for each in fields(kind):
         if each.init and each.default is each.default_factory:  # both missing
             raise InvalidValue(f"the parameter {each.name} of {kind.__name__} needs a default.")
