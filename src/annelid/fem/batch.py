@@ -26,6 +26,7 @@ from annelid.core.state import (
     take_world,
     worlds_of_rows,
 )
+from annelid.core.variation import Variation
 from annelid.fem.newton import NoEquilibrium
 
 _READ = ("positions", "velocities", "efforts", "strokes")  # arrays that sensors read
@@ -41,6 +42,7 @@ class OneState(Protocol):
 
     positions: wp.array[Any]
     clock: wp.array[Any]
+    variation: Variation
 
 
 S = TypeVar("S", bound=OneState)
@@ -93,11 +95,12 @@ class Batch(Generic[S]):
         """One of the worlds as a state of its own; the next call overwrites it, and nothing is written back."""
         if self.count == 1:
             return state
+        self._lay_parameters(state.variation)
         take_world(state, self._desk, world, self.count)
         return self._desk
 
     def reset(self, state: S, mask: wp.array[Any] | None, begun: wp.array[Any] | None = None) -> None:
-        """Bring worlds back to their beginning; see `core.solver.Solver`.
+        """Bring worlds back to their beginning, with the parameters that they have; see `core.solver.Solver`.
 
         Args:
             state: The state.
@@ -112,7 +115,7 @@ class Batch(Generic[S]):
         if mask is not None and not mask.numpy()[0]:
             return
         beginning, clock = self.first_state(), wp.clone(state.clock)
-        copy_state(beginning, state)
+        copy_state(beginning, state, but="variation")
         if mask is not None:
             wp.copy(state.clock, clock)
             if begun is not None:
@@ -136,7 +139,7 @@ class Batch(Generic[S]):
             self._march(one, world, steps, march)
             put_world(one, self._after, world, self.count)
         wp.copy(self._after.clock, self._desk.clock)
-        copy_state(self._after, state)
+        copy_state(self._after, state, but="variation")
 
     def diverged_at(self) -> int | None:
         """The first step in which a world was lost, None while none is."""
@@ -145,6 +148,13 @@ class Batch(Generic[S]):
     def forget(self) -> None:
         """Forget that worlds were lost, after the state was restored."""
         self._first_lost = None
+
+    def _lay_parameters(self, variation: Variation) -> None:
+        """Make room on the desk for the parameters of one world, if worlds differ."""
+        if self._desk.variation.there != variation.there:
+            arrays = (variation.values, variation.seeds, variation.draws)
+            parts = [wp.zeros(len(array) // self.count, dtype=array.dtype, device=array.device) for array in arrays]
+            self._desk.variation = Variation(*parts)
 
     def _march(self, one: S, world: int, steps: int, march: Callable[[S, int], None]) -> None:
         begin = int(one.clock.numpy()[0])

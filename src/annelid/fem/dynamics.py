@@ -13,6 +13,8 @@ import warp as wp
 
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.motion import fly, land, pull_back
+from annelid.fem.kernels.parameters import resist
+from annelid.fem.parameters import Varied
 from annelid.fem.shape_functions import products
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
@@ -34,17 +36,24 @@ class Inertia(ElementSet):
         self.dt, self.damping = dt, damping
         self._nodes = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._masses = wp.array(shares, dtype=wp.float64, device=device)
-        stiffness = shares * (dt**-2 + damping / dt)
-        self.tangent.assign(stiffness[..., None, None] * np.eye(3))
+        self._rates = self._rates_of(None)
+        self.tangent.assign((shares * sum(self._rates))[..., None, None] * np.eye(3))
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
-        rates = [wp.float64(self.dt**-2), wp.float64(self.damping / self.dt)]
         fixed = [self._nodes, self._masses, self._goals, self._starts]
-        arguments = [*rates, *fixed, positions, self.energy, self.forces]
+        arguments = [*map(wp.float64, self._rates), *fixed, positions, self.energy, self.forces]
         wp.launch(pull_back, self.element_count, arguments, device=self.device)
+
+    def vary(self, varied: Varied | None) -> None:
+        """Have the densities and the damping of a world, until None makes them the solid's own again."""
+        rates = self._rates_of(varied)
+        if rates != self._rates:
+            self._rates = rates
+            inputs = [wp.float64(sum(rates)), self._masses]
+            wp.launch(resist, self._masses.shape, inputs, [self.tangent], device=self.device)
 
     def begin(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Start a step; positions become those without forces, a first guess."""
@@ -56,6 +65,11 @@ class Inertia(ElementSet):
         """End a step: velocities from where nodes have got to."""
         arguments = [wp.float64(self.dt), self._starts, positions, velocities]
         wp.launch(land, len(positions), arguments, device=self.device)
+
+    def _rates_of(self, varied: Varied | None) -> tuple[float, float]:
+        """Stiffness of the springs that stand for inertia and for damping, of a unit of mass [1/s²]."""
+        own = self.dt**-2, self.damping / self.dt
+        return own if varied is None else (varied.mass * own[0], varied.mass * varied.damping * own[1])
 
 
 def masses(solid: Solid) -> tuple[np.ndarray, np.ndarray]:

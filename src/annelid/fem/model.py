@@ -17,6 +17,8 @@ from annelid.fem.assembly import Assembly
 from annelid.fem.elements import ElementSet
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import Linear, linear_solver
+from annelid.fem.loads import Loads
+from annelid.fem.parameters import Varied
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
 from annelid.fem.world import World
@@ -73,7 +75,7 @@ class Model:
         self.loads = self.vectors()
         self._load()
         edges = np.cbrt(solid.element_volumes)
-        self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
+        self._own_stiffness = self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
         self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
         self.linear: LinearSolver = linear_solver(linear, self.unknowns, self.assembly, self.tetrahedra)
 
@@ -102,6 +104,18 @@ class Model:
             raise InvalidValue(f"offsets must be finite numbers of shape [{self.node_count}, 3].")
         self.offsets.assign(array)
 
+    def vary(self, varied: Varied | None) -> None:
+        """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""
+        stiffer = 1.0 if varied is None else varied.stiffness
+        self.tetrahedra.stiffen(stiffer)
+        self.stiffness_scale = stiffer * self._own_stiffness
+        if varied is None:
+            self._pulls.own_into(self.loads)
+            self.load_scale = self._pulls.own_scale
+        else:
+            self._pulls.varied_into(self.loads, varied)
+            self.load_scale = self._pulls.varied_scale(varied)
+
     def vectors(self, values: np.ndarray | None = None) -> wp.array[Any]:
         """Nodal vectors on the device, vec3d of shape [n]; zeros unless values of shape [n, 3] are given."""
         if values is None:
@@ -119,9 +133,9 @@ class Model:
         return digest.hexdigest()
 
     def _load(self) -> None:
-        loads = self.dead_loads + self._weights[:, None] * self.gravity
-        self.load_scale = float(np.sqrt(np.mean(loads**2)))
-        self.loads.assign(loads)
+        self._pulls = Loads(self.dead_loads, self._weights, self.gravity)
+        self._pulls.own_into(self.loads)
+        self.load_scale = self._pulls.own_scale
 
 
 def _gravity(gravity: ArrayLike) -> np.ndarray:

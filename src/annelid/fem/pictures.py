@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.scenery import Moving
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
+from annelid.fem.kernels.parameters import STIFFNESS
 from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
 from annelid.fem.model import Model
 from annelid.fem.readout import Readout
@@ -79,9 +80,9 @@ class Painter:
         wp.launch(gather_points, len(points), [nodes, state.positions, points], device=self.model.device)
         return points
 
-    def stress(self, positions: wp.array[Any]) -> np.ndarray:
+    def stress(self, state: Any) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""
-        self._evaluate_stress(positions)
+        self._evaluate_stress(state)
         return np.asarray(self._stress.numpy())
 
     def _surface(self, state: Any, look: Look) -> Mesh:
@@ -97,7 +98,7 @@ class Painter:
         model = self.model
         values = wp.zeros(len(self._skin), dtype=wp.float32, device=model.device)
         if name == "von-mises":
-            self._evaluate_stress(state.positions)
+            self._evaluate_stress(state)
             lists = [self._skin, self._first, self._entries, model.tetrahedra.points.volumes, self._stress]
             wp.launch(node_means, len(values), [*lists, values], device=model.device)
         elif name == "displacement":
@@ -107,10 +108,11 @@ class Painter:
             wp.launch(distances, len(values), [self._skin, state.velocities, still, values], device=model.device)
         return values
 
-    def _evaluate_stress(self, positions: wp.array[Any]) -> None:
+    def _evaluate_stress(self, state: Any) -> None:
         tetrahedra = self.model.tetrahedra
-        tetrahedra.evaluate(positions, tangent=False)
-        wp.launch(von_mises, tetrahedra.point_count, [tetrahedra.points, self._stress], device=self.model.device)
+        tetrahedra.evaluate(state.positions, tangent=False)
+        inputs = [STIFFNESS, state.variation.values, tetrahedra.points, self._stress]
+        wp.launch(von_mises, tetrahedra.point_count, inputs, device=self.model.device)
 
     def _holds(self, state: Any) -> Spheres:
         chosen = np.flatnonzero(self.model.solid.held.any(axis=1))

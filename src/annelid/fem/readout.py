@@ -10,6 +10,7 @@ import numpy as np
 from annelid.core.summary import Summary
 from annelid.fem.dynamics import masses
 from annelid.fem.model import Model
+from annelid.fem.parameters import Varied, varied_worlds
 from annelid.fem.state import State
 
 
@@ -39,33 +40,40 @@ class Readout:
         """Totals of the solid, or of those in all worlds; the work of pressures and other loads is in no energy."""
         worlds = len(state.positions) // self.model.node_count
         pairs = zip(*(np.split(of(state), worlds) for of in (self.positions, self.velocities)), strict=True)
-        found = [self._summary(x, v, energy) for (x, v), energy in zip(pairs, self._energies(state), strict=True)]
+        parts = zip(pairs, self._energies(state), self._varied(state), strict=True)
+        found = [self._summary(x, v, energy, varied) for (x, v), energy, varied in parts]
         return found[0] if worlds == 1 else _total(found)
 
     def elastic(self, state: Any) -> float:
         """Energy stored in the tetrahedra [J]."""
         return sum(self._energies(state))
 
-    def _summary(self, x: np.ndarray, v: np.ndarray, elastic: float) -> Summary:
+    def _varied(self, state: Any) -> list[Varied]:
+        """What the parameters of each world make of it."""
+        return varied_worlds(state.variation, len(state.positions) // self.model.node_count, self.model.gravity)
+
+    def _summary(self, x: np.ndarray, v: np.ndarray, elastic: float, varied: Varied) -> Summary:
         """Totals of one world."""
-        mass, first = float(self._weights.sum()), self._weights @ x
-        shares = np.einsum("kab,kbx->kax", self._masses, v[self._nodes])  # momentum that each element gives its nodes
+        weights = varied.mass * self._weights
+        mass, first = float(weights.sum()), weights @ x
+        # Momentum that each element gives its nodes.
+        shares = varied.mass * np.einsum("kab,kbx->kax", self._masses, v[self._nodes])
         return Summary(
             mass=mass,
             center_of_mass=first / mass,
-            momentum=self._weights @ v,
+            momentum=weights @ v,
             angular_momentum=np.cross(x[self._nodes], shares).sum(axis=(0, 1)),
             kinetic=0.5 * float((v[self._nodes] * shares).sum()),
             elastic=elastic,
-            gravitational=-float(np.dot(self.model.gravity, first)),
+            gravitational=-float(np.dot(varied.pull, first)),
         )
 
     def _energies(self, state: Any) -> list[float]:
         """Energy stored in the tetrahedra of each world [J]."""
         count, found = self.model.node_count, []
-        for first in range(0, len(state.positions), count):
-            self.model.tetrahedra.evaluate(state.positions[first : first + count], tangent=False)
-            found.append(float(self.model.tetrahedra.energy.numpy().sum()))
+        for world, varied in enumerate(self._varied(state)):
+            self.model.tetrahedra.evaluate(state.positions[world * count : (world + 1) * count], tangent=False)
+            found.append(varied.stiffness * float(self.model.tetrahedra.energy.numpy().sum()))
         return found
 
 

@@ -16,6 +16,7 @@ from annelid.core.sensors import Reading, Sensor, require_turn
 from annelid.core.solver import Solver as AnySolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
+from annelid.fem.kernels.parameters import STIFFNESS
 from annelid.fem.kernels.sensing import copy_number, sum_moments, sum_numbers, sum_vectors
 from annelid.fem.robots.actuators import Chamber, Pneumatic
 from annelid.fem.robots.effectors import Orientation
@@ -161,7 +162,8 @@ class EnergySensor(Sensor):
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             tetrahedra.evaluate(state.positions, tangent=False)
-            wp.launch(sum_numbers, (1, PARTS), [tetrahedra.energy], [sums], device=device)
+            inputs = [STIFFNESS, state.variation.values, tetrahedra.energy]
+            wp.launch(sum_numbers, (1, PARTS), inputs, [sums], device=device)
             wp.launch(finish_sum, 1, [sums, 1.0, 0, 1, first], [out], device=device)
 
         return Reading(_world_by_world(own, read), (1,), "J")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,15 @@ from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
+from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.fem.adjustment import Adjustment
 from annelid.fem.batch import Batch, NotFinite
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.robots.channels import Channels
@@ -85,6 +88,7 @@ class Solver:
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = Newton(model, settings)
         self.readout = Readout(model)
+        self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
         self._prepare()
         self._worlds = Batch(worlds, self._first_state)
@@ -102,7 +106,23 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, begun=state.begun)
+        return Commanded(state.commands, state.clock, state.variation, begun=state.begun)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return AT_REST
+
+    def variation(self, state: State) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Nothing to follow: parameters are read when worlds are stepped."""
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters that would change nothing."""
+        self._adjustment.require(ranges)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -161,6 +181,9 @@ class Solver:
     def _prepare(self) -> None:
         self.model.solid.require_held()
 
+    def _made_adjustment(self) -> Adjustment:
+        return Adjustment(self.model, self.drives)
+
     def _first_state(self) -> State:
         """One world at rest."""
         return State(
@@ -172,6 +195,7 @@ class Solver:
             begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
+            variation=unvaried(self.device),
         )
 
     def _march(self, state: State, steps: int) -> None:
@@ -179,10 +203,11 @@ class Solver:
         now, begun = int(state.clock.numpy()[0]), int(state.begun.numpy()[0])
         self.model.linear.recall(state.linear)
         try:
-            for step in range(now, now + steps):
-                self._exert(state, step)
-                self._step(state, step - begun)
-                wp.launch(tick, 1, [1, state.clock], device=self.device)
+            with self._adjustment.of(state.variation):
+                for step in range(now, now + steps):
+                    self._exert(state, step)
+                    self._step(state, step - begun)
+                    wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
 
@@ -256,6 +281,14 @@ class DynamicSolver(Solver):
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return IN_MOTION
+
+    def _made_adjustment(self) -> Adjustment:
+        return Adjustment(self.model, self.drives, self.inertia)
 
     def _velocities(self) -> wp.array[Any]:
         return self.model.vectors()

@@ -8,6 +8,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.state import nested, rows
+from annelid.core.variation import Variation
 from annelid.fem.linalg.memory import FactorMemory
 
 
@@ -24,6 +25,7 @@ class State:
         begun: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
         linear: What the solver of linear systems carries from one matrix to the next.
+        variation: Parameters in which worlds differ; empty while they do not.
     """
 
     positions: wp.array[Any] = rows("node", wp.vec3d)
@@ -34,3 +36,4 @@ class State:
     begun: wp.array[Any] = rows("world", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()
+    variation: Variation = nested()

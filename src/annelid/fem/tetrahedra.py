@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.parameters import scale_moduli
 from annelid.fem.kernels.solid import Cells, Points, cell_kernel, point_kernel, row_kernel
 from annelid.fem.shape_functions import point_gradients
 
@@ -102,6 +103,8 @@ class Tetrahedra(ElementSet):
         self._cells.first = self._array(plan.first, wp.int32)
         self._cells.used = self._array((plan.nodes >= 0).sum(axis=1), wp.int32)
         self._cells.volumes = self._array(np.add.reduceat(self.point_volumes, plan.first[:-1]), wp.float64)
+        self._moduli = wp.clone(self.points.shear), wp.clone(self.points.lame)
+        self._stiffer = 1.0
         self._energies = wp.zeros(len(owner), dtype=wp.float64, device=crew.device)
         self._strain, self._sum, self._rows = self._commands(crew, width)
 
@@ -116,10 +119,12 @@ class Tetrahedra(ElementSet):
         self._sum()
         self._rows[tangent]()
 
-    def set_moduli(self, shear: np.ndarray, lame: np.ndarray) -> None:
-        """Give the tetrahedra other moduli [Pa], each of shape [t]."""
-        self.points.shear.assign(np.asarray(shear, float)[self.point_elements])
-        self.points.lame.assign(np.asarray(lame, float)[self.point_elements])
+    def stiffen(self, factor: float) -> None:
+        """Multiply the moduli that the tetrahedra were given by a factor."""
+        if factor != self._stiffer:
+            self._stiffer = factor
+            inputs, outputs = [wp.float64(factor), *self._moduli], [self.points.shear, self.points.lame]
+            wp.launch(scale_moduli, self.point_count, inputs, outputs, device=self.device)
 
     def _points(self, nodes: np.ndarray, gradients: np.ndarray, shear: np.ndarray, lame: np.ndarray) -> Any:
         count, points = len(nodes), Points()  # type: int, Any

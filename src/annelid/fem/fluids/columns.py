@@ -114,6 +114,11 @@ class FluidColumns:
         """Weight on each node of the cavity as a force [N], vec3d of shape [n], on the device."""
         return self._memory.forces
 
+    def pull(self, fluid: Fluid) -> None:
+        """Go on with the same fluid under another gravity, along which columns then stand."""
+        self.fluid, self.turn = fluid, frame(fluid.up.tolist()).T
+        self.level.pull(fluid)
+
     def evaluate(self, positions: wp.array[Any]) -> None:
         """Find the weights, without waiting for the device. The first time it looks how much memory they need.
 
@@ -122,7 +127,7 @@ class FluidColumns:
         """
         if not self._ready:
             self._prepare(positions)
-        self._replays.run(lambda: self._stages(positions), positions)
+        self._replays.run(lambda: self._stages(positions), positions, name=self.fluid.gravity)
 
     def read(self) -> ColumnLoad:
         """What the last evaluation found, on the host; says so if it cannot be trusted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,8 @@ from annelid.shapes.values import Floats, Vector, as_vector, require_positive
 
 _ROUNDING = 1.0 + 1e-9
 """A fluid that fills its cavity to the brim may seem to overflow by this factor."""
+
+_HARDLY = 1e-9  # [m/s²]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class Fluid:
     def specific_weight(self) -> float:
         """ρ g [N/m³]."""
         return self.density * math.hypot(*self.gravity)
+
+    def pulled(self, gravity: Vector) -> Fluid:
+        """The fluid under another pull [m/s²]; where this is none, it keeps its vertical and hardly weighs anything."""
+        if math.hypot(*gravity) < _HARDLY:
+            gravity = as_vector("gravity", -_HARDLY * self.up)
+        return replace(self, gravity=gravity)
 
     def check(self, positions: ArrayLike, volume: float) -> None:
         """Refuse a level outside the cavity, or more fluid than it holds.

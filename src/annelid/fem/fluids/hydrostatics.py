@@ -54,21 +54,20 @@ class CavityPressure(ElementSet):
         super().__init__(cavity.triangles, crew.device)
         volume = cavity.check(rest)
         self.cavity, self.fluid, self.crew = cavity, fluid, crew
-        points = cavity.points(rest)
+        points = self._points = cavity.points(rest)
         self._origin = wp.vec3d(*points.mean(axis=0).tolist())
         self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=crew.device)
         self.pressure = wp.zeros(1, dtype=wp.float64, device=crew.device)
         self.set_pressure(pressure)
         self._share = 1.0
+        self._pulled: list[tuple[int, Any]] = []
         self._finder: FluidLevel | None = None
         self.level = wp.zeros(1, dtype=wp.float64, device=crew.device)
         if fluid is not None:
             fluid.check(points, volume)
             self._finder = FluidLevel(cavity, fluid, device=crew.device)
             self.level = self._finder.height
-            if fluid.full:
-                highest = float((points @ fluid.up).max())
-                self.level.fill_(highest if fluid.datum is None else fluid.datum)
+            self._fill(fluid)
         self._commands = {wanted: self._command(wanted) for wanted in (False, True)}
 
     def set_pressure(self, pressure: float) -> None:
@@ -79,6 +78,15 @@ class CavityPressure(ElementSet):
             )
         self.pressure.fill_(float(pressure))
 
+    def pull(self, fluid: Fluid) -> None:
+        """Go on with the same fluid under another gravity."""
+        if self._finder is None:
+            raise InvalidValue(f"{self.cavity.name} holds air, which no gravity pulls; give it a fluid.")
+        self.fluid = fluid
+        self._finder.pull(fluid)
+        self._fill(fluid)
+        self._pulled = list(enumerate(self._weighing(), start=2))
+
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions.
 
@@ -87,7 +95,7 @@ class CavityPressure(ElementSet):
         """
         if self._finder is not None:
             self._finder.evaluate(positions)
-        self._commands[tangent]((5, wp.float64(self._share)), (10, positions))
+        self._commands[tangent](*self._pulled, (5, wp.float64(self._share)), (10, positions))
 
     def ramp(self, fraction: float) -> None:
         """Press and weigh only this part, between 0 and 1."""
@@ -111,15 +119,26 @@ class CavityPressure(ElementSet):
         return (self.fluid.specific_weight / area if area > 0.0 else 0.0), slope.numpy()
 
     def _command(self, wanted: bool) -> Command:
+        clip = int(self.fluid is not None and not self.fluid.full)
+        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+        state: list[Any] = [self.pressure, self.level, nowhere, self.energy, self.forces, self.tangent]
+        share = wp.float64(1.0)
+        arguments = [self._triangles, self._origin, *self._weighing(), share, clip, int(wanted), *state]
+        return self.crew.command(press, self.element_count, arguments)
+
+    def _weighing(self) -> tuple[wp.vec3d, wp.float64, wp.float64]:
+        """Upward direction, specific weight [N/m³] and potential that a given volume has [J]."""
         fluid = self.fluid
         up = wp.vec3d(*(fluid.up.tolist() if fluid else (0.0, 0.0, 1.0)))
         weight = wp.float64(fluid.specific_weight if fluid else 0.0)
         held = wp.float64(fluid.specific_weight * (fluid.volume or 0.0) / self.element_count if fluid else 0.0)
-        clip = int(fluid is not None and not fluid.full)
-        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
-        state: list[Any] = [self.pressure, self.level, nowhere, self.energy, self.forces, self.tangent]
-        arguments = [self._triangles, self._origin, up, weight, held, wp.float64(1.0), clip, int(wanted), *state]
-        return self.crew.command(press, self.element_count, arguments)
+        return up, weight, held
+
+    def _fill(self, fluid: Fluid) -> None:
+        """Put the datum of a full cavity where it belongs."""
+        if fluid.full:
+            highest = float((self._points @ fluid.up).max())
+            self.level.fill_(highest if fluid.datum is None else fluid.datum)
 
 
 class CavityVolume:

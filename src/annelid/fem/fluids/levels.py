@@ -49,13 +49,17 @@ class FluidLevel:
             raise InvalidValue(f"level of the fluid = {height!r} cannot be used; give a finite height [m].")
         self.height.fill_(float(height))
 
+    def pull(self, fluid: Fluid) -> None:
+        """Go on with the same fluid under another gravity."""
+        self.fluid = fluid
+
     def evaluate(self, positions: wp.array[Any]) -> None:
         """Find the level, without waiting for the device.
 
         Args:
             positions: Positions of all nodes of the solid [m], vec3d of shape [n], on the same device.
         """
-        self._replays.run(lambda: self.stages(positions), positions)
+        self._replays.run(lambda: self.stages(positions), positions, name=self.fluid.gravity)
 
     def stages(self, positions: wp.array[Any]) -> list[Stage]:
         """The launches that find the level; none where it is known."""

@@ -45,12 +45,19 @@ def sum_moments(
 
 
 @wp.kernel(enable_backward=False)
-def sum_numbers(numbers: wp.array[wp.float64], sums_out: wp.array2d[Sums]):
-    """Sum of numbers of elements, in parts."""
+def sum_numbers(
+    place: int,
+    factors: wp.array[wp.float64],
+    numbers: wp.array[wp.float64],
+    sums_out: wp.array2d[Sums],
+):
+    """Sum of numbers of elements, in parts, times the factor at a place, where there are some."""
     world, part = wp.tid()
     total = Sums()
     for k in range(part, numbers.shape[0], wp.static(PARTS)):
         total[0] = total[0] + numbers[k]
+    if factors.shape[0] > 0:
+        total[0] = factors[place] * total[0]
     sums_out[world, part] = total
 
 

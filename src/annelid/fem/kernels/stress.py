@@ -11,13 +11,18 @@ f64 = wp.float64
 
 
 @wp.kernel
-def von_mises(points: Points, stress_out: wp.array[f64]):
-    """Von Mises stress √(3/2 s:s) of each point [Pa]; s is the deviator of the co-rotated Biot stress."""
+def von_mises(place: int, factors: wp.array[f64], points: Points, stress_out: wp.array[f64]):
+    """Von Mises stress √(3/2 s:s) of each point [Pa]; s is the deviator of the co-rotated Biot stress.
+
+    Where there are factors, stresses are multiplied by the one at a place.
+    """
     p = wp.tid()
     stress = wp.transpose(points.rotations[p]) * points.strains[p]
     mean = wp.trace(stress) / f64(3.0)
     deviator = f64(0.5) * (stress + wp.transpose(stress)) - mean * wp.identity(n=3, dtype=f64)
     stress_out[p] = wp.sqrt(f64(1.5) * wp.ddot(deviator, deviator)) / points.volumes[p]
+    if factors.shape[0] > 0:
+        stress_out[p] = factors[place] * stress_out[p]
 
 
 @wp.kernel

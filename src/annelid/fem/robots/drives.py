@@ -23,6 +23,7 @@ from annelid.fem.kernels.actuation import (
     pull_cable,
     push_point,
 )
+from annelid.fem.parameters import Varied
 from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce
 from annelid.fem.robots.points import attached, is_number, node_number
 from annelid.fem.solid import Solid
@@ -36,11 +37,13 @@ class Drive:
         actuator: What it is.
         sets: Element sets through which it acts on the solid.
         columns: Directions it needs: 1, or 2 where its weight has one of its own.
+        weightless: Whether it has a liquid that weighs nothing, because there is no gravity.
     """
 
     actuator: Actuator
     sets: tuple[ElementSet, ...]
     columns: int = 1
+    weightless: bool = False
 
     def exert(self, effort: float) -> None:
         """Act with this effort from now on."""
@@ -57,6 +60,9 @@ class Drive:
 
     def weigh(self, positions: wp.array[Any]) -> None:
         """Find loads anew that stay as they are while equilibria are sought."""
+
+    def vary(self, varied: Varied | None) -> None:
+        """Have the pull of a world, until None makes it that of the model again."""
 
 
 class CableDrive(Drive, ElementSet):
@@ -172,6 +178,7 @@ class ChamberDrive(Drive):
         if isinstance(chamber, Pneumatic):
             self.actuator = replace(chamber, rest_volume=volume)
         fluid = _pulled(chamber.fluid, gravity) if isinstance(chamber, Hydraulic) else None
+        self.weightless = isinstance(chamber, Hydraulic) and fluid is None
         by_columns = isinstance(chamber, Hydraulic) and chamber.weight == "columns" and fluid is not None
         self.pressure = CavityPressure(cavity, solid.nodes, device, fluid=None if by_columns else fluid)
         self.volume = CavityVolume(cavity, solid.nodes, device)
@@ -179,7 +186,9 @@ class ChamberDrive(Drive):
         self._weight: ColumnWeight | None = None
         if by_columns and isinstance(chamber, Hydraulic) and fluid is not None:
             self._weight = ColumnWeight(FluidColumns(cavity, fluid, cells=chamber.cells, device=device), device)
+            self._weight.refresh(wp.array(solid.nodes, dtype=wp.vec3d, device=device))  # memory, at rest in any world
             self.sets, self.columns = (self.pressure, self._weight), 2
+        self._fluid = fluid
         self._nodes = wp.array(cavity.nodes, dtype=wp.int32, device=device)
         self._rest = wp.float64(volume)
 
@@ -191,6 +200,16 @@ class ChamberDrive(Drive):
         """Find the weights of columns anew."""
         if self._weight is not None:
             self._weight.refresh(positions)
+
+    def vary(self, varied: Varied | None) -> None:
+        """Let the pull of a world act on the liquid."""
+        if self._fluid is None:
+            return
+        fluid = self._fluid if varied is None else self._fluid.pulled(varied.pull)
+        if self._weight is not None:
+            self._weight.columns.pull(fluid)
+        else:
+            self.pressure.pull(fluid)
 
     def measure(self, positions: wp.array[Any]) -> None:
         """The volume and its slope."""

@@ -51,7 +51,12 @@ class InverseSolver(RobotSolver):
 
     def commanded(self, state: InverseState) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, state.variation)
+
+    def take_parameters(self, state: InverseState, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Let the next step take its own stiffness: the one at hand belongs to other parameters."""
+        state.control.stiffness.age.fill_(-1)
+        state.control.stiffness.pending.fill_(0)
 
     def _first_state(self) -> InverseState:
         """The robot at rest, its targets where its effectors are."""
@@ -159,7 +164,7 @@ class ForwardSolver(RobotSolver):
 
     def commanded(self, state: ForwardState) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock)
+        return Commanded(state.commands, state.clock, state.variation)
 
     def _first_state(self) -> ForwardState:
         """One world at rest, its targets where its effectors are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from annelid.core.identity import identity
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
+from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.fem.adjustment import Adjustment
 from annelid.fem.batch import Batch
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
+from annelid.fem.parameters import AT_REST
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.pictures import RobotPainter
@@ -45,6 +49,7 @@ class RobotSolver:
     def __init__(self, robot: Robot, dt: float, *, worlds: int | None = None) -> None:
         self.robot, self.model, self.device, self.dt = robot, robot.model, robot.device, dt
         self.readout = RobotReadout(robot)
+        self._adjustment = Adjustment(robot.model, robot.drives)
         self._painter = RobotPainter(robot, self.readout, dt)
         self._start = {
             "positions": robot.positions.numpy().copy(),
@@ -92,6 +97,22 @@ class RobotSolver:
     def reset(self, state: Any, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on, a script with it."""
         self._worlds.reset(state, mask)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return AT_REST
+
+    def variation(self, state: RobotState) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: Any, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Nothing to follow: parameters are read when worlds are stepped."""
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters that would change nothing."""
+        self._adjustment.require(ranges)
 
     def limit(
         self, state: RobotState, name: str, *, effort: Limits | None = None, stroke: Limits | None = None
@@ -147,13 +168,14 @@ class RobotSolver:
 
     def _march(self, state: Any, steps: int) -> None:
         """Take steps in one world."""
-        self._take(state)
-        try:
-            for _ in range(steps):
-                self._step(state, int(state.clock.numpy()[0]))
-                wp.launch(tick, 1, [1, state.clock], device=self.device)
-        finally:
-            self._give(state)
+        with self._adjustment.of(state.variation):
+            self._take(state)
+            try:
+                for _ in range(steps):
+                    self._step(state, int(state.clock.numpy()[0]))
+                    wp.launch(tick, 1, [1, state.clock], device=self.device)
+            finally:
+                self._give(state)
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
@@ -170,6 +192,7 @@ class RobotSolver:
             "positions": self.model.vectors(start.pop("positions")),
             "clock": wp.zeros(1, dtype=wp.int64, device=self.device),
             "linear": self.model.linear.memory(self.device),
+            "variation": unvaried(self.device),
             **{name: self._array(values) for name, values in start.items()},
         }
 

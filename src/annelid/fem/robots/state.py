@@ -8,6 +8,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.state import nested, rows
+from annelid.core.variation import Variation
 from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.robots.memory import ControlMemory
 
@@ -27,6 +28,7 @@ class RobotState:
         goals: Where the effectors are to be [m], float64 of shape [p, 3].
         clock: Steps done, shape [1].
         linear: What the solver of linear systems carries from one matrix to the next.
+        variation: Parameters in which worlds differ; empty while they do not.
     """
 
     positions: wp.array[Any] = rows("node", wp.vec3d)
@@ -37,6 +39,7 @@ class RobotState:
     goals: wp.array[Any] = rows("effector", wp.float64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()
+    variation: Variation = nested()
 
 
 @dataclass(kw_only=True)
