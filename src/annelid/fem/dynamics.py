@@ -6,11 +6,13 @@ stiffness m/dt². They are one more element set.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.motion import fly, land, pull_back
 from annelid.fem.kernels.parameters import resist
@@ -52,8 +54,7 @@ class Inertia(ElementSet):
         rates = self._rates_of(varied)
         if rates != self._rates:
             self._rates = rates
-            inputs = [wp.float64(sum(rates)), self._masses]
-            wp.launch(resist, self._masses.shape, inputs, [self.tangent], device=self.device)
+            self._resist((0, wp.float64(sum(rates))))
 
     def begin(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Start a step; positions become those without forces, a first guess."""
@@ -65,6 +66,11 @@ class Inertia(ElementSet):
         """End a step: velocities from where nodes have got to."""
         arguments = [wp.float64(self.dt), self._starts, positions, velocities]
         wp.launch(land, len(positions), arguments, device=self.device)
+
+    @cached_property
+    def _resist(self) -> Command:
+        crew = Crew(self.device, 1)
+        return crew.command(resist, self._masses.shape, [wp.float64(0.0), self._masses, self.tangent])
 
     def _rates_of(self, varied: Varied | None) -> tuple[float, float]:
         """Stiffness of the springs that stand for inertia and for damping, of a unit of mass [1/s²]."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Command, Crew
 from annelid.fem.kernels.parameters import load_nodes
 from annelid.fem.parameters import Varied
 
@@ -18,37 +20,39 @@ class Loads:
         dead: Forces other than weight [N], shape [n, 3].
         masses: Masses of the nodes [kg], shape [n].
         gravity: Gravity of the model [m/s²], shape [3].
+        loads: Where the loads are written that act, vec3d of shape [n]; those of the model to begin with.
+        crew: Where it is computed.
 
     Attributes:
-        own_scale: Root mean square of the components of the loads of the model [N].
+        scale: Root mean square of the components of the loads that act [N].
     """
 
-    def __init__(self, dead: np.ndarray, masses: np.ndarray, gravity: np.ndarray) -> None:
-        self._dead, self._masses = dead, masses
-        self._own = dead + masses[:, None] * gravity
-        self.own_scale = float(np.sqrt(np.mean(self._own**2)))
-        self._sums = float((dead**2).sum()), masses @ dead, float(masses @ masses)
-        self._arrays: tuple[wp.array[Any], ...] | None = None
+    def __init__(
+        self, dead: np.ndarray, masses: np.ndarray, gravity: np.ndarray, loads: wp.array[Any], crew: Crew
+    ) -> None:
+        self._dead, self._masses, self._loads, self._crew = dead, masses, loads, crew
+        own = dead + masses[:, None] * gravity
+        self.scale = self._own_scale = float(np.sqrt(np.mean(own**2)))
+        loads.assign(own)
 
-    def own_into(self, loads_out: wp.array[Any]) -> None:
-        """Write the loads of the model into an array, vec3d of shape [n]."""
-        if self._arrays is None:
-            loads_out.assign(self._own)
-        else:
-            wp.copy(loads_out, self._arrays[-1])
-
-    def varied_into(self, loads_out: wp.array[Any], varied: Varied) -> None:
-        """Write the loads of a world into an array, on the device."""
-        if self._arrays is None:
-            kinds = (self._masses, wp.float64), (self._dead, wp.vec3d), (self._own, wp.vec3d)
-            self._arrays = tuple(wp.array(values, dtype=kind, device=loads_out.device) for values, kind in kinds)
-        pull = wp.vec3d(*(varied.mass * part for part in varied.pull))
-        inputs = [pull, *self._arrays[:2]]
-        wp.launch(load_nodes, len(loads_out), inputs, [loads_out], device=loads_out.device)
-
-    def varied_scale(self, varied: Varied) -> float:
-        """Root mean square of the components of the loads of a world [N], from sums over nodes made once."""
+    def vary(self, varied: Varied | None) -> None:
+        """Have the loads of a world act, until None makes them the model's own again."""
+        own, load, sums = self._varying
+        if varied is None:
+            wp.copy(self._loads, own)
+            self.scale = self._own_scale
+            return
         pull = varied.mass * np.array(varied.pull)
-        squares, moments, weights = self._sums
+        load((0, wp.vec3d(*pull.tolist())))
+        squares, moments, weights = sums
         total = squares + 2.0 * float(moments @ pull) + weights * float(pull @ pull)
-        return float(np.sqrt(max(total, 0.0) / self._dead.size))
+        self.scale = float(np.sqrt(max(total, 0.0) / self._dead.size))
+
+    @cached_property
+    def _varying(self) -> tuple[wp.array[Any], Command, tuple[float, np.ndarray, float]]:
+        """What only worlds that differ need: a copy of the loads, the launch, and sums over nodes for the scale."""
+        masses = wp.array(self._masses, dtype=wp.float64, device=self._crew.device)
+        dead = wp.array(self._dead, dtype=wp.vec3d, device=self._crew.device)
+        load = self._crew.command(load_nodes, len(masses), [wp.vec3d(), masses, dead, self._loads])
+        sums = float((self._dead**2).sum()), self._masses @ self._dead, float(self._masses @ self._masses)
+        return wp.clone(self._loads), load, sums

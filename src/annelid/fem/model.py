@@ -109,12 +109,8 @@ class Model:
         stiffer = 1.0 if varied is None else varied.stiffness
         self.tetrahedra.stiffen(stiffer)
         self.stiffness_scale = stiffer * self._own_stiffness
-        if varied is None:
-            self._pulls.own_into(self.loads)
-            self.load_scale = self._pulls.own_scale
-        else:
-            self._pulls.varied_into(self.loads, varied)
-            self.load_scale = self._pulls.varied_scale(varied)
+        self._pulls.vary(varied)
+        self.load_scale = self._pulls.scale
 
     def vectors(self, values: np.ndarray | None = None) -> wp.array[Any]:
         """Nodal vectors on the device, vec3d of shape [n]; zeros unless values of shape [n, 3] are given."""
@@ -133,9 +129,8 @@ class Model:
         return digest.hexdigest()
 
     def _load(self) -> None:
-        self._pulls = Loads(self.dead_loads, self._weights, self.gravity)
-        self._pulls.own_into(self.loads)
-        self.load_scale = self._pulls.own_scale
+        self._pulls = Loads(self.dead_loads, self._weights, self.gravity, self.loads, self.crew)
+        self.load_scale = self._pulls.scale
 
 
 def _gravity(gravity: ArrayLike) -> np.ndarray:

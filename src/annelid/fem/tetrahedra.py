@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,7 @@ class Tetrahedra(ElementSet):
         self._cells.first = self._array(plan.first, wp.int32)
         self._cells.used = self._array((plan.nodes >= 0).sum(axis=1), wp.int32)
         self._cells.volumes = self._array(np.add.reduceat(self.point_volumes, plan.first[:-1]), wp.float64)
-        self._moduli = wp.clone(self.points.shear), wp.clone(self.points.lame)
-        self._stiffer = 1.0
+        self._crew, self._stiffer = crew, 1.0
         self._energies = wp.zeros(len(owner), dtype=wp.float64, device=crew.device)
         self._strain, self._sum, self._rows = self._commands(crew, width)
 
@@ -123,8 +123,13 @@ class Tetrahedra(ElementSet):
         """Multiply the moduli that the tetrahedra were given by a factor."""
         if factor != self._stiffer:
             self._stiffer = factor
-            inputs, outputs = [wp.float64(factor), *self._moduli], [self.points.shear, self.points.lame]
-            wp.launch(scale_moduli, self.point_count, inputs, outputs, device=self.device)
+            self._stiffen((0, wp.float64(factor)))
+
+    @cached_property
+    def _stiffen(self) -> Command:
+        moduli = self.points.shear, self.points.lame
+        copies = (wp.clone(each) for each in moduli)
+        return self._crew.command(scale_moduli, self.point_count, [wp.float64(1.0), *copies, *moduli])
 
     def _points(self, nodes: np.ndarray, gradients: np.ndarray, shear: np.ndarray, lame: np.ndarray) -> Any:
         count, points = len(nodes), Points()  # type: int, Any

@@ -33,31 +33,34 @@ def derive_worlds(gravity: wp.vec3d, width: int, values: wp.array[f64], derived_
 
 @wp.kernel
 def load_nodes(
+    offset: int,
     pull: wp.vec3d,
     masses: wp.array[f64],
     dead_loads: wp.array[wp.vec3d],
     loads_out: wp.array[wp.vec3d],
 ):
     """Forces that keep their direction, and weight."""
-    i = wp.tid()
+    i = offset + wp.tid()
     loads_out[i] = dead_loads[i] + masses[i] * pull
 
 
 @wp.kernel
 def scale_moduli(
+    offset: int,
     factor: f64,
     shear: wp.array[f64],
     lame: wp.array[f64],
     shear_out: wp.array[f64],
     lame_out: wp.array[f64],
 ):
-    p = wp.tid()
+    p = offset + wp.tid()
     shear_out[p] = factor * shear[p]
     lame_out[p] = factor * lame[p]
 
 
 @wp.kernel
-def resist(rate: f64, masses: wp.array3d[f64], tangent_out: wp.array3d[wp.mat33d]):
+def resist(offset: int, rate: f64, masses: wp.array3d[f64], tangent_out: wp.array3d[wp.mat33d]):
     """How springs that stand for inertia and damping resist."""
-    e, a, b = wp.tid()
+    first, a, b = wp.tid()
+    e = offset + first
     tangent_out[e, a, b] = (masses[e, a, b] * rate) * wp.identity(n=3, dtype=f64)
