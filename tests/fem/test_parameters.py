@@ -167,6 +167,28 @@ def test_a_cantilever_sinks_with_its_weight_and_against_its_stiffness(device: st
     assert sinking.summary().elastic == pytest.approx(float(energies.sum()), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    "liquid",
+    [{}, {"weight": "columns", "cells": 8}, {"fluid": fem.Fluid(volume=8e-6)}],
+    ids=["full", "columns", "partly"],
+)
+def test_liquids_feel_the_pull_of_their_world(liquid: dict[str, Any]) -> None:
+    """As that of a robot that was built under it."""
+    pull = 1.5 * 9.81 * np.array([-np.sin(0.3), 0.0, -np.cos(0.3)]) + [0.0, 2.0, 0.0]
+    water = fem.Hydraulic(name="water", pressure=(0.0, 5e3), **liquid)
+    built = fem.forward_simulation(hollow(water, gravity=tuple(pull.tolist())))
+    varied = fem.forward_simulation(hollow(water))
+    plain = varied.positions()
+    varied.parameters.set({"gravity": 1.5, "slope_x": 0.3, "push_y": 2.0})
+    for simulation in (built, varied):
+        simulation.step()
+    assert np.abs(varied.positions() - plain).max() > 1e-3
+    np.testing.assert_allclose(varied.positions(), built.positions(), atol=1e-7)
+    varied.parameters.set({"gravity": 0.0, "push_y": 0.0})
+    varied.step()
+    np.testing.assert_allclose(varied.positions(), varied.solver.model.solid.nodes, atol=1e-7)
+
+
 def test_pictures_show_the_stress_of_each_world() -> None:
     pulled = bar()
     pulled.pull("tip", (40.0, 0.0, 0.0))
