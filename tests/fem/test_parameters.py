@@ -139,6 +139,8 @@ def test_a_falling_solid_feels_gravity_slope_and_push(device: str) -> None:
             "damping": [0.0, 0.0, 0.0, 2.0],
         }
     )
+    for kind in ("kinetic", "gravitational"):
+        falling.sensors.add(kind, fem.energy_of(kind=kind))
     falling.run(0.05)
     slowed = (1.0 - 1.02**-5) / 2.0  # backward Euler with a rate of 2/s
     pulls = [[0, 0, -9.81], [0, 0, -4.905], [-9.81 * np.sin(0.3), 0, -9.81 * np.cos(0.3)], [0, 2, -9.81]]
@@ -148,6 +150,8 @@ def test_a_falling_solid_feels_gravity_slope_and_push(device: str) -> None:
     summary, mass = falling.summary(), 1000.0 * 0.2**2
     assert summary.mass == pytest.approx(6.0 * mass)
     np.testing.assert_allclose(summary.momentum, mass * ([1.0, 3.0, 1.0, 1.0] @ expected), rtol=1e-6, atol=1e-9)
+    assert float(falling.sensors["kinetic"].sum()) == pytest.approx(summary.kinetic, rel=1e-5)
+    assert float(falling.sensors["gravitational"].sum()) == pytest.approx(summary.gravitational, rel=1e-5)
     assert summary.kinetic == pytest.approx(0.5 * mass * ([1.0, 3.0, 1.0, 1.0] @ (expected**2).sum(axis=1)))
 
 
@@ -157,6 +161,7 @@ def test_a_cantilever_sinks_with_its_weight_and_against_its_stiffness(device: st
     sinking.parameters.set({"gravity": [1.0, 3.0, 1.0, 2.0], "stiffness": [1, 1, 4, 2], "mass": [1, 1, 0.5, 1]})
     sinking.sensors.add("tip", fem.position_of("tip"))
     sinking.sensors.add("energy", fem.strain_energy())
+    sinking.sensors.add("elastic", fem.energy_of(kind="elastic"))
     before = sinking.sensors["tip"][:, 2].copy()
     sinking.step()
     tips = np.array([p.reshape(-1, 3)[:, 2].min() for p in np.split(sinking.positions(), 4)]) + 0.1
@@ -164,6 +169,7 @@ def test_a_cantilever_sinks_with_its_weight_and_against_its_stiffness(device: st
     assert (sinking.sensors["tip"][:, 2] < before).all()
     energies = sinking.sensors["energy"][:, 0]
     np.testing.assert_allclose(energies / energies[0], [1.0, 9.0, 0.0625, 2.0], rtol=1e-4)
+    np.testing.assert_allclose(sinking.sensors["elastic"][:, 0], energies, rtol=1e-5)
     assert sinking.summary().elastic == pytest.approx(float(energies.sum()), rel=1e-5)
 
 

@@ -38,6 +38,7 @@ class SolidEnergy(Sensor):
             wp.array(shares, dtype=wp.float64, device=device),
             wp.array(model.solid.weights(), dtype=wp.float64, device=device),
             wp.vec3d(*model.gravity),
+            len(solver.parameters),
         ]
         still, moves = wp.zeros(0, dtype=wp.vec3d, device=device), isinstance(solver, DynamicSolver)
 
@@ -46,7 +47,8 @@ class SolidEnergy(Sensor):
                 own = slice(world * model.node_count, (world + 1) * model.node_count)
                 positions, velocities = state.positions[own], state.velocities[own] if moves else still
                 model.tetrahedra.evaluate(positions, tangent=False)
-                inputs = [world, *fixed, model.tetrahedra.energy, positions, velocities]
+                elastic = model.tetrahedra.energy
+                inputs = [world, *fixed, state.variation.values, elastic, positions, velocities]
                 wp.launch(solid_energies, PARTS, inputs, [sums], device=device)
 
         return energy_reading(self.kind, solver, add)

@@ -3,7 +3,9 @@
 import warp as wp
 
 from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC
+from annelid.core.kernels.parameters import world_pull
 from annelid.core.kernels.sums import PARTS, Sums
+from annelid.fem.kernels.parameters import MASS, STIFFNESS
 
 wp.set_module_options({"enable_backward": False})
 
@@ -15,6 +17,8 @@ def solid_energies(
     masses: wp.array3d[wp.float64],  # of their pairs [kg]
     weights: wp.array[wp.float64],  # mass of each node [kg]
     gravity: wp.vec3d,
+    width: int,  # parameters of a world
+    parameters: wp.array[wp.float64],  # of all worlds; empty where they are alike
     elastic: wp.array[wp.float64],  # energy of each element [J]
     positions: wp.array[wp.vec3d],
     velocities: wp.array[wp.vec3d],  # empty where nothing moves
@@ -23,6 +27,9 @@ def solid_energies(
     """Sums of one world, in parts."""
     part = wp.tid()
     total = Sums()
+    pull = gravity
+    if parameters.shape[0] > 0:
+        pull = world_pull(gravity, parameters, world * width)
     if velocities.shape[0] > 0:
         for k in range(part, inertial.shape[0], wp.static(PARTS)):
             for a in range(inertial.shape[1]):
@@ -32,6 +39,12 @@ def solid_energies(
     for k in range(part, elastic.shape[0], wp.static(PARTS)):
         total[wp.static(ELASTIC)] = total[wp.static(ELASTIC)] + elastic[k]
     for k in range(part, weights.shape[0], wp.static(PARTS)):
-        fall = wp.dot(gravity, positions[k])
+        fall = wp.dot(pull, positions[k])
         total[wp.static(GRAVITATIONAL)] = total[wp.static(GRAVITATIONAL)] - weights[k] * fall
+    if parameters.shape[0] > 0:
+        heavier = parameters[world * width + wp.static(MASS)]
+        stiffer = parameters[world * width + wp.static(STIFFNESS)]
+        total[wp.static(KINETIC)] = heavier * total[wp.static(KINETIC)]
+        total[wp.static(GRAVITATIONAL)] = heavier * total[wp.static(GRAVITATIONAL)]
+        total[wp.static(ELASTIC)] = stiffer * total[wp.static(ELASTIC)]
     sums_out[world, part] = total
