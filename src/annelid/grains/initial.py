@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.controls import resting_commands
 from annelid.core.state import new_state
+from annelid.core.variation import unvaried
 from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, WORLD_REACHES
 from annelid.grains.model import Model
 from annelid.grains.paths import PathTable
@@ -34,7 +35,7 @@ def initial_state(kind: type[State], work: Workspace, paths: PathTable) -> State
     model = work.model
     given = {**_grains(model), **_bodies(model, paths), **_lists(model)}
     counts = work.row_counts(_FIRST_PLACES, _FIRST_BODY_PLACES if model.bodies else 0)
-    return new_state(kind, counts, model.device, **given)
+    return new_state(kind, counts, model.device, variation=unvaried(model.device), **given)
 
 
 def _grains(model: Model) -> dict[str, wp.array[Any]]:

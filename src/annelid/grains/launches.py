@@ -44,8 +44,9 @@ class Launches:
         self.phases: tuple[int, ...] = (0,)
 
     def forget(self) -> None:
-        """Arrays have moved: what was captured is of no use."""
+        """Arrays have moved or other kernels are used: what was captured is of no use."""
         self._graphs.clear()
+        self._loaded = False
 
     def run(self, steps: int, batch: int, clock: int) -> None:
         """Take up to `steps` steps in batches of at most `batch`; fewer where something does not fit.

@@ -145,7 +145,8 @@ class Model:
     def fingerprint(self) -> str:
         """Identity of the model."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(identity(self.features, self.world, self.dt, self.world_count).encode())
+        built = replace(self.features, varied=False)  # parameters are part of the state
+        digest.update(identity(built, self.world, self.dt, self.world_count).encode())
         digest.update(identity(self.bed.materials).encode())
         for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.bed.kinds, self.worlds):
             digest.update(np.ascontiguousarray(array).tobytes())

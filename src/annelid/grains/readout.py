@@ -16,6 +16,7 @@ from annelid.grains.kernels.layout import GROUP, IMPACT
 from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Model, is_free
 from annelid.grains.packing import packing_fraction
+from annelid.grains.parameters import pulls_and_densities
 from annelid.grains.rigid import Solid
 from annelid.shapes import Obstacle, Shape
 
@@ -117,12 +118,12 @@ class Readout:
 
     def summary(self, state: Any) -> Summary:
         """Energies, momenta and the centre of mass of grains and free bodies."""
-        bed, gravity = self.model.bed, np.asarray(self.model.world.gravity)
+        bed, (own_masses, pulls) = self.model.bed, self._weights(state)
         moving = np.isin(np.arange(len(self.model.bodies)), self.free)
-        masses = np.concatenate([bed.masses, self._masses])
+        masses = np.concatenate([own_masses, self._masses])
         x = np.concatenate([self.positions(state), _rows(state.places)[moving]])
         v = np.concatenate([self.velocities(state), _rows(state.body_velocities)[moving]])
-        spins, inertia = self.spins(state), 0.4 * bed.masses * bed.radii**2
+        spins, inertia = self.spins(state), 0.4 * own_masses * bed.radii**2
         body_spins = _rows(state.body_spins)[moving]
         body_momenta = self._turn_inertias(_rows(state.turns)[moving], body_spins)
         momenta = masses[:, None] * v
@@ -135,7 +136,7 @@ class Readout:
             angular_momentum=about,
             kinetic=0.5 * float((momenta * v).sum()) + rotational,
             rotational=rotational,
-            gravitational=-float(masses @ (x @ gravity)),
+            gravitational=-float(masses @ (x * pulls).sum(axis=1)),
         )
 
     def largest_speed(self, state: Any) -> float:
@@ -177,6 +178,12 @@ class Readout:
         return packing_fraction(self.positions(state), self.model.bed.radii, region, margin=margin, top=top)
 
     # --- parts ---
+
+    def _weights(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Masses of the grains [kg], shape [n], and what pulls them and then the free bodies [m/s²], shape [n + f, 3]."""
+        pulls, densities = pulls_and_densities(self.model, state.variation)
+        of_grains, of_bodies = self.model.worlds, [self.model.bodies[number].world for number in self.free]
+        return self.model.bed.masses * densities[of_grains], pulls[[*of_grains, *of_bodies]]
 
     def _sorted(self, state: Any, rows: wp.array[Any]) -> np.ndarray:
         out = np.empty((self.model.count, 4))

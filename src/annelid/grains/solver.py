@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from annelid.core.launch import Team
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
+from annelid.core.variation import Parameter, Variation
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
@@ -28,6 +29,7 @@ from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale
 from annelid.grains.launches import Launches
 from annelid.grains.model import PATIENCE, Model, replaced_features
+from annelid.grains.parameters import derive, follow, parameters_of, require_physical
 from annelid.grains.paths import PathTable
 from annelid.grains.pictures import SAND, Painter
 from annelid.grains.readout import Readout
@@ -84,7 +86,24 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, begun=state.begun)
+        return Commanded(state.commands, state.clock, state.variation, begun=state.begun)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return parameters_of(self.model)
+
+    def variation(self, state: State) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Follow a change of parameters: masses are part of the rows, the rest is read at each batch of steps."""
+        follow(self.model, self.bodies.forms, state, before, mask)
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters that this method or these grains cannot have."""
+        require_physical(self.model, ranges)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -100,8 +119,9 @@ class Solver:
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`."""
         if mask is None:
-            copy_state(self._beginning, state)
+            copy_state(self._beginning, state, but="variation")
             self.unbind()
+            self._begin_varied(self._beginning, state, wp.full(self.worlds, True, dtype=wp.bool, device=self.device))
             return
         self.restore(self._beginning, state, mask)
 
@@ -118,10 +138,22 @@ class Solver:
                 "worlds in which bodies follow a path, a function of time, begin again together: reset all of them."
             )
         restore_worlds(source, target, mask, self._world_of)
+        self._begin_varied(source, target, mask)
         wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
         if len(target.begun):
             wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
             self._note_beginnings(target)
+
+    def _begin_varied(self, source: State, target: State, mask: wp.array[Any]) -> None:
+        """Let worlds that are as in another state follow their own parameters."""
+        if target.variation.there:
+            before = source.variation.values if source.variation.there else self._at_rest
+            follow(self.model, self.bodies.forms, target, before, mask)
+
+    @cached_property
+    def _at_rest(self) -> wp.array[Any]:
+        rests = np.tile([parameter.rest for parameter in self.parameters], self.worlds)
+        return wp.array(rests, dtype=wp.float64, device=self.device)
 
     def take_world(self, source: State, target: State, world: int) -> None:
         """Copy grains and bodies of one of several equal worlds into a state of one world; its lists are made anew."""
@@ -164,7 +196,8 @@ class Solver:
         self._bind(state)
 
     def _bind(self, state: State) -> None:
-        if self._work.bind(state) and self._launches is not None:
+        moved, switched = self._work.bind(state), derive(self.model, state.variation)
+        if (moved or switched) and self._launches is not None:
             self._launches.forget()
             self._note_beginnings(state)
 

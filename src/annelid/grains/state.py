@@ -21,7 +21,8 @@ from typing import Any
 
 import warp as wp
 
-from annelid.core.state import rows
+from annelid.core.state import nested, rows
+from annelid.core.variation import Variation
 from annelid.grains.model import Model
 
 
@@ -65,6 +66,7 @@ class State:
         point_predicted: Those predicted for the next step [N s].
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         begun: Step at which each world began, shape [worlds]; kept where there are several.
+        variation: Parameters in which worlds differ; empty while they do not.
         reach: Margins and speeds of the lists.
         flags: Flags of the lists.
         clock: Steps done, shape [1].
@@ -105,6 +107,7 @@ class State:
     point_predicted: wp.array[Any] = rows("point", wp.vec3)
     commands: wp.array[Any] = rows("channel", wp.vec4d)
     begun: wp.array[Any] = rows("world", wp.int64)
+    variation: Variation = nested()
     reach: wp.array[Any] = rows("simulation", wp.float32)
     flags: wp.array[Any] = rows("simulation", wp.int32)
     clock: wp.array[Any] = rows("simulation", wp.int64)

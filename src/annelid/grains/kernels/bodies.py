@@ -18,6 +18,7 @@ from annelid.grains.kernels.layout import (
     Lists,
     Parameters,
     contact_horizon,
+    pull_in,
     reach_place,
 )
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
@@ -70,7 +71,7 @@ def slanted_give(b: int, arm: wp.vec3, bodies: Bodies) -> float:
 def point_contacts(features: Features) -> wp.Function:
     """Improve the impulses on point p by the other bodies of its world."""
     gap_of = surface_gap(features.kinds)
-    bouncing = features.bouncing
+    bouncing, start, pull = features.bouncing, start_of(features), pull_in(features)
 
     @wp.func
     def pressed(
@@ -90,7 +91,7 @@ def point_contacts(features: Features) -> wp.Function:
         shared = body_share(a, bodies) * give
         slanted = body_share(a, bodies) * slanted_give(a, arm_a, bodies)
         soft = body_softness(a, give, bodies)
-        fall = -wp.dot(parameters.gravity, n)
+        fall = -wp.dot(pull(bodies.forms[a].world, parameters), n)
         if bodies.forms[b].motion == wp.static(FREE):
             give = body_give(b, arm_b, n, bodies)
             shared += body_share(b, bodies) * give
@@ -107,7 +108,7 @@ def point_contacts(features: Features) -> wp.Function:
         theirs = bodies.forms[b].surface
         parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
         if wp.static(bouncing):
-            speed = wp.dot(start_of(a, arm_a, parameters, bodies) - start_of(b, arm_b, parameters, bodies), n)
+            speed = wp.dot(start(a, arm_a, parameters, bodies) - start(b, arm_b, parameters, bodies), n)
             if speed < -parameters.bounce_speed and gap + dt * speed < 0.0:
                 bias = -rebound(speed, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
                 stiff = shared

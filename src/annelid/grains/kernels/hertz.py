@@ -79,6 +79,7 @@ def elastic_response(
 def hertz_pairs(features: Features) -> wp.Function:
     """As `pairs.pair_impulses`, by penalty forces."""
     sizes, materials, periodic = features.sizes, features.materials, features.periodic
+    varied, world = features.varied, world_of(features)
 
     @wp.func
     def around(d: float, period: float) -> float:
@@ -117,6 +118,7 @@ def hertz_pairs(features: Features) -> wp.Function:
                 if wp.static(sizes):
                     ri = mine[3]
                     rj = theirs[3]
+                if wp.static(sizes or varied):
                     wi = turn[3]
                     wj = other[3]
                 distance = wp.length(d)
@@ -136,13 +138,16 @@ def hertz_pairs(features: Features) -> wp.Function:
                     if wp.static(materials):
                         more = grains.surfaces[j]
                         surface = wp.vec4(wp.sqrt(own[0] * more[0]), wp.sqrt(own[1] * more[1]), 0.0, 0.0)
+                    friction = surface[0]
+                    if wp.static(varied):
+                        friction *= parameters.varied[world(i, grains)].friction
                     old = wp.vec3(
                         lists.impulses[at], lists.impulses[at + wp.static(GROUP)],
                         lists.impulses[at + wp.static(2 * GROUP)],
                     )  # fmt: skip
                     response = elastic_response(
                         depth, n, relative, old, ri * rj / (ri + rj), 1.0 / (wi + wj), parameters.stiffness,
-                        parameters.shear, surface[1], surface[0], dt,
+                        parameters.shear, surface[1], friction, dt,
                     )  # fmt: skip
                     drag = response.drag
                     f = response.force * dt
@@ -163,7 +168,7 @@ def hertz_bodies(features: Features) -> wp.Function:
     The drag is kept in `body_rollings`; impulses are kept as in the other methods, for the sums of the bodies.
     """
     gap_of = surface_gap(features.kinds)
-    sizes, materials, world = features.sizes, features.materials, world_of(features)
+    sizes, materials, varied, world = features.sizes, features.materials, features.varied, world_of(features)
 
     @wp.func
     def touch(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> ContactSum:
@@ -176,10 +181,13 @@ def hertz_bodies(features: Features) -> wp.Function:
         inverse_mass = parameters.inverse_mass
         if wp.static(sizes):
             radius = motion[3]
+        if wp.static(sizes or varied):
             inverse_mass = turning[3]
         own = wp.vec4(parameters.friction, parameters.restitution, 0.0, 0.0)
         if wp.static(materials):
             own = grains.surfaces[i]
+        if wp.static(varied):
+            own = wp.cw_mul(own, wp.vec4(parameters.varied[world(i, grains)].friction, 1.0, 1.0, 1.0))
         for k in range(lists.counts[i][1]):
             at = i * lists.body_places + k
             b = lists.bodies[at]

@@ -87,6 +87,7 @@ class Features:
         tolerant: Sweeps end at a residual, not after a fixed number.
         guests: Some grains are moved by someone else, who is told what pushes them.
         worlds: Several worlds lie side by side; each makes its lists when it must, so that it moves as it would alone.
+        varied: Worlds differ in parameters, `Parameters.varied`.
     """
 
     method: str = "nonsmooth"
@@ -104,11 +105,24 @@ class Features:
     tolerant: bool = False
     guests: bool = False
     worlds: bool = False
+    varied: bool = False
 
     @property
     def keeps_rolling(self) -> bool:
         """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
         return self.rolling or self.method == "hertz"
+
+
+@wp.struct
+class Varied:
+    """What is a world's own where worlds differ in parameters."""
+
+    pull: wp.vec3  # in place of gravity [m/s²]
+    friction: wp.float32  # factors on what grains have
+    restitution: wp.float32
+    cohesion: wp.float32
+    lightness: wp.float32  # on their inverse masses
+    skin_friction: wp.float32  # and on the friction of guests
 
 
 @wp.struct
@@ -143,6 +157,7 @@ class Parameters:
     worlds: wp.int32
     tolerance: wp.float32  # [m/s]
     first_guest: wp.int32  # grains from this name on are guests
+    varied: wp.array[Varied]  # of each world, where they differ
 
 
 @wp.struct
@@ -281,3 +296,33 @@ def is_stale(features: Features) -> wp.Function:
         return old
 
     return stale
+
+
+@functools.cache
+def pull_in(features: Features) -> wp.Function:
+    """A function `(world, parameters) -> vec3`: what pulls in a world [m/s²]."""
+    varied = features.varied
+
+    @wp.func
+    def pull(world: int, parameters: Parameters) -> wp.vec3:
+        out = parameters.gravity
+        if wp.static(varied):
+            out = parameters.varied[world].pull
+        return out
+
+    return pull
+
+
+@functools.cache
+def pull_on(features: Features) -> wp.Function:
+    """A function `(i, parameters, grains) -> vec3`: what pulls grain i [m/s²]."""
+    varied, world = features.varied, world_of(features)
+
+    @wp.func
+    def pull(i: int, parameters: Parameters, grains: Grains) -> wp.vec3:
+        out = parameters.gravity
+        if wp.static(varied):
+            out = parameters.varied[world(i, grains)].pull
+        return out
+
+    return pull

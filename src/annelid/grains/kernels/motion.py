@@ -14,6 +14,7 @@ from annelid.grains.kernels.layout import (
     Grains,
     Lists,
     Parameters,
+    pull_on,
     reach_place,
     world_of,
 )
@@ -34,14 +35,14 @@ def wrapped(x: float, period: float) -> float:
 @functools.cache
 def foresee(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of grain i at the end of the step."""
-    guests, bouncing = features.guests, features.bouncing
+    guests, bouncing, pull = features.guests, features.bouncing, pull_on(features)
 
     @wp.func
     def look_ahead(i: int, total: ContactSum, parameters: Parameters, grains: Grains, grains_out: Grains):
         v = grains.velocities[i]
         w = grains.spins[i]
         share = 2.5 * w[3] / (v[3] * v[3])
-        g = parameters.gravity * parameters.dt
+        g = pull(i, parameters, grains) * parameters.dt
         if wp.static(guests):
             if grains.names[i][0] >= parameters.first_guest:  # their velocity is that which the step would bring
                 share = 0.0
@@ -87,7 +88,7 @@ def watch_lists(features: Features) -> wp.Function:
 def finish(features: Features) -> wp.Function:
     """A function that moves grain i by a step of a batch, given the sum of its impulses."""
     foresees, guests, bouncing = features.method == "nonsmooth", features.guests, features.bouncing
-    watch = watch_lists(features)
+    watch, pull = watch_lists(features), pull_on(features)
 
     @wp.func
     def move(
@@ -98,7 +99,7 @@ def finish(features: Features) -> wp.Function:
         v = grains.velocities[i]
         w = grains.spins[i]
         share = 2.5 * w[3] / (v[3] * v[3])
-        g = parameters.gravity * dt
+        g = pull(i, parameters, grains) * dt
         push, twist = total.impulse, total.angular
         if wp.static(guests):
             guest = grains.names[i][0] - parameters.first_guest

@@ -67,6 +67,7 @@ _BEGIN = """
     const Number dt = parameters.dt, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
     @OWN@
     @FACET@
+    @VARIED@
     const size_t row = (size_t)i * lists.places;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
@@ -102,6 +103,7 @@ _BEGIN = """
         @ASIDE@
         const F normal = ux * nx + uy * ny + uz * nz;
         @SURFACES@
+        @SCALED@
 """
 
 _NONSMOOTH = """
@@ -208,6 +210,19 @@ _OWN_SURFACE = """
         rolling = SQRT(rolling * my_surface[2]); cohesion = SQRT(cohesion * my_surface[3]);
 """
 
+# Worlds that differ in parameters: both sides of a contact are in the same, and a guest's is not that of a grain.
+_VARIED_SIZES = "const F ri = parameters.radius, mi = my_turning[3]; rj = ri; mj = mi;"
+_SCALED = "friction *= varied.friction; restitution *= varied.restitution; cohesion *= varied.cohesion;"
+_VARIED_GUESTS = """
+    const Number guest_friction = wp::sqrt(varied.friction * varied.skin_friction);
+    const Number guest_restitution = wp::sqrt(varied.restitution), guest_cohesion = wp::sqrt(varied.cohesion);
+"""
+_SCALED_GUESTS = """
+        friction *= guest ? zero + guest_friction : zero + varied.friction;
+        restitution *= guest ? zero + guest_restitution : zero + varied.restitution;
+        cohesion *= guest ? zero + guest_cohesion : zero + varied.cohesion;
+"""
+
 _BOUNCE = """
         // An impact reflects its speed at once, with nothing soft about it, and shares the mass of a grain with impacts
         // and with contacts that bear a load, not with those that are merely close. It is told by the velocities at the
@@ -305,7 +320,7 @@ _AMONG_GRAINS = {
 }  # fmt: skip
 # What is flat has no radius, and a guest turns with the body: the other side is a grain on a plate.
 _BESIDE_GUESTS = {
-    "WEIGHT": "weight", "LIGHTER": " * lighter", "LIGHT": "MIN(MAX(mi, mj), parameters.lightest) * lighter",
+    "WEIGHT": "weight", "LIGHTER": " * lighter", "LIGHT": "MIN(MAX(mi, mj), @LIGHTEST@) * lighter",
     "ROUND": "(guest ? MAX(ri, rj) : MIN(ri, rj))",
     "REDUCED": "guest ? MAX(ri, rj) : ri * rj / (ri + rj)",
     "TURNED": f"""guest ? (am_guest ? MAX(nj, 1.0f) * mj / (rj * rj) : MAX(own_contacts, 1.0f) * mi / (ri * ri))
@@ -328,6 +343,20 @@ _NOT_BOUNCING = {
     "OWN": "const Number own_contacts = mine[3];",
     "COUNTS": "", "BOUNCE": "", "PARTING": _RELEASE, "FORESEEN": "",
 }  # fmt: skip
+
+
+def _varied_parts(features: Features, world: str) -> dict[str, str]:
+    """Parts of the text where worlds differ in parameters: factors on what contacts have, and masses of a world."""
+    if not features.varied:
+        return {"VARIED": "", "SCALED": "", "LIGHTEST": "parameters.lightest"}
+    same = {} if features.sizes else {"SIZES": _VARIED_SIZES}
+    same |= {} if features.materials else {"SURFACES": _SAME_SURFACE.replace("const F", "F")}
+    return {
+        **same,
+        "VARIED": f"const auto& varied = parameters.varied.data[{world}];" + (_VARIED_GUESTS if features.guests else ""),
+        "SCALED": _SCALED_GUESTS if features.guests else _SCALED,
+        "LIGHTEST": "(parameters.lightest * varied.lightness)",
+    }
 
 
 @functools.cache
@@ -360,6 +389,7 @@ def pair_impulses(features: Features) -> wp.Function:
         "ROLLING": _ROLLING if features.rolling else "",
         **(_BESIDE_GUESTS if features.guests else _AMONG_GRAINS),
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
+        **_varied_parts(features, world),
     }
     parts |= {
         "AHEAD": f"{contact_horizon(features.bouncing)}f",

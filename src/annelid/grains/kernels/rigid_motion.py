@@ -16,6 +16,7 @@ from annelid.grains.kernels.layout import (
     Features,
     Lists,
     Parameters,
+    pull_in,
     reach_place,
 )
 from annelid.grains.kernels.sums import ContactSum
@@ -33,7 +34,7 @@ def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
 @functools.cache
 def foresee_body(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of a free body at the end of the step."""
-    load = given_to(features, driven=False)
+    load, pull = given_to(features, driven=False), pull_in(features)
 
     @wp.func
     def foresee(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -42,7 +43,7 @@ def foresee_body(features: Features) -> wp.Function:
             dt = parameters.dt
             turn = bodies.turns[b]
             twist = sums.angular + load(b, 1, step, lists, bodies) * dt
-            push = (parameters.gravity + form.inverse_mass * load(b, 0, step, lists, bodies)) * dt
+            push = (pull(form.world, parameters) + form.inverse_mass * load(b, 0, step, lists, bodies)) * dt
             bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
             response = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
             bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, response)
@@ -54,7 +55,7 @@ def foresee_body(features: Features) -> wp.Function:
 def move_body(features: Features) -> wp.Function:
     """A function that advances a body by a step of a batch, given what touched it."""
     load, drive = given_to(features, driven=False), given_to(features, driven=True)
-    follows = features.commanded
+    follows, pull = features.commanded, pull_in(features)
 
     @wp.func
     def move(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -71,7 +72,7 @@ def move_body(features: Features) -> wp.Function:
             turn = bodies.turns[b]
             force = load(b, 0, step, lists, bodies)
             torque = load(b, 1, step, lists, bodies)
-            push = (parameters.gravity + form.inverse_mass * force) * dt
+            push = (pull(form.world, parameters) + form.inverse_mass * force) * dt
             local = wp.quat_rotate_inv(turn, spin)
             gyro = wp.cross(form.inertia * local, local)
             twist = wp.quat_rotate_inv(turn, angular + torque * dt)
@@ -79,7 +80,7 @@ def move_body(features: Features) -> wp.Function:
             spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
             if wp.static(follows):
                 torque = load(b, 1, step + 1, lists, bodies)
-                push = (parameters.gravity + form.inverse_mass * load(b, 0, step + 1, lists, bodies)) * dt
+                push = (pull(form.world, parameters) + form.inverse_mass * load(b, 0, step + 1, lists, bodies)) * dt
             coming = wp.quat_rotate_inv(turn, sums.predicted_angular + torque * dt)
             response = wp.quat_rotate(turn, form.inverse_inertia * coming)
             bodies.velocities[b] = velocity

@@ -15,6 +15,8 @@ from annelid.grains.kernels.layout import (
     Lists,
     Parameters,
     contact_horizon,
+    pull_in,
+    pull_on,
     reach_place,
     world_of,
 )
@@ -54,13 +56,20 @@ def body_share(b: int, bodies: Bodies) -> float:
     return wp.max(bodies.contacts[b], 1.0)
 
 
-@wp.func
-def start_of(b: int, arm: wp.vec3, parameters: Parameters, bodies: Bodies) -> wp.vec3:
-    """Velocity of a point of a body in this step, before anything touches it [m/s]."""
-    velocity = bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
-    if bodies.forms[b].motion == wp.static(FREE):
-        velocity = bodies.velocities[b] + parameters.dt * parameters.gravity + wp.cross(bodies.spins[b], arm)
-    return velocity
+@functools.cache
+def start_of(features: Features) -> wp.Function:
+    """A function `(b, arm, ...) -> vec3`: velocity of a point of a body in this step, before anything touches it [m/s]."""
+    pull = pull_in(features)
+
+    @wp.func
+    def start(b: int, arm: wp.vec3, parameters: Parameters, bodies: Bodies) -> wp.vec3:
+        velocity = bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
+        if bodies.forms[b].motion == wp.static(FREE):
+            gain = parameters.dt * pull(bodies.forms[b].world, parameters)
+            velocity = bodies.velocities[b] + gain + wp.cross(bodies.spins[b], arm)
+        return velocity
+
+    return start
 
 
 @wp.func
@@ -135,6 +144,7 @@ class Contact:
 def grain_side(features: Features) -> wp.Function:
     """A function `(i, parameters, grains) -> Side`."""
     bouncing, sizes, materials, guests = features.bouncing, features.sizes, features.materials, features.guests
+    varied, pull, world = features.varied, pull_on(features), world_of(features)
 
     @wp.func
     def side_of(i: int, parameters: Parameters, grains: Grains) -> Side:
@@ -150,15 +160,25 @@ def grain_side(features: Features) -> wp.Function:
         side.inverse_mass = parameters.inverse_mass
         if wp.static(sizes):
             side.radius = motion[3]
+        if wp.static(sizes or varied):
             side.inverse_mass = turning[3]
         side.light = side.inverse_mass
         side.guest = bool(False)
         if wp.static(guests):
             side.light = wp.min(side.inverse_mass, parameters.lightest)
+            if wp.static(varied):
+                lightest = parameters.lightest * parameters.varied[world(i, grains)].lightness
+                side.light = wp.min(side.inverse_mass, lightest)
             side.guest = grains.names[i][0] >= parameters.first_guest
         side.surface = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
         if wp.static(materials):
             side.surface = grains.surfaces[i]
+        if wp.static(varied):
+            own = parameters.varied[world(i, grains)]
+            factors = wp.vec4(own.friction, own.restitution, 1.0, own.cohesion)
+            if side.guest:
+                factors = wp.vec4(own.skin_friction, 1.0, 1.0, 1.0)
+            side.surface = wp.cw_mul(side.surface, factors)
         side.contacts = here[3]
         side.impacts = 0.0
         if wp.static(bouncing):
@@ -166,33 +186,39 @@ def grain_side(features: Features) -> wp.Function:
             side.contacts = here[3] - wp.static(float(IMPACT)) * parts
             side.impacts = wp.static(FINEST_IMPACT) * parts
             then = grains.starts[i]
-            start = wp.vec3(then[0], then[1], then[2]) + parameters.dt * parameters.gravity
+            start = wp.vec3(then[0], then[1], then[2]) + parameters.dt * pull(i, parameters, grains)
             if side.guest:
-                start -= parameters.dt * parameters.gravity
+                start -= parameters.dt * pull(i, parameters, grains)
             side.start = start
         return side
 
     return side_of
 
 
-@wp.func
-def yielding_to(b: int, n: wp.vec3, arm: wp.vec3, side: Side, parameters: Parameters, bodies: Bodies) -> Yielding:
-    """Masses are split among the contacts of each side; bodies that are not free do not yield."""
-    out = Yielding()
-    out.normal = wp.max(side.contacts, 1.0) * side.inverse_mass
-    out.slanted = 3.5 * out.normal
-    out.soft = parameters.softness * side.light
-    out.fall = -wp.dot(parameters.gravity, n)
-    if bodies.forms[b].motion == wp.static(FREE):
-        split = body_share(b, bodies)
-        give = body_give(b, arm, n, bodies)
-        out.normal += split * give
-        out.slanted += split * (
-            bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
-        )
-        out.soft = wp.max(out.soft, parameters.softness * body_softness(b, give, bodies))
-        out.fall = 0.0
-    return out
+@functools.cache
+def yielding_to(features: Features) -> wp.Function:
+    """A function `-> Yielding`: masses are split among the contacts of each side; bodies that are not free do not yield."""
+    pull = pull_in(features)
+
+    @wp.func
+    def yields(b: int, n: wp.vec3, arm: wp.vec3, side: Side, parameters: Parameters, bodies: Bodies) -> Yielding:
+        out = Yielding()
+        out.normal = wp.max(side.contacts, 1.0) * side.inverse_mass
+        out.slanted = 3.5 * out.normal
+        out.soft = parameters.softness * side.light
+        out.fall = -wp.dot(pull(bodies.forms[b].world, parameters), n)
+        if bodies.forms[b].motion == wp.static(FREE):
+            split = body_share(b, bodies)
+            give = body_give(b, arm, n, bodies)
+            out.normal += split * give
+            out.slanted += split * (
+                bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
+            )
+            out.soft = wp.max(out.soft, parameters.softness * body_softness(b, give, bodies))
+            out.fall = 0.0
+        return out
+
+    return yields
 
 
 @wp.func
@@ -217,6 +243,7 @@ def body_contact(features: Features) -> wp.Function:
     """
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
     horizon = contact_horizon(bouncing or features.free)
+    yields, start = yielding_to(features), start_of(features)
 
     @wp.func
     def contact_of(
@@ -232,7 +259,7 @@ def body_contact(features: Features) -> wp.Function:
         relative = side.velocity - lever * wp.cross(side.spin, n)
         relative -= bodies.forecast[b] + wp.cross(bodies.turning[b], arm)
         normal = wp.dot(relative, n)
-        yielding = yielding_to(b, n, arm, side, parameters, bodies)
+        yielding = yields(b, n, arm, side, parameters, bodies)
         shared = yielding.normal
         slanted = float(yielding.slanted)
         soft = yielding.soft
@@ -250,7 +277,7 @@ def body_contact(features: Features) -> wp.Function:
                 bias = parameters.correction * gap / dt + soft * before
         parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
         if wp.static(bouncing):  # as among grains
-            coming = wp.dot(side.start - start_of(b, arm, parameters, bodies), n)
+            coming = wp.dot(side.start - start(b, arm, parameters, bodies), n)
             impact = coming < -parameters.bounce_speed and gap + dt * coming < 0.0
             if impact:
                 bias = -rebound(coming, gap, yielding.fall, wp.sqrt(own[1] * theirs[1]), dt)
