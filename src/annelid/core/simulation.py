@@ -36,8 +36,7 @@ from annelid.core.snapshot import Look, Number, Snapshot
 from annelid.core.solver import Changing, Controllable, Eventful, Limited, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
-from annelid.core.variation import require_variation
-from annelid.core.world_parameters import Parameters
+from annelid.core.world_parameters import Parameters, require_parameters
 
 _SECONDS_BETWEEN_CHECKS = 0.05
 
@@ -412,7 +411,7 @@ class Simulation(Shown, Described, Generic[S]):
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over a state and what had become of the model, all or nothing."""
         require_fit(self.state, arrays)
-        require_variation(arrays, self.parameters.offered, self.solver.worlds)
+        require_parameters(self.solver, arrays)
         if isinstance(self.solver, Changing):
             self.solver.restore_changes(changes, arrays)
         fill_state(self.state, arrays)

@@ -242,10 +242,12 @@ class Side:
     Attributes:
         solver: Its solver.
         state: From a state of the whole to that of this side.
+        part: What that is called there.
     """
 
     solver: Solver
     state: Callable[[Any], Any]
+    part: str
 
 
 @runtime_checkable

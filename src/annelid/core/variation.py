@@ -83,16 +83,26 @@ def begin_varying(variation: Variation, parameters: Sequence[Parameter], worlds:
     variation.draws = wp.zeros(worlds, dtype=wp.int64, device=device)
 
 
-def require_variation(arrays: Mapping[str, np.ndarray], parameters: Sequence[Parameter], worlds: int) -> None:
-    """Refuse arrays of a checkpoint that are neither empty nor those of as many parameters and worlds."""
-    sizes = {"values": worlds * len(parameters), "seeds": worlds, "draws": worlds}
-    found = {
-        name: array
-        for name, array in arrays.items()
-        if name.rpartition(".")[0].endswith("variation") and name.rpartition(".")[2] in sizes
-    }
-    for name, array in found.items():
-        if len(array) not in (0, sizes[name.rpartition(".")[2]]):
+def require_variation(
+    arrays: Mapping[str, np.ndarray],
+    parameters: Sequence[Parameter],
+    worlds: int,
+    parts: Mapping[str, Sequence[Parameter]],
+) -> None:
+    """Refuse arrays of a checkpoint that are neither empty nor those of as many parameters and worlds.
+
+    Args:
+        arrays: All arrays of the checkpoint.
+        parameters: Parameters of the worlds.
+        worlds: Number of worlds.
+        parts: Those of parts of a state that have their own, by their names.
+    """
+    for name, array in arrays.items():
+        *owners, own, kind = ("", "", *name.split("."))
+        sizes = {"values": worlds * len(parts.get(owners[-1], parameters)), "seeds": worlds, "draws": worlds}
+        if own != "variation" or kind not in sizes:
+            continue
+        if len(array) not in (0, sizes[kind]):
             raise FileFormatError(f"array {name!r} of the checkpoint has {len(array)} entries, which do not fit.")
         if not np.isfinite(array).all():
             raise FileFormatError(f"array {name!r} of the checkpoint has entries that are not finite.")

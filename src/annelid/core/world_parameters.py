@@ -15,8 +15,8 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import parameters as kernels
 from annelid.core.snapshot import Number
-from annelid.core.solver import Solver, Variable
-from annelid.core.variation import Parameter, Variation, begin_varying
+from annelid.core.solver import Coupled, Solver, Variable
+from annelid.core.variation import Parameter, Variation, begin_varying, require_variation
 
 
 class Parameters(Described):
@@ -233,3 +233,11 @@ class Parameters(Described):
             rows.append(row)
         table = wp.array(choices or [0.0], dtype=wp.float64, device=self._device)
         return wp.array(rows, dtype=kernels.Law, device=self._device), table
+
+
+def require_parameters(solver: Solver, arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuse arrays of a checkpoint whose parameters of worlds do not fit a solver and its sides."""
+    sides = solver.sides if isinstance(solver, Coupled) else ()
+    parts = {side.part: side.solver.parameters for side in sides if isinstance(side.solver, Variable)}
+    own = solver.parameters if isinstance(solver, Variable) else ()
+    require_variation(arrays, own, solver.worlds, parts)

@@ -28,9 +28,11 @@ from annelid.core.state import (
     state_arrays,
     take_world,
 )
+from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
+from annelid.coupling.parameters import PARAMETERS, SideParameters, require_both, scale_guest_masses
 from annelid.coupling.pictures import Painter
 from annelid.coupling.readout import Readout
 from annelid.coupling.state import State
@@ -66,6 +68,7 @@ class Solver:
         self.springs = _Springs(model.springs, self, threads=threads)
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
+        self._given = {"springs": SideParameters(self.springs), "grains": SideParameters(self.grains)}
         self._guests = model.guests.arrays(model.bed, self.grains.pushes, self.device)
         self._kernels = exchange_kernels(model.springs.types.real)
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
@@ -84,7 +87,10 @@ class Solver:
     @property
     def sides(self) -> tuple[Side, ...]:
         """The spring bodies, and the grains with rigid bodies; see `core.solver.Coupled`."""
-        return Side(self.springs, lambda state: state.springs), Side(self.grains, lambda state: state.grains)
+        return (
+            Side(self.springs, lambda state: state.springs, "springs"),
+            Side(self.grains, lambda state: state.grains, "grains"),
+        )
 
     # --- controls ---
 
@@ -95,7 +101,7 @@ class Solver:
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, begun=state.grains.begun)
+        return Commanded(state.commands, state.clock, state.variation, begun=state.grains.begun)
 
     def _hand_on(self, state: State) -> None:
         """Give each side its commands, those of the springs in their own steps."""
@@ -107,6 +113,45 @@ class Solver:
                 wp.launch(hand_on, (self.worlds, own), arguments, device=self.device)
             first += own
 
+    # --- parameters ---
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        return PARAMETERS
+
+    def variation(self, state: State) -> Variation:
+        """Where a state keeps its parameters."""
+        return state.variation
+
+    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Follow a change of parameters: each side is given its own, and guests the masses of their bodies."""
+        self.springs.take_parameters(state.springs, self._fill_springs(state), mask)
+        self.grains.take_parameters(state.grains, self._fill_grains(state), mask)
+        scale_guest_masses(self.grains, state.grains, state.variation, before, mask)
+        self.forget()
+
+    def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
+        """Refuse parameters that one of the sides cannot have."""
+        require_both(self.springs, self.grains, self._given, ranges)
+
+    def _fill_springs(self, state: State) -> wp.array[Any]:
+        return self._given["springs"].fill(state.variation, state.springs.variation)
+
+    def _fill_grains(self, state: State) -> wp.array[Any]:
+        return self._given["grains"].fill(state.variation, state.grains.variation)
+
+    def _begin_varied(self, state: State, mask: wp.array[Any]) -> None:
+        """Let spring bodies and guests of worlds that are as they were built follow their parameters."""
+        if state.variation.there:
+            self.springs.begin_varied(state.springs, mask)
+            scale_guest_masses(self.grains, state.grains, state.variation, self._at_rest, mask)
+
+    @cached_property
+    def _at_rest(self) -> wp.array[Any]:
+        rests = np.tile([parameter.rest for parameter in PARAMETERS], self.worlds)
+        return wp.array(rests, dtype=wp.float64, device=self.device)
+
     # --- states ---
 
     def initial_state(self) -> State:
@@ -115,7 +160,7 @@ class Solver:
         counts = {"guest": len(guests), "surface-mass": len(guests.members)}
         sides = {"springs": self.springs.initial_state(), "grains": self.grains.initial_state()}
         commands = resting_commands(self.controls, self.worlds, self.device)
-        state = new_state(State, counts, self.device, commands=commands, **sides)
+        state = new_state(State, counts, self.device, commands=commands, variation=unvaried(self.device), **sides)
         self._settle(state)
         return state
 
@@ -125,11 +170,17 @@ class Solver:
         Signals of the springs begin with their world; in worlds that were made one by one (`world_of`) they are
         functions of the clock, which all worlds share, and go on where some worlds begin again.
         """
+        if state.variation.there:
+            self._fill_springs(state)
+            self._fill_grains(state)
         if mask is None:
             self.springs.reset(state.springs)
             self._set_guests(self._built_guests)
-            copy_state(self.initial_state(), state)
+            beginning, every = self.initial_state(), wp.full(self.worlds, True, dtype=wp.bool, device=self.device)
+            copy_state(beginning, state, but="variation")
             self.grains.unbind()
+            self.grains.begin_varied(beginning.grains, state.grains, every)
+            self._begin_varied(state, every)
             return
         if self.springs.worlds == 1 and self.springs.changes():
             raise InvalidValue("worlds with bodies that were edited or broke begin again together: reset all of them.")
@@ -143,6 +194,7 @@ class Solver:
         if batched:
             self.springs.reset(state.springs, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
+        self._begin_varied(state, mask)
 
     def take_world(self, source: State, target: State, world: int) -> None:
         """Copy one of several worlds into a state of one world; see `core.solver.Separable`."""
@@ -189,6 +241,8 @@ class Solver:
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
         self._state = state
+        if self.springs.model.features.varied != state.springs.variation.there:
+            self.forget()
         if not self._ready:
             self._warm_up(state)
         if self.controls:

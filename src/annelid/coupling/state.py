@@ -13,6 +13,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.core.state import nested, rows
+from annelid.core.variation import Variation
 
 
 @dataclass
@@ -27,6 +28,7 @@ class State:
             [surface masses, 3].
         commands: Commands of the controls of both sides, in steps of the whole, see `core.controls`, shape
             [worlds · channels]; each side is given its own before it is stepped.
+        variation: Parameters in which worlds differ, of which each side is given its own; empty while they do not.
     """
 
     springs: springs.State = nested()
@@ -34,6 +36,7 @@ class State:
     last: wp.array[Any] = rows("guest", wp.vec3)
     contact_forces: wp.array[Any] = rows("surface-mass", wp.vec3)
     commands: wp.array[Any] = rows("coupled-channel", wp.vec4d)
+    variation: Variation = nested()
 
     @property
     def clock(self) -> wp.array[Any]:

@@ -23,9 +23,9 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.interrupts import held_back
 from annelid.core.snapshot import Snapshot
-from annelid.core.solver import Solver, Variable
+from annelid.core.solver import Solver
 from annelid.core.state import State, bundle, fill_state
-from annelid.core.variation import require_variation
+from annelid.core.world_parameters import require_parameters
 from annelid.envs.kernels import episodes as kernels
 from annelid.view.camera.camera import Camera
 
@@ -220,8 +220,7 @@ class Worlds(ABC):
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
         """Take over all arrays, or none; bodies of environments do not change."""
-        if isinstance(self.solver, Variable):
-            require_variation(arrays, self.solver.parameters, self.solver.worlds)
+        require_parameters(self.solver, arrays)
         fill_state(self._everything(), arrays)
         self._after_load()
 

@@ -112,7 +112,8 @@ def require_physical(model: Model, ranges: Mapping[str, tuple[float, float]], *,
     for name, most in zip(("friction", "restitution", "cohesion"), largest[[0, 1, 3]], strict=True):
         if name in changed and most == 0.0:
             raise InvalidValue(
-                f"parameter {told[name]!r} is a factor on the {name} of grains, which is 0: give them Grain({name}=...)."
+                f"parameter {told[name]!r} is a factor on the {name} of grains, which is 0: give them another, "
+                f"Grain({name}=...)."
             )
     bounce = ranges["restitution"][1] * largest[1]
     if bounce > 1.0:

@@ -180,7 +180,7 @@ class Readout:
     # --- parts ---
 
     def _weights(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Masses of the grains [kg], shape [n], and what pulls them and then the free bodies [m/s²], shape [n + f, 3]."""
+        """Masses of the grains [kg], shape [n], and what pulls them and the free bodies [m/s²], shape [n + f, 3]."""
         pulls, densities = pulls_and_densities(self.model, state.variation)
         of_grains, of_bodies = self.model.worlds, [self.model.bodies[number].world for number in self.free]
         return self.model.bed.masses * densities[of_grains], pulls[[*of_grains, *of_bodies]]

@@ -121,7 +121,7 @@ class Solver:
         if mask is None:
             copy_state(self._beginning, state, but="variation")
             self.unbind()
-            self._begin_varied(self._beginning, state, wp.full(self.worlds, True, dtype=wp.bool, device=self.device))
+            self.begin_varied(self._beginning, state, wp.full(self.worlds, True, dtype=wp.bool, device=self.device))
             return
         self.restore(self._beginning, state, mask)
 
@@ -138,13 +138,13 @@ class Solver:
                 "worlds in which bodies follow a path, a function of time, begin again together: reset all of them."
             )
         restore_worlds(source, target, mask, self._world_of)
-        self._begin_varied(source, target, mask)
+        self.begin_varied(source, target, mask)
         wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
         if len(target.begun):
             wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
             self._note_beginnings(target)
 
-    def _begin_varied(self, source: State, target: State, mask: wp.array[Any]) -> None:
+    def begin_varied(self, source: State, target: State, mask: wp.array[Any]) -> None:
         """Let worlds that are as in another state follow their own parameters."""
         if target.variation.there:
             before = source.variation.values if source.variation.there else self._at_rest

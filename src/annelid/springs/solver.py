@@ -191,7 +191,7 @@ class Solver:
             if self.model.batched:
                 wp.copy(beginning.begun, state.clock)
         copy_state(beginning, state, but="variation")
-        self._begin_varied(state, self._every)
+        self.begin_varied(state, self._every)
 
     def _reset_some(self, state: State, mask: wp.array[Any]) -> None:
         """Bring some of several worlds back; time goes on, and theirs is counted from here."""
@@ -200,11 +200,11 @@ class Solver:
         restore_worlds(self._beginning, state, mask, self._world_of)
         wp.launch(begin_again, self.worlds, [mask, state.clock], [state.begun], device=self.device)
         if state.variation.there:
-            self._begin_varied(state, mask)
+            self.begin_varied(state, mask)
         else:
             self._begin_accelerations(state, mask)  # gravity or motors may have changed since the first beginning
 
-    def _begin_varied(self, state: State, mask: wp.array[Any]) -> None:
+    def begin_varied(self, state: State, mask: wp.array[Any]) -> None:
         """Give worlds that are as they were built the masses and first accelerations of their parameters."""
         if state.variation.there:
             scale_masses(self.model, state.positions, state.variation, self._at_rest, mask)

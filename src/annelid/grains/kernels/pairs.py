@@ -353,7 +353,8 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
     same |= {} if features.materials else {"SURFACES": _SAME_SURFACE.replace("const F", "F")}
     return {
         **same,
-        "VARIED": f"const auto& varied = parameters.varied.data[{world}];" + (_VARIED_GUESTS if features.guests else ""),
+        "VARIED": f"const auto& varied = parameters.varied.data[{world}];"
+        + (_VARIED_GUESTS if features.guests else ""),
         "SCALED": _SCALED_GUESTS if features.guests else _SCALED,
         "LIGHTEST": "(parameters.lightest * varied.lightness)",
     }

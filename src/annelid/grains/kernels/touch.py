@@ -58,7 +58,7 @@ def body_share(b: int, bodies: Bodies) -> float:
 
 @functools.cache
 def start_of(features: Features) -> wp.Function:
-    """A function `(b, arm, ...) -> vec3`: velocity of a point of a body in this step, before anything touches it [m/s]."""
+    """A function `(b, arm, ...) -> vec3`: velocity of a point of a body in this step, if nothing touched it [m/s]."""
     pull = pull_in(features)
 
     @wp.func
@@ -197,7 +197,10 @@ def grain_side(features: Features) -> wp.Function:
 
 @functools.cache
 def yielding_to(features: Features) -> wp.Function:
-    """A function `-> Yielding`: masses are split among the contacts of each side; bodies that are not free do not yield."""
+    """A function `(b, n, arm, side, ...) -> Yielding`.
+
+    Masses are split among the contacts of each side; bodies that are not free do not yield.
+    """
     pull = pull_in(features)
 
     @wp.func
