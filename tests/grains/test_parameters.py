@@ -103,7 +103,7 @@ def test_friction_and_restitution_of_grains(device: str) -> None:
         np.array([[0.0, 0.0, 0.01], [0.0, 1.0, 0.06]]), 0.01, grains.Grain(friction=0.2, restitution=0.5),
         velocities=np.array([[1.0, 0, 0], [0, 0, 0]]),
     )  # fmt: skip
-    floor = Plane(surface=Surface(friction=0.2, restitution=0.5))
+    floor = Rigid(Plane(), surface=Surface(friction=0.2, restitution=0.5))
     simulation = grains.simulation(bed, obstacles=[floor], dt=2e-4, worlds=4, device=device)
     simulation.parameters.set({"friction": [1.0, 4.0, 0.0, 1.0], "restitution": [1.0, 1.0, 1.6, 1.0]})
     simulation.parameters["gravity"] = [1.0, 1.0, 1.0, 0.5]

@@ -182,8 +182,9 @@ class Readout:
     def _weights(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Masses of the grains [kg], shape [n], and what pulls them and the free bodies [m/s²], shape [n + f, 3]."""
         pulls, densities = pulls_and_densities(self.model, state.variation)
-        of_grains, of_bodies = self.model.worlds, [self.model.bodies[number].world for number in self.free]
-        return self.model.bed.masses * densities[of_grains], pulls[[*of_grains, *of_bodies]]
+        of_bodies = np.array([self.model.bodies[number].world for number in self.free], int)
+        of_grains = self.model.worlds
+        return self.model.bed.masses * densities[of_grains], pulls[np.concatenate([of_grains, of_bodies])]
 
     def _sorted(self, state: Any, rows: wp.array[Any]) -> np.ndarray:
         out = np.empty((self.model.count, 4))
