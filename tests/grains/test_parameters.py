@@ -95,6 +95,8 @@ def test_grains_and_free_bodies_feel_what_pulls(device: str) -> None:
     np.testing.assert_allclose(falling.state.body_velocities.numpy(), 0.05 * pulls, rtol=1e-4, atol=1e-6)
     own = grains.simulation(bed, obstacles=[box], dt=1e-4, method="hertz", device=device).summary().mass
     assert falling.summary().mass == pytest.approx(4.0 * own + 2.0 * 2500.0 * 4.0 / 3.0 * np.pi * 1e-6)
+    falling.sensors.add("energy", grains.energy_of(kind="gravitational"))
+    assert falling.sensors["energy"].sum() == pytest.approx(falling.summary().gravitational, rel=1e-5)
 
 
 def test_friction_and_restitution_of_grains(device: str) -> None:

@@ -41,13 +41,14 @@ class EnergySensor(Sensor):
 
         def add(state: Any, sums: wp.array[Any]) -> None:
             mine = side(state)
+            pull = [gravity, mine.variation.values]
             if self.body is None:
-                inputs = [rows, guest, gravity, mine.names, mine.positions, mine.velocities, mine.spins]
+                inputs = [rows, guest, *pull, mine.names, mine.positions, mine.velocities, mine.spins]
                 wp.launch(grain_energies, sums.shape, inputs, [sums], device=device)
             else:
                 sums.zero_()
             motion = [mine.places, mine.turns, mine.body_velocities, mine.body_spins]
-            wp.launch(body_energies, own.worlds, [*lists, gravity, *motion, sums], device=device)
+            wp.launch(body_energies, own.worlds, [*lists, *pull, *motion, sums], device=device)
 
         return energy_reading(self.kind, own, add)
 
