@@ -96,6 +96,15 @@ def test_efforts_that_are_no_numbers_are_refused() -> None:
         fem.Forward(robot).settle({"up": float("nan")})
 
 
+def test_limits_hold_forward_too() -> None:
+    robot = hollow(fem.Pneumatic(name="air", pressure=(0.0, 2e3)))
+    with pytest.raises(InvalidValue, match=r"pressure of air cannot be 3000 Pa: its limits are 0 and 2000; exert less"):
+        fem.Forward(robot).settle({"air": 3e3})
+    assert not robot.efforts.any()
+    fem.Forward(robot).settle({"air": 2e3})
+    assert robot.efforts.tolist() == [2e3]
+
+
 def test_cables_do_not_push() -> None:
     robot = trunk()
     with pytest.raises(InvalidValue, match=r"a cable cannot push: up was given -1 N; give 0 or more"):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_bipartite_matching
 
 from annelid.core.linalg.banded import narrow_order
 
@@ -24,6 +24,8 @@ _CUTS = (0.4, 0.45, 0.5, 0.55, 0.6)
 """Where along a direction a part is cut, as shares of its vertices."""
 _UNEVEN = 0.05
 """Vertices of a separator that a difference of one vertex between the halves is worth."""
+_THINNED, _CANDIDATES = 200, 10
+"""Vertices of a part whose best cuts are worth thinning, and how many of them are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,22 +93,74 @@ def _cut(
 
 def _halves(inner: sparse.csr_array, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The best cut of a part: which vertices separate, and which are on either side; None if there is none."""
-    count, best, found = len(points), np.inf, None
+    count = len(points)
     pieces, label = connected_components(inner, directed=False)
     if pieces > 1:
         first = label == label[0]
         return np.zeros(count, bool), first, ~first
+    found = []
     for key in _directions(inner, points):
         for place in _CUTS:
             low = key < np.quantile(key, place, method="nearest")
-            for side in (low, ~low):
-                separator = side & (inner @ (~side).astype(np.int32) > 0)
-                first, second = side & ~separator, ~side
-                sizes = int(first.sum()), int(second.sum())
-                cost = int(separator.sum()) + _UNEVEN * abs(sizes[0] - sizes[1])
-                if min(sizes) > 0 and cost < best:
-                    best, found = cost, (separator, first, second)
-    return found
+            found += [_Cut.beside(inner, side) for side in (low, ~low)]
+    found = sorted((cut for cut in found if cut.divides), key=lambda cut: cut.cost)
+    if count > _THINNED:  # a side's edge is as thin as a plane allows; vertices of both sides cover fewer
+        found += [_Cut.covering(inner, cut) for cut in found[:_CANDIDATES]]
+    best = min((cut for cut in found if cut.divides), key=lambda cut: cut.cost, default=None)
+    return None if best is None else (best.separator, best.first, best.second)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Vertices that separate a part, and those on either side."""
+
+    separator: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    @classmethod
+    def beside(cls, inner: sparse.csr_array, side: np.ndarray) -> _Cut:
+        """All vertices of one side that are coupled with the other."""
+        separator = side & (inner @ (~side).astype(np.int32) > 0)
+        return cls(separator, side & ~separator, ~side)
+
+    @classmethod
+    def covering(cls, inner: sparse.csr_array, cut: _Cut) -> _Cut:
+        """The fewest vertices of both sides that cover every coupling between them."""
+        side = cut.first | cut.separator
+        rows = np.flatnonzero(cut.separator)
+        columns = np.flatnonzero(~side & (inner @ side.astype(np.int32) > 0))
+        separator = np.zeros(len(side), bool)
+        of_rows, of_columns = _cover(sparse.csr_array(inner[rows][:, columns]))
+        separator[rows[of_rows]] = separator[columns[of_columns]] = True
+        return cls(separator, side & ~separator, ~side & ~separator)
+
+    @property
+    def divides(self) -> bool:
+        """Whether there is something on either side."""
+        return bool(self.first.any() and self.second.any())
+
+    @property
+    def cost(self) -> float:
+        """Vertices that separate, and a little for sides that are not equal."""
+        return int(self.separator.sum()) + _UNEVEN * abs(int(self.first.sum()) - int(self.second.sum()))
+
+
+def _cover(pairs: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Fewest rows and columns, as masks, that cover all entries of a matrix, as many as a matching has (König)."""
+    partner = maximum_bipartite_matching(pairs, perm_type="column")  # column of each row, -1 for none
+    row_of = np.full(pairs.shape[1], -1)
+    row_of[partner[partner >= 0]] = np.flatnonzero(partner >= 0)
+    rows, columns = partner < 0, np.zeros(pairs.shape[1], bool)
+    fresh = rows.copy()
+    while fresh.any():  # what an alternating path reaches from a row without a partner
+        reached = (pairs.T @ fresh.astype(np.int32) > 0) & ~columns
+        columns |= reached
+        fresh = np.zeros(len(rows), bool)
+        fresh[row_of[reached & (row_of >= 0)]] = True
+        fresh &= ~rows
+        rows |= fresh
+    return ~rows, columns
 
 
 def _directions(inner: sparse.csr_array, points: np.ndarray) -> list[np.ndarray]:

@@ -41,23 +41,6 @@ def lay_contacts(
 
 
 @wp.kernel
-def lay_points(
-    # Parameters:
-    first: int, held: wp.array[wp.int32], nodes: wp.array2d[wp.int32], weights: wp.array2d[f64],
-    # State:
-    right: wp.array2d[wp.vec3d],
-):  # fmt: skip
-    """Three columns for each sum, one a coordinate. A node may be in a sum twice, but not two threads in a column."""
-    p = wp.tid()
-    for axis in range(3):
-        unit = wp.vec3d()
-        unit[axis] = f64(1.0)
-        for a in range(nodes.shape[1]):
-            node = nodes[p, a]
-            right[node, first + 3 * p + axis] += weights[p, a] * freed(unit, held[node])
-
-
-@wp.kernel
 def multiply_columns(
     # State in:
     right: wp.array2d[wp.vec3d], solved: wp.array2d[wp.vec3d],

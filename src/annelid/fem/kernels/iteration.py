@@ -66,6 +66,13 @@ def shifted(
 
 
 @wp.kernel
+def free(held: wp.array[wp.int32], vectors: wp.array2d[wp.vec3d]):
+    """Take held components out of vectors."""
+    i, k = wp.tid()
+    vectors[i, k] = freed(vectors[i, k], held[i])
+
+
+@wp.kernel
 def start(
     held: wp.array[wp.int32],
     right: wp.array2d[wp.vec3d],

@@ -17,25 +17,14 @@ from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.pool import Job, Pool
 from annelid.core.state import new_state
 from annelid.fem.assembly import Assembly
-from annelid.fem.kernels.iteration import (
-    collect_columns,
-    conjugate,
-    descend,
-    dot_columns,
-    node_rotations,
-    shifted,
-    start,
-    turn_back,
-    turn_forth,
-)
+from annelid.fem.kernels.iteration import node_rotations, shifted, turn_back, turn_forth
 from annelid.fem.linalg.direct import direct_solver
 from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.gradients import ConjugateGradients
 from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 from annelid.fem.tetrahedra import Tetrahedra
-
-_PARTS = 128
 
 
 class StaleSolver:
@@ -75,7 +64,7 @@ class StaleSolver:
         self._shift, self._factored_shift, self._age, self._direct = 0.0, 0.0, -1, False
         self._pool = Pool(1, "annelid-factor")
         self._job: Job[bool] | None = None
-        self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
+        self._gradients = ConjugateGradients(unknowns.order.held, self._multiply, self._improve)
         self.last_iterations = self.factorings = 0
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
@@ -118,7 +107,10 @@ class StaleSolver:
             solution.zero_()
         else:
             wp.copy(solution, columns_of(guess))
-        if not self._iterate(vectors, solution, self.tolerance if tolerance is None else tolerance):
+        enough = self.tolerance if tolerance is None else tolerance
+        good = self._gradients.solve(vectors, solution, enough, self.iterations)
+        self.last_iterations = self._gradients.last_iterations
+        if not good:
             self._factor_now()
             self._used.solve(right, result)
         return result
@@ -210,36 +202,7 @@ class StaleSolver:
             self._job.result()
             self._job = None
 
-    # --- conjugate gradients ---
-
-    def _iterate(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float) -> bool:
-        """Improve the solution until it is good; False if it does not become so."""
-        rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
-        held = self.unknowns.order.held
-        self._multiply(solution, products)
-        self._launch(start, [held, right, products, rest])
-        self._dot(right, right, parts, scalars, 3)
-        self._improve(rest, better)
-        self._dot(rest, better, parts, scalars, 0)
-        wp.copy(directions, better)
-        for count in range(self.iterations + 1):
-            self._dot(rest, rest, parts, scalars, 4)
-            values = scalars.numpy()
-            self.last_iterations = count
-            if not np.isfinite(values[:5]).all() or (values[0] < 0.0).any():
-                return False
-            if (values[4] <= tolerance**2 * values[3]).all():
-                return True
-            self._multiply(directions, products)
-            self._dot(directions, products, parts, scalars, 1)
-            self._launch(descend, [scalars, directions, products, solution, rest])
-            self._improve(rest, better)
-            self._dot(rest, better, parts, scalars, 2)
-            self._launch(conjugate, [scalars, better, directions])
-            if (scalars.numpy()[1] < 0.0).any():  # the matrix is not positive definite
-                return False
-            wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
-        return False
+    # --- what conjugate gradients need ---
 
     def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
         self._assembly.multiply(vectors, products, self._values)
@@ -251,22 +214,8 @@ class StaleSolver:
         self._used.solve(better, better)
         self._launch(turn_forth, [self.unknowns.order.held, self._then, self._now, better, better])
 
-    def _dot(
-        self, first: wp.array[Any], second: wp.array[Any], parts: wp.array[Any], scalars: wp.array[Any], place: int
-    ) -> None:
-        wp.launch(dot_columns, parts.shape, [first, second, parts], device=self.device)
-        wp.launch(collect_columns, parts.shape[1], [place, parts, scalars], device=self.device)
-
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
         wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
-
-    def _buffers_for(self, many: int) -> tuple[wp.array[Any], ...]:
-        if many not in self._buffers:
-            shape = (self.unknowns.node_count, many)
-            vectors = [wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(4)]
-            parts = wp.zeros((_PARTS, many), dtype=wp.float64, device=self.device)
-            self._buffers[many] = (*vectors, parts, wp.zeros((5, many), dtype=wp.float64, device=self.device))
-        return self._buffers[many]
 
     # --- rotations ---
 

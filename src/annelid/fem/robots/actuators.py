@@ -137,7 +137,10 @@ class Chamber(Actuator):
             return self.cavity
         every = solid.mesh.cavities() if isinstance(solid.mesh, Hollow) else ()
         if not 0 <= self.cavity < len(every):
-            raise InvalidValue(f"{self.name} is in cavity {self.cavity}, but the mesh has {len(every)} cavities.")
+            raise InvalidValue(
+                f"{self.name} is in cavity {self.cavity}, counted from 0, but the mesh has {len(every)}: chambers that "
+                "are open, or that a hole in a thin wall joins with others, do not count; use smaller elements."
+            )
         return Cavity(every[self.cavity], self.name)
 
 

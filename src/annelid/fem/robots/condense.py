@@ -8,6 +8,7 @@ tensions change their own directions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
     lay_contacts,
-    lay_points,
     move_by,
     multiply_columns,
     sum_points,
@@ -83,11 +83,17 @@ class Condenser:
         self._width = 0
         self._lagged: LaggedSolver | None = None
         self._accelerator = Accelerator()
-        self._resize(self.rows.count if refresh > 1 else 0)
+        self._resize(0)
+        self._refined = False
         if refresh > 1:
             self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
         self.strokes = np.zeros(0)
         self._aimed_from = np.zeros((0, 3))
+
+    @property
+    def refined(self) -> bool:
+        """Whether responses are those of where the robot stands."""
+        return self._refined
 
     @property
     def lagged(self) -> bool:
@@ -129,25 +135,50 @@ class Condenser:
 
         A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong.
         """
-        robot, model, shift = self.robot, self.robot.model, 0.0
+        robot, model = self.robot, self.robot.model
         robot.weigh()
         robot.touch()
         needed = self._lagged is None or self._lagged.due
         model.assembly.evaluate(robot.positions, tangent=needed)
         self.strokes = robot.aim()
+        self._refined = False
         if self._lagged is not None:
             self._lay_directions(self._lagged)
             if not needed:
                 self._lagged.advance()
                 return
+        self._shifted(self._factor)
+
+    def _shifted(self, factor: Callable[[float], None]) -> None:
+        """Factor a matrix, shifted as far as need be."""
+        shift = 0.0
         while True:
             try:
-                self._factor(shift * model.stiffness_scale)
+                factor(shift * self.robot.model.stiffness_scale)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, _FIRST_SHIFT)
                 if shift > _LAST_SHIFT:
                     raise
+
+    def look_again(self) -> None:
+        """Find how the robot responds where it stands now, within a step that has moved it from where it was assembled.
+
+        An old stiffness that no longer leads there is made anew.
+        """
+        if self._lagged is None:
+            self.assemble()
+            return
+        robot, model = self.robot, self.robot.model
+        robot.weigh()
+        robot.touch()
+        model.assembly.evaluate(robot.positions)
+        self.strokes = robot.aim()
+        self._lay_directions(self._lagged)
+        if self._lagged.refine(model.assembly.values, self._right, self._solved):
+            self._refined = True
+            return
+        self._shifted(self._restart)
 
     def condense(self, contacts: np.ndarray | None = None) -> Condensed:
         """The small matrices.
@@ -160,9 +191,9 @@ class Condenser:
             self._resize(len(pairs))
             self._lay(pairs)
             self.robot.model.linear.solve(self._right, self._solved)
-        else:
+        elif not self._refined:
             self._lagged.solve(self._right[:, :1], self._solved[:, :1])
-            self._lagged.sensitivities(self._solved[:, 1:])
+            wp.copy(self._solved[:, 1:], self._lagged.responses)
         return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
 
     def apply(self, change: np.ndarray, share: float = 1.0) -> float:
@@ -200,10 +231,13 @@ class Condenser:
 
     def renew(self) -> None:
         """Factor the stiffness where the robot stands at once, where an old one serves and no longer helps."""
-        assert self._lagged is not None
         self.robot.model.assembly.evaluate(self.robot.positions)
-        self._lagged.restart(self.robot.model.assembly.values, self._base())
+        self._restart(0.0)
         self._accelerator.begin()
+
+    def _restart(self, shift: float) -> None:
+        assert self._lagged is not None
+        self._lagged.restart(self.robot.model.assembly.values, self._base(), shift=shift)
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""
@@ -216,6 +250,7 @@ class Condenser:
         """A memory of no stiffness."""
         lagged = self._lagged is not None
         counts = {"factor": 1, "node": self.robot.model.node_count, "actuator": len(self.robot.drives)}
+        counts["response"] = counts["node"] * int(self.robot.columns[-1])
         found = new_state(StiffnessMemory, counts if lagged else dict.fromkeys(counts, 0), self.device)
         found.age.fill_(-1)
         return found
@@ -228,6 +263,8 @@ class Condenser:
         memory.age.fill_(lagged.age)
         memory.pending.fill_(int(lagged.next_base is not None))
         memory.shift.fill_(lagged.shift)
+        memory.responses_age.fill_(lagged.responses_age)
+        wp.copy(memory.responses, lagged.responses.flatten())
         if lagged.base is not None:
             memory.positions.assign(lagged.base.positions)
             memory.efforts.assign(lagged.base.efforts)
@@ -249,7 +286,9 @@ class Condenser:
         if pending:
             place, efforts = memory.next_positions.numpy().copy(), memory.next_efforts.numpy().copy()
             next_base = Base(place, efforts, place)
-        if age == lagged.age and _same(base, lagged.base) and _same(next_base, lagged.next_base):
+        responses = memory.responses.numpy().reshape(*lagged.responses.shape, 3)
+        alike = np.array_equal(responses, lagged.responses.numpy())
+        if age == lagged.age and alike and _same(base, lagged.base) and _same(next_base, lagged.next_base):
             return
         robot, stood, exerted = self.robot, self.robot.positions.numpy().copy(), self.robot.efforts.copy()
         lagged.outdate()
@@ -259,7 +298,8 @@ class Condenser:
         if next_base is not None:
             self._go_to(lagged, next_base)
             lagged.prepare(robot.model.assembly.values, next_base)
-        lagged.age = int(age)
+        lagged.age, lagged.responses_age = int(age), int(memory.responses_age.numpy()[0])
+        lagged.responses.assign(responses)
         robot.positions.assign(stood)
         robot.exert(exerted)
 
@@ -279,7 +319,6 @@ class Condenser:
         """Directions of actuators and effectors where the robot stands, for the next factor."""
         self._aimed_from = self.robot.positions.numpy().copy()
         self._lay(np.zeros((0, 2), int))
-        self.rows.lay(1 + int(self.robot.columns[-1]), self._right)
         wp.copy(lagged.directions, self._right[:, 1:])
 
     def _base(self) -> Base:
@@ -387,8 +426,3 @@ class Rows:
         arguments = [self._nodes, self._weights, vectors, out]
         self._sums.run(lambda: [Stage(sum_points, out.shape, arguments)], vectors, out)
         return np.asarray(out.numpy()).reshape(*out.shape, 3)
-
-    def lay(self, first: int, right: wp.array[Any]) -> None:
-        """Directions of all coordinates, from a column on; vec3d of shape [n, c]."""
-        arguments = [first, self.robot.model.held, self._nodes, self._weights, right]
-        wp.launch(lay_points, len(self._nodes), arguments, device=self.device)

@@ -177,14 +177,25 @@ class Forward:
         try:
             robot.efforts = goal
             robot.exert(efforts)
-            for drive, effort, free in zip(robot.drives, robot.efforts, self._free(), strict=True):
-                if drive.actuator.one_sided and free and effort < 0.0:
-                    raise InvalidValue(
-                        f"a cable cannot push: {drive.actuator.name} was given {effort:g} N; give 0 or more."
-                    )
+            given = [not isinstance(efforts, Mapping) or name in efforts for name in robot.names]
+            self._require_possible(np.array(given) & self._free())
             return robot.efforts
         finally:
             robot.exert(before)
+
+    def _require_possible(self, given: np.ndarray) -> None:
+        """Refuse efforts that actuators cannot exert or must not."""
+        robot = self.robot
+        for number in np.flatnonzero(given):
+            actuator, (limits, _), effort = robot.drives[number].actuator, robot.limits[number], robot.efforts[number]
+            if actuator.one_sided and effort < 0.0:
+                raise InvalidValue(f"a cable cannot push: {actuator.name} was given {effort:g} N; give 0 or more.")
+            rounding = 1e-9 * abs(effort)
+            if not limits.low - rounding <= effort <= limits.high + rounding:
+                raise InvalidValue(
+                    f"{actuator.effort_name} of {actuator.name} cannot be {effort:g} {actuator.effort_unit}: its "
+                    f"limits are {limits.low:g} and {limits.high:g}; exert less, or give it other limits."
+                )
 
     def _attempt(self, efforts: np.ndarray) -> bool:
         """Go to the equilibrium under these efforts in one go, if that leads there."""

@@ -1,9 +1,12 @@
 """Inverse control: which efforts bring the effectors of a soft robot to their targets, step by step.
 
-A step condenses the robot where it stands, chooses a change of efforts within all limits by a small quadratic program,
+A pass condenses the robot where it stands, chooses a change of efforts within all limits by a small quadratic program,
 and moves the robot accordingly (Rodríguez et al., sec. II). The efforts are solved for as increments; what the
 linearisation left out of balance is corrected at once with the stiffness at hand, so that the robot is where its
-efforts hold it. A step that would lead nowhere is shortened.
+efforts hold it. A pass that would lead nowhere is shortened.
+
+A step takes as many passes as it needs: chambers without hoops act with the square of the pressure, so that what one
+linearisation foresees need not come true. It ends where the targets are near, or as near as was foreseen.
 """
 
 from __future__ import annotations
@@ -29,12 +32,13 @@ from annelid.fem.robots.robot import Robot
 
 _REACHED = 1e-4  # [m]: a target that is as near as this is reached
 _SMALLEST_SHARE = 1 / 64
-_RETRIES = 4
+_PASSES = 6  # at most, in a step
+_NEAR, _NEAR_ENOUGH = 4e-4, 3e-5  # of the size, and [m]: a target as near as the smaller of them needs no further pass
 _LARGE = 1500  # nodes
 _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
-_CLOSE = 2.5e-4  # of the size: a correction after which an old stiffness leaves nothing that matters
+_CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves nothing that matters
 _CORRECTIONS = 12  # at most, with an old stiffness
-_SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one step
+_SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -49,7 +53,7 @@ class InverseSettings:
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or 6 for more than 1,500 nodes on the CPU.
+            background; None chooses 1, or 4 for more than 1,500 nodes on the CPU.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
@@ -86,8 +90,9 @@ class Step:
         active_numbers: The same by number, see `robots.active`, shape [l].
         optimality: Largest violation of the optimality conditions of the program [-].
         contacts: Number of contacts that press.
-        share: Part of the change that was taken; below 1 where all of it would have led nowhere.
-        moved: Largest move of a node [m].
+        share: Part of the last change that was taken; below 1 where all of it would have led nowhere.
+        moved: Largest move of a node in the last pass [m].
+        passes: How often efforts were chosen.
     """
 
     number: int
@@ -102,6 +107,7 @@ class Step:
     contacts: int
     share: float
     moved: float
+    passes: int
 
     @property
     def distance(self) -> float:
@@ -131,6 +137,18 @@ def outcome_in_words(distances: Mapping[str, float], active: Iterable[str]) -> s
     missed = ", ".join(f"{name} by {1e3 * d:.3g} mm" for name, d in distances.items() if d > _REACHED)
     limits = ", ".join(active)
     return f"targets are missed: {missed}{f'; limits: {limits}' if limits else ''}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Where a pass has led: how far from the goals [m], the posture, and how it was chosen."""
+
+    missed: float
+    posture: Posture
+    choice: Choice
+    share: float
+    moved: float
+    passes: int
 
 
 Sink = Callable[[Step], None]
@@ -167,8 +185,6 @@ class Inverse:
         self._slack = self._tolerated() * robot.size
         self.number = 0
         self._pairs = np.zeros((0, 2), int)
-        self._careful: Inverse | None = None  # for steps that an old stiffness cannot do
-        self._careful_chooser = Chooser(robot, self.settings.energy)
         if settle:
             self.forward.settle()
 
@@ -188,11 +204,11 @@ class Inverse:
         """Go once towards where the sums of the effectors are to be [m], shape [p, 3]; see `step`."""
         before = Posture.of(self.robot)
         try:
-            choice, share, moved = self._nearer(goals, before)
+            found = self._nearer(goals, before)
         except BaseException:
             before.restore(self.robot)
             raise
-        result = self._result(goals, choice, share, moved)
+        result = self._result(goals, found)
         self.number += 1
         for sink in self.sinks:
             sink(result)
@@ -219,29 +235,22 @@ class Inverse:
 
     def memory(self) -> ControlMemory:
         """What the control carries from one step to the next, before the first."""
-        counts = {"chooser": 2, "dual": 0}
+        counts = {"chooser": 1, "dual": 0}
         return new_state(ControlMemory, counts, self.robot.device, stiffness=self.condenser.memory())
 
     def remember(self, memory: ControlMemory) -> None:
         """Write what the control carries to the next step into a memory."""
-        overwrite(memory.damping, [chooser.damping for chooser in self._choosers])
-        for name, chooser in zip(("duals", "careful_duals"), self._choosers, strict=True):
-            if len(before := vars(memory)[name]) == len(chooser.duals):
-                overwrite(before, chooser.duals)
-            else:
-                setattr(memory, name, wp.array(chooser.duals, dtype=wp.float64, device=self.robot.device))
+        overwrite(memory.damping, [self.chooser.damping])
+        if len(memory.duals) == len(self.chooser.duals):
+            overwrite(memory.duals, self.chooser.duals)
+        else:
+            memory.duals = wp.array(self.chooser.duals, dtype=wp.float64, device=self.robot.device)
         self.condenser.remember(memory.stiffness)
 
     def recall(self, memory: ControlMemory) -> None:
         """Go on as the control did that wrote this memory."""
-        duals = memory.duals, memory.careful_duals
-        for chooser, damping, pushes in zip(self._choosers, memory.damping.numpy(), duals, strict=True):
-            chooser.damping, chooser.duals = float(damping), pushes.numpy().copy()
+        self.chooser.damping, self.chooser.duals = float(memory.damping.numpy()[0]), memory.duals.numpy().copy()
         self.condenser.recall(memory.stiffness)
-
-    @property
-    def _choosers(self) -> tuple[Chooser, Chooser]:
-        return self.chooser, self._careful_chooser
 
     # --- how it is set up ---
 
@@ -259,48 +268,36 @@ class Inverse:
         robot, wanted = self.robot, self.settings.refresh
         if robot.device.is_cuda or robot.constrained:
             return 1
-        return wanted if wanted is not None else (6 if robot.model.node_count > _LARGE else 1)
+        return wanted if wanted is not None else (4 if robot.model.node_count > _LARGE else 1)
 
     # --- one step ---
 
-    def _nearer(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
-        """Move; where that leads away from the targets, go back and try with smaller changes of efforts.
-
-        Far from a target that cannot be reached, the best change to first order may be too large to be true.
-        """
-        if self.condenser.lagged:
-            return self._nearer_roughly(goals, before)
-        first, slack = self._missed(goals), self._slack
-        for _ in range(_RETRIES):
-            result = self._go(goals, before)
-            there, foreseen = self._missed(goals), self._foreseen(goals, result[0])
-            lost, hoped = there - foreseen, abs(first - foreseen)
-            if there <= max(first, foreseen) + slack:
-                if lost < 0.25 * hoped:
-                    self.chooser.relax()
-                return result
-            self.chooser.damp()
-            before.restore(self.robot)
-        return self._go(goals, before)  # limits may leave no better way
-
-    def _nearer_roughly(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
-        """Move with an old stiffness; where that leads away or nowhere, as when a target jumps, with a new one."""
-        first = self._missed(goals)
-        try:
-            result = self._go(goals, before)
-            if self._missed(goals) <= first + self._slack:
+    def _nearer(self, goals: np.ndarray, before: Posture) -> _Found:
+        """Pass by pass, until the targets are near or as near as was foreseen; the robot stays at the best place."""
+        first, here, best = self._missed(goals), before, None
+        enough = min(_NEAR * self.robot.size, _NEAR_ENOUGH)
+        for number in range(_PASSES):
+            try:
+                choice, share, moved = self._go(goals, here, again=number > 0)
+            except (NoEquilibrium, NoSolution, NotPositiveDefinite):
+                if best is None:
+                    raise
+                break
+            there, foreseen = self._missed(goals), self._foreseen(goals, choice)
+            found = _Found(there, Posture.of(self.robot), choice, share, moved, number + 1)
+            farther = there > (first if best is None else best.missed) + self._slack
+            if best is None or there < best.missed:
+                best = found
+            if there <= enough or (share == 1.0 and there <= foreseen + self._slack):
                 self.chooser.relax()
-                return result
-        except (NoEquilibrium, NoSolution, NotPositiveDefinite):
-            pass
-        if self._careful is None:
-            self._careful = Inverse(self.robot, replace(self.settings, refresh=1), settle=False)
-            self._careful.chooser = self._careful_chooser
-        before.restore(self.robot)
-        found = self._careful._nearer(goals, before)
-        self._pairs = self._careful._pairs
-        self.condenser.outdate()
-        return found
+                break
+            if farther:  # a change that is best to first order may be too large to be true
+                self.chooser.damp()
+            here = found.posture
+        assert best is not None
+        if best.posture is not here:
+            best.posture.restore(self.robot)
+        return replace(best, passes=number + 1)
 
     def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
         """What `_missed` would be to first order [m]."""
@@ -312,20 +309,30 @@ class Inverse:
         """Weighted distance of all effectors from their goals [m]."""
         return float(np.linalg.norm(self.robot.effectors.scale * (self.robot.places() - goals)))
 
-    def _go(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
-        """Choose and move; more contacts are watched, or the step is shortened, until it leads to an equilibrium."""
+    def _go(self, goals: np.ndarray, before: Posture, *, again: bool) -> tuple[Choice, float, float]:
+        """Choose and move; more contacts are watched, or the pass is shortened, until it leads to an equilibrium.
+
+        Args:
+            goals: Where the sums of the effectors are to be [m].
+            before: Where the robot stands.
+            again: Whether it has moved in this step already.
+        """
         self.forward.forget()
         share = 1.0
         while share >= _SMALLEST_SHARE:
-            self.condenser.assemble()
+            if again:
+                self.condenser.look_again()
+            else:
+                self.condenser.assemble()
             pairs = self.forward.touching()
             choice = self._choose(pairs, goals)
             moved = self._move(pairs, choice, share)
             if moved is None:
-                share *= 0.5
+                share *= 0.25 if self.condenser.lagged else 0.5
             elif not self.forward.penetrating(pairs):
                 return choice, share, moved
             before.restore(self.robot)
+            again = again or self.condenser.lagged
         raise NoEquilibrium(
             "no part of the step leads to an equilibrium: the robot would collapse; it stays in the last one; "
             "lower the limits of its actuators, or move the target away.",
@@ -339,7 +346,8 @@ class Inverse:
         apart = goals - condensed.places
         counts = self.robot.effectors.scale > 0.0
         far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
-        most = (min(self.settings.reach, _SHORT) if self.condenser.lagged else self.settings.reach) * self.robot.size
+        old = self.condenser.lagged and not self.condenser.refined
+        most = (min(self.settings.reach, _SHORT) if old else self.settings.reach) * self.robot.size
         nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
         situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt)
         return self.chooser.choose(situation, nearer)
@@ -375,14 +383,14 @@ class Inverse:
         return last < settled or self._newton()
 
     def _balance_roughly(self, least: int) -> bool:
-        """Correct so often or more with an old stiffness, where that does not help with a new one, or by Newton."""
+        """Correct so often or more with an old stiffness, where that does not help with a new one."""
         if self._corrected(least):
             return True
         try:
             self.condenser.renew()
         except NotPositiveDefinite:
-            return self._newton()
-        return self._corrected(1) or self._newton()
+            return False
+        return self._corrected(1)
 
     def _corrected(self, least: int) -> bool:
         """Correct until so little was corrected that what an old stiffness leaves of it does not matter."""
@@ -415,8 +423,8 @@ class Inverse:
                 return False
         return last < settled
 
-    def _result(self, goals: np.ndarray, choice: Choice, share: float, moved: float) -> Step:
-        robot = self.robot
+    def _result(self, goals: np.ndarray, found: _Found) -> Step:
+        robot, choice = self.robot, found.choice
         strokes, places = robot.aim(), robot.places()
         rows = robot.effectors
         active = active_limits(robot, choice.solution.active, self._pairs, strokes)
@@ -431,6 +439,7 @@ class Inverse:
             active_numbers=active,
             optimality=choice.solution.optimality,
             contacts=0 if robot.contacts is None else int((robot.contacts.forces > 0.0).sum()),
-            share=share,
-            moved=moved,
+            share=found.share,
+            moved=found.moved,
+            passes=found.passes,
         )

@@ -25,6 +25,8 @@ class StiffnessMemory:
         aimed_from: Positions at which the directions were taken that the sensitivities belong to [m], shape [n].
         next_positions: Positions at which the next stiffness and its directions were taken [m], shape [n].
         next_efforts: Efforts at which it was taken, shape [k].
+        responses: The latest responses of the nodes to what acts, shape [n c].
+        responses_age: Steps since they were found, shape [1].
     """
 
     age: wp.array[Any] = rows("factor", wp.int64)
@@ -35,6 +37,8 @@ class StiffnessMemory:
     aimed_from: wp.array[Any] = rows("node", wp.vec3d)
     next_positions: wp.array[Any] = rows("node", wp.vec3d)
     next_efforts: wp.array[Any] = rows("actuator", wp.float64)
+    responses: wp.array[Any] = rows("response", wp.vec3d)
+    responses_age: wp.array[Any] = rows("factor", wp.int64)
 
 
 @dataclass(kw_only=True)
@@ -42,14 +46,11 @@ class ControlMemory:
     """What inverse control carries from one step to the next.
 
     Attributes:
-        damping: Weight of the work of changes of efforts [-]: of usual steps, and of those with a new stiffness;
-            shape [2].
+        damping: Weight of the work of changes of efforts [-], shape [1].
         duals: How hard each limit pushed in the last program, which the next one begins with.
-        careful_duals: The same for steps with a new stiffness.
         stiffness: The stiffness that serves for several steps.
     """
 
     damping: wp.array[Any] = rows("chooser", wp.float64)
     duals: wp.array[Any] = rows("dual", wp.float64, grows="duals")
-    careful_duals: wp.array[Any] = rows("dual", wp.float64, grows="careful duals")
     stiffness: StiffnessMemory = nested()

@@ -3,7 +3,8 @@
 An inverse problem needs the response K⁻¹Jᵀ to many directions, each as dear as a step may be. Here they are found in
 the background together with a new factor, and both are put to use a fixed number of steps later, whether they took long
 or not: timing never changes a result. Until then the old ones choose the efforts, and the old factor corrects what
-they leave out of balance, so that most steps need no matrix at all.
+they leave out of balance, so that most steps need no matrix at all. Where the old responses promise what does not come
+true, conjugate gradients with the matrix of now, led by the old factor, make better ones of them, which then serve on.
 
 Nothing is turned with the nodes here, unlike in `linear_stale`. Neighbours that turn differently, by however little,
 strain the solid, which spoils an old factor in the softest directions; over a few steps it serves better as it is.
@@ -18,11 +19,14 @@ import numpy as np
 import warp as wp
 
 from annelid.core.pool import Job, Pool
-from annelid.fem.kernels.iteration import start
+from annelid.fem.kernels.iteration import free, start
 from annelid.fem.kernels.motion import add_columns
 from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.gradients import ConjugateGradients
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
+
+_REFINED, _ITERATIONS = 0.03, 12  # residual of refined responses, and most iterations until then
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,7 @@ class LaggedSolver:
         base: Where the robot stood when the factor at hand was made.
         next_base: Where it stood for the one that is being made; None where none is.
         shift: Added to the diagonal of the matrix that was factored [N/m].
+        responses_age: Steps since the responses at hand were found.
         factorings: Factors made while others waited for them.
     """
 
@@ -71,7 +76,9 @@ class LaggedSolver:
         self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
         self._stored = wp.zeros_like(model.assembly.values)
         self._right, self._solved, self._fresh, self._rest, self._better = (wp.zeros_like(directions) for _ in range(5))
-        self.age, self.shift = -1, 0.0
+        self._values = model.assembly.values
+        self._gradients = ConjugateGradients(model.held, self._multiply, self._improve)
+        self.age, self.shift, self.responses_age = -1, 0.0, 0
         self.base: Base | None = None
         self.next_base: Base | None = None
         self._pool = Pool(1, "annelid-factor")
@@ -97,7 +104,7 @@ class LaggedSolver:
         self._used.factor(values, shift=shift)
         self._respond(self._used, values, self.directions, self._solved)
         self.factorings += 1
-        self.age, self.base, self.shift = 0, base, shift
+        self.age, self.base, self.shift, self.responses_age = 0, base, shift, 0
 
     def outdate(self) -> None:
         """Let the next matrix be factored at once."""
@@ -109,14 +116,40 @@ class LaggedSolver:
     def advance(self) -> None:
         """Go on to the next step with the factor at hand."""
         self.age += 1
+        self.responses_age += 1
 
     def solve(self, right: wp.array[Any], out: wp.array[Any]) -> None:
         """Displacements under nodal forces, vec3d of shape [n] or [n, k], as far as the old factor knows."""
         self._used.solve(right, out)
 
-    def sensitivities(self, out: wp.array[Any]) -> None:
+    @property
+    def responses(self) -> wp.array[Any]:
         """The latest responses to the directions, vec3d of shape [n, c]."""
-        wp.copy(out, self._solved)
+        return self._solved
+
+    def refine(self, values: wp.array[Any], right: wp.array[Any], out: wp.array[Any]) -> bool:
+        """Displacements under forces and along directions of now with the matrix of now; False if that cannot be done.
+
+        Args:
+            values: The matrix.
+            right: Forces, then the directions, vec3d of shape [n, 1 + c].
+            out: Solutions; the latest responses are what they begin with, and become.
+        """
+        self._values = values
+        self._used.solve(right[:, :1], out[:, :1])
+        wp.copy(out[:, 1:], self._solved)
+        if not self._gradients.solve(right, out, _REFINED, _ITERATIONS):
+            return False
+        wp.copy(self._solved, out[:, 1:])
+        self.responses_age = 0
+        return True
+
+    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
+        self.model.assembly.multiply(vectors, products, self._values)
+        wp.launch(free, vectors.shape, [self.model.held, products], device="cpu")
+
+    def _improve(self, rest: wp.array[Any], better: wp.array[Any]) -> None:
+        self._used.solve(rest, better)
 
     def prepare(self, values: wp.array[Any], base: Base) -> None:
         """Begin to factor a matrix and to find responses, in the background."""
@@ -145,6 +178,9 @@ class LaggedSolver:
         """Put what was made in the background to use, waiting for it if need be."""
         if self._job is not None and self._job.result():
             self._used, self._spare = self._spare, self._used
-            self._solved, self._fresh = self._fresh, self._solved
+            if self.responses_age >= self.age:  # none were found since those of the new factor were asked for
+                self._solved, self._fresh = self._fresh, self._solved
+                self.responses_age = self.age
             self.base, self.shift = self.next_base, 0.0
+        self.responses_age += 1
         self._job, self.next_base, self.age = None, None, 0

@@ -1,0 +1,87 @@
+"""Conjugate gradients for several right-hand sides at once, led by whatever solves roughly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.kernels.iteration import collect_columns, conjugate, descend, dot_columns, start
+
+_PARTS = 128
+
+Map = Callable[[wp.array[Any], wp.array[Any]], None]
+"""Something linear: from vectors, vec3d of shape [n, k], into others of the same shape."""
+
+
+class ConjugateGradients:
+    """Solves with a symmetric matrix.
+
+    Args:
+        held: Bits of the components of each node that do not move, int32 of shape [n].
+        multiply: Products with the matrix, without held components.
+        improve: A rough solution, such as that of an old factor.
+
+    Attributes:
+        last_iterations: Iterations of the last solution.
+    """
+
+    def __init__(self, held: wp.array[Any], multiply: Map, improve: Map) -> None:
+        self._held, self._multiply, self._improve = held, multiply, improve
+        self.device = held.device
+        self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
+        self.last_iterations = 0
+
+    def solve(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float, iterations: int) -> bool:
+        """Improve solutions in place; False if they do not become good, or if the matrix is not positive definite.
+
+        Args:
+            right: Right-hand sides, vec3d of shape [n, k].
+            solution: What to begin with.
+            tolerance: Residual, as a part of the right-hand side [-].
+            iterations: Most iterations.
+        """
+        rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
+        self._multiply(solution, products)
+        self._launch(start, [self._held, right, products, rest])
+        self._dot(right, right, parts, scalars, 3)
+        self._improve(rest, better)
+        self._dot(rest, better, parts, scalars, 0)
+        wp.copy(directions, better)
+        for count in range(iterations + 1):
+            self._dot(rest, rest, parts, scalars, 4)
+            values = scalars.numpy()
+            self.last_iterations = count
+            if not np.isfinite(values[:5]).all() or (values[0] < 0.0).any():
+                return False
+            if (values[4] <= tolerance**2 * values[3]).all():
+                return True
+            self._multiply(directions, products)
+            self._dot(directions, products, parts, scalars, 1)
+            self._launch(descend, [scalars, directions, products, solution, rest])
+            self._improve(rest, better)
+            self._dot(rest, better, parts, scalars, 2)
+            self._launch(conjugate, [scalars, better, directions])
+            if (scalars.numpy()[1] < 0.0).any():  # the matrix is not positive definite
+                return False
+            wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
+        return False
+
+    def _dot(
+        self, first: wp.array[Any], second: wp.array[Any], parts: wp.array[Any], scalars: wp.array[Any], place: int
+    ) -> None:
+        wp.launch(dot_columns, parts.shape, [first, second, parts], device=self.device)
+        wp.launch(collect_columns, parts.shape[1], [place, parts, scalars], device=self.device)
+
+    def _launch(self, kernel: Any, arguments: list[Any]) -> None:
+        wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
+
+    def _buffers_for(self, many: int) -> tuple[wp.array[Any], ...]:
+        if many not in self._buffers:
+            shape = (len(self._held), many)
+            vectors = [wp.zeros(shape, dtype=wp.vec3d, device=self.device) for _ in range(4)]
+            parts = wp.zeros((_PARTS, many), dtype=wp.float64, device=self.device)
+            self._buffers[many] = (*vectors, parts, wp.zeros((5, many), dtype=wp.float64, device=self.device))
+        return self._buffers[many]
