@@ -8,7 +8,7 @@ import pytest
 from annelid.benches.registry import BENCHES, bench_module, bench_names
 from annelid.cli import COMMANDS, command_of, entries, main
 from annelid.envs.registration import TASKS, task
-from annelid.envs.worlds import Worlds
+from annelid.envs.task import Task
 from annelid.evolve.contract import ProblemOptions
 from annelid.evolve.experiments import experiment_names, experiment_summary, named_experiment
 from annelid.evolve.registry import PROBLEMS, SEARCHERS, problem_options, searcher_options
@@ -58,7 +58,7 @@ def test_commands(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_environments(name: str) -> None:
-    assert issubclass(task(name), Worlds)
+    assert issubclass(task(name), Task)
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -77,8 +77,7 @@ def test_nothing_is_missing() -> None:
     assert modules(STUDIES) == files("studies", "registry", "study")
     assert set(BENCHES) == files("benches", "registry")
     assert set(COMMANDS) == files("commands")
-    own = {"TaskWorlds"}  # of tasks that users write
-    assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Worlds") - own
+    assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Task")
 
 
 @pytest.mark.parametrize("command", entries())

@@ -10,14 +10,14 @@ from scipy.spatial.transform import Rotation
 
 from annelid import envs
 from annelid.core.errors import InvalidValue
-from annelid.envs.bulldozer import BulldozerField
+from annelid.envs.task_worlds import TaskWorlds
 
 SMALL = {"grains": 150, "field": (3.2, 1.6), "device": "cpu"}
 
 
-def field(count: int = 1, **changes: object) -> BulldozerField:
+def field(count: int = 1, **changes: object) -> TaskWorlds:
     worlds = envs.make_worlds("annelid/Bulldozer-v0", count, **{**SMALL, **changes})
-    assert isinstance(worlds, BulldozerField)
+    assert isinstance(worlds, TaskWorlds)
     worlds.restart(seeds=range(count))
     return worlds
 
@@ -40,7 +40,7 @@ def test_tracks_draw_arcs() -> None:
 def test_reward_is_that_of_the_paper() -> None:
     worlds = field()
     worlds.step([[1.0, 0.0]])
-    x = worlds.soil.points.numpy().astype(float)
+    x = worlds.own.soil.points.numpy().astype(float)
     x0, x1, y0, y1 = worlds.options.goal_box
     away = x[:, :2] - np.clip(x[:, :2], [x0, y0], [x1, y1])
     distance = np.linalg.norm(away, axis=1)
@@ -58,10 +58,10 @@ def test_idleness_is_paid_what_is_told() -> None:
 
 def test_no_grain_begins_inside_the_machine() -> None:
     worlds = field(8, images=False)
-    state, model = worlds.soil.state, worlds.soil.model
-    x = worlds.soil.points.numpy().reshape(8, -1, 3).astype(float)
+    state, model = worlds.state, worlds.own.soil.model
+    x = worlds.own.soil.points.numpy().reshape(8, -1, 3).astype(float)
     for world in range(8):
-        number = world * worlds.soil.bodies + worlds.soil.bodies - 1
+        number = world * worlds.own.soil.bodies + worlds.own.soil.bodies - 1
         body = model.bodies[number]
         turn = Rotation.from_quat(state.turns.numpy()[number].astype(float))
         local = turn.inv().apply(x[world] - state.places.numpy()[number]) + body.middle
@@ -70,12 +70,12 @@ def test_no_grain_begins_inside_the_machine() -> None:
 
 def test_pushing_delivers_grains() -> None:
     worlds = field(goal=(0.4, 1.6, -0.8, 0.8), images=False)
-    before = worlds.soil.points.numpy()[:, 0].mean()
+    before = worlds.own.soil.points.numpy()[:, 0].mean()
     for _ in range(18):
         worlds.step([[1.0, 0.0]])
-    assert worlds.soil.points.numpy()[:, 0].mean() > before + 0.1
+    assert worlds.own.soil.points.numpy()[:, 0].mean() > before + 0.1
     assert worlds.info()["delivered"][0] > 0.2
-    inside = np.abs(worlds.soil.points.numpy()[:, :2]) < np.array([1.6, 0.8])
+    inside = np.abs(worlds.own.soil.points.numpy()[:, :2]) < np.array([1.6, 0.8])
     assert inside.all()
 
 
@@ -86,7 +86,7 @@ def test_no_grain_is_pressed_through_the_floor(dt: float) -> None:
     for given in actions:
         worlds.step(given)
         worlds.restart(worlds.done)
-        points = worlds.soil.points.numpy()
+        points = worlds.own.soil.points.numpy()
         assert points[:, 2].min() > -worlds.options.radius
         assert (np.abs(points[:, :2]) < np.array([1.64, 0.84])).all()
 
@@ -97,7 +97,7 @@ def test_heap_comes_to_rest_where_grains_are_not_round() -> None:
         worlds = field(images=False, grains=60, rolling=rolling)
         for _ in range(15):
             worlds.step([[0.0, 0.0]])
-        speeds.append(np.abs(worlds.soil.solver.readout.velocities(worlds.soil.state)).mean())
+        speeds.append(np.abs(worlds.solver.readout.velocities(worlds.state)).mean())
     assert speeds[0] < 1e-3
     assert speeds[1] > 5e-3
 
@@ -115,7 +115,7 @@ def test_sky_sees_the_highest_grain_of_each_column() -> None:
     worlds = field(speed=0.0)
     worlds.step([[0.0, 0.0]])
     sky = worlds.observations["sky"].numpy()[0]
-    points, radius = worlds.soil.points.numpy().astype(float), worlds.options.radius
+    points, radius = worlds.own.soil.points.numpy().astype(float), worlds.options.radius
     long, wide = worlds.options.extent
     columns = (np.arange(72) + 0.5) / 72 * (2.0 * wide) - wide  # the image is twice as wide as high
     rows = 0.5 * wide - (np.arange(36) + 0.5) / 36 * wide
@@ -165,11 +165,11 @@ def test_long_steps_hold_the_heap() -> None:
         worlds = field(dt=1e-2, images=False)
         for _ in range(10):
             worlds.step([[1.0, 0.2]])
-    depth = worlds.soil.solver.readout.overlap(worlds.soil.state)
+    depth = worlds.solver.readout.overlap(worlds.state)
     assert worlds.options.steps == 10
     assert worlds.action_seconds == pytest.approx(0.1)
     assert depth.mean < 0.06
-    assert np.mean(worlds.soil.points.numpy()[:, 2] > 0.8 * worlds.options.radius) > 0.95
+    assert np.mean(worlds.own.soil.points.numpy()[:, 2] > 0.8 * worlds.options.radius) > 0.95
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,6 @@ def test_a_damaged_file_is_refused(saved: Path, tmp_path: Path) -> None:
 
 def test_the_checkpoint_of_a_simulation_is_refused(tmp_path: Path) -> None:
     worlds: Any = made(VOXELS)
-    simulation = worlds._simulation(COUNT, 1)
+    simulation = worlds.task.build(worlds=COUNT, device="cpu", threads=1)
     simulation.save(tmp_path / "simulation.npz")
     refused(tmp_path / "simulation.npz", worlds, "without the setting environment")

@@ -6,20 +6,20 @@ import pytest
 from annelid import envs
 from annelid.core.errors import InvalidValue
 from annelid.envs.kernels.sandworm import FELT
-from annelid.envs.sandworm import SandWorm
+from annelid.envs.task_worlds import TaskWorlds
 
 NAME = "annelid/SandWorm-v0"
 SMALL = {"depth": 0.045, "run_up": 0.06, "noise": 0.0, "segments": 4}
 
 
-def worms(count: int = 1, **options: object) -> SandWorm:
+def worms(count: int = 1, **options: object) -> TaskWorlds:
     worlds = envs.make_worlds(NAME, count, device="cpu", **{**SMALL, **options})
-    assert isinstance(worlds, SandWorm)
+    assert isinstance(worlds, TaskWorlds)
     worlds.restart(seeds=range(count))
     return worlds
 
 
-def felt(worlds: SandWorm) -> np.ndarray:
+def felt(worlds: TaskWorlds) -> np.ndarray:
     """What each segment feels, shape [worlds, segments, 6]."""
     seen = worlds.observations["observation"].numpy()
     return seen[:, : FELT * worlds.action_size].reshape(worlds.count, -1, FELT)
@@ -52,9 +52,11 @@ def test_a_wave_is_rewarded_by_its_way() -> None:
         worlds.step(np.sin(phase)[None])
         total += float(worlds.rewards.numpy()[0])
     way = worlds.state.springs.positions.numpy()[:, 0].mean(dtype=float) - start
-    assert total == pytest.approx(way / worlds.worm.length, abs=1e-4)
+    assert total == pytest.approx(way / worlds.task.length, abs=1e-4)
     assert total > 0.01
-    assert worlds.observations["observation"].numpy()[0, -3:] == pytest.approx(worlds._velocities.numpy()[0] / 0.4)
+    assert worlds.observations["observation"].numpy()[0, -3:] == pytest.approx(
+        worlds.now["velocities"].numpy()[0] / 0.4
+    )
 
 
 def test_seeds_begin_differently() -> None:
@@ -70,7 +72,7 @@ def test_picture_of_one_of_many() -> None:
     large, small = (worlds.snapshot(world) for world in (0, 1))
     widths = [np.ptp(np.asarray(shot.parts[0].vertices)[:, 1]) for shot in (large, small)]
     assert widths[0] > 1.1 * widths[1]
-    assert any(part.name == "grains" and len(part.centers) == len(worlds.bed) for part in large.parts)
+    assert any(part.name == "grains" and len(part.centers) == len(worlds.solver.model.bed) // 2 for part in large.parts)
 
 
 @pytest.mark.parametrize(("name", "value"), [("segments", 0), ("swelling", 0.9), ("buried", 2.0), ("length", "long")])

@@ -5,15 +5,15 @@ import pytest
 
 from annelid import envs, voxels
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.envs.spring_walker import SpringWalker
-from annelid.envs.voxel_locomotion import BODIES, VoxelLocomotion
+from annelid.envs.task_worlds import TaskWorlds
+from annelid.envs.voxel_locomotion import BODIES
 
 VOXELS, WALKER = "annelid/VoxelLocomotion-v0", "annelid/SpringWalker-v0"
 
 
-def robots(count: int = 1, **options: object) -> VoxelLocomotion:
+def robots(count: int = 1, **options: object) -> TaskWorlds:
     worlds = envs.make_worlds(VOXELS, count, device="cpu", **options)
-    assert isinstance(worlds, VoxelLocomotion)
+    assert isinstance(worlds, TaskWorlds)
     worlds.restart(seeds=range(count))
     return worlds
 
@@ -67,9 +67,9 @@ def test_picture_of_one_of_many() -> None:
     assert envs.make_env(VOXELS, render_mode="rgb_array", device="cpu").render_mode == "rgb_array"
 
 
-def walker(count: int = 1, **options: object) -> SpringWalker:
+def walker(count: int = 1, **options: object) -> TaskWorlds:
     worlds = envs.make_worlds(WALKER, count, device="cpu", **{"substeps": 300, "noise": 0.0, **options})
-    assert isinstance(worlds, SpringWalker)
+    assert isinstance(worlds, TaskWorlds)
     worlds.restart(seeds=range(count))
     return worlds
 
@@ -90,5 +90,5 @@ def test_walker_is_rewarded_in_its_lengths() -> None:
     start = worlds.state.positions.numpy()[:, 0].mean(dtype=float)
     worlds.step(np.array([[1.0, 1.0, 1.0, -1.0, -1.0]]))
     way = worlds.state.positions.numpy()[:, 0].mean(dtype=float) - start
-    assert worlds.rewards.numpy()[0] == pytest.approx(way / worlds.length, abs=1e-5)
+    assert worlds.rewards.numpy()[0] == pytest.approx(way / worlds.task.length, abs=1e-5)
     assert worlds.snapshot().parts

@@ -21,6 +21,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import controls as kernels
 from annelid.core.quantity import Quantity, require_distinct
+from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import MOST_NUMBERS, Number
 from annelid.core.variation import Variation, unvaried
 
@@ -87,6 +88,7 @@ class Controls(Described):
         self._alike = unvaried(device)
         self._columns: dict[tuple[int, ...], wp.array[Any]] = {}
         self._faults = wp.zeros(worlds, dtype=wp.int32, device=device)
+        self._takes = Replays(device, kept=8, graph=False)
         self._warned = False
 
     # --- what there is ---
@@ -177,16 +179,34 @@ class Controls(Described):
             for place in self._places():
                 self.take(place, rows, columns, ramp=ramp)
 
-    def take(self, place: Commanded, rows: wp.array[Any], columns: Sequence[int], *, ramp: float = 0.0) -> None:
+    def take(
+        self,
+        place: Commanded,
+        rows: wp.array[Any],
+        columns: Sequence[int],
+        *,
+        ramp: float = 0.0,
+        mask: wp.array[Any] | None = None,
+    ) -> None:
         """Give commands from an array on the device, shape [worlds, columns], without looking at its values.
 
-        What is outside the limits is clipped on the device; nothing waits for it.
+        What is outside the limits is clipped on the device; nothing waits for it. A mask, bool of shape [worlds] on the
+        device, chooses worlds.
         """
-        chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
         following = (place.variation or self._alike).values
-        arguments = [rows, chosen, self._lows, self._highs, self._rests, steps, wp.float64(self._dt), following]
-        arguments += [place.clock, place.commands]
-        wp.launch(kernels.take_commands, (self.worlds, len(columns)), arguments, device=self._device)
+
+        def stages() -> list[Stage]:
+            chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
+            arguments = [rows, chosen, self._lows, self._highs, self._rests, steps, wp.float64(self._dt), following]
+            arguments += [place.clock, place.commands]
+            size = (self.worlds, len(columns))
+            if mask is None:
+                return [Stage(kernels.take_commands, size, arguments)]
+            return [Stage(kernels.take_commands_of, size, [mask, *arguments])]
+
+        arrays = [rows, following, place.clock, place.commands, *([] if mask is None else [mask])]
+        name = (tuple(columns), ramp, rows.dtype, rows.strides)
+        self._takes.run(stages, *arrays, name=name)  # some commands change in every step
 
     def _by_name(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], wp.array[Any]]:
         columns = tuple(self.index(name) for name in values)

@@ -228,6 +228,10 @@ class Sensors(Described):
                 found.update({label: Number(value, reading.unit) for label, value in pairs})
         return found
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of the numbers of a sensor in one world."""
+        return self._require(name).shape
+
     def columns(self, name: str) -> slice:
         """Columns of a sensor in what `read` returns."""
         chosen = self._require(name)

@@ -227,6 +227,44 @@ class Variable(Protocol):
 
 
 @runtime_checkable
+class Accompanied(Protocol):
+    """A physics that lets someone follow each step, on CUDA within the graph of many of them."""
+
+    def accompany(self, companion: Callable[[Any], None]) -> None:
+        """Call this after each step; it may only launch kernels."""
+        ...
+
+    def expect(self) -> None:
+        """Reckon with commands that were given since the last step."""
+        ...
+
+
+@runtime_checkable
+class Troubled(Protocol):
+    """A physics that knows of each world whether it has diverged."""
+
+    @property
+    def troubles(self) -> wp.array[Any]:
+        """First step of each world whose result was not finite, -1 while all are, int64 of shape [worlds]."""
+        ...
+
+
+@runtime_checkable
+class Kickable(Protocol):
+    """A physics in which whole worlds can be given a velocity, as episodes begin."""
+
+    def kick(self, state: Any, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Add a velocity to everything in masked worlds that can move.
+
+        Args:
+            state: The state.
+            velocities: Velocity of each world [m/s], float32 of shape [worlds, axes] on the device.
+            mask: Which worlds, bool of shape [worlds] on the device.
+        """
+        ...
+
+
+@runtime_checkable
 class Separable(Protocol):
     """A physics whose rows name each other: it takes one of several equal worlds out, for a picture of it alone."""
 
@@ -267,6 +305,16 @@ def editable(solver: Solver) -> Editable:
     raise Unsupported(
         solver.physics, "be edited while it runs", ("springs", "coupling"),
         "Build it anew with the change; bodies among grains are moved by solver.drive and pulled by solver.load.",
+    )  # fmt: skip
+
+
+def kickable(solver: Solver) -> Kickable:
+    """The solver as one whose worlds can be given a velocity."""
+    if isinstance(solver, Kickable):
+        return solver
+    raise Unsupported(
+        solver.physics, "be given a velocity as a whole", ("springs", "voxels"),
+        "Let its episodes begin with other commands, or with bodies in other places.",
     )  # fmt: skip
 
 

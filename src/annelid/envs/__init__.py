@@ -21,18 +21,24 @@ from annelid.envs.registration import (
 )
 
 if TYPE_CHECKING:
+    from annelid.envs.hooks import Batch, Channel, each_world
     from annelid.envs.task import Task
-    from annelid.envs.worlds import ActionClipped, Channel, Worlds
+    from annelid.envs.worlds import ActionClipped, Worlds
 else:  # the help of the command line names the environments, and does not wait for Warp
-    __getattr__ = offered(__name__, {"task": ["Task"], "worlds": ["ActionClipped", "Channel", "Worlds"]})
+    __getattr__ = offered(
+        __name__,
+        {"hooks": ["Batch", "Channel", "each_world"], "task": ["Task"], "worlds": ["ActionClipped", "Worlds"]},
+    )
 
 __all__ = [
     "TASKS",
     "ActionClipped",
+    "Batch",
     "Channel",
     "MissingPackage",
     "Task",
     "Worlds",
+    "each_world",
     "make_env",
     "make_rsl_env",
     "make_skrl_env",

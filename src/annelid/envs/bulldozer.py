@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
 
-from annelid import grains
+from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
+from annelid.envs.bulldozers import CEILING, FAR, NEAR, Bulldozers
+from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import bulldozer as kernels
-from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import Bulldozer
-from annelid.envs.soil import Soil, settled
-from annelid.envs.worlds import Channel, Worlds, require, require_numbers
-from annelid.grains import Bed, Grain, World, jittered_lattice
-from annelid.shapes import Obstacle, Rigid, Surface, box_walls
+from annelid.envs.soil import settled, soil_simulation
+from annelid.envs.task import Task
+from annelid.envs.worlds import require, require_numbers
+from annelid.grains import Bed, Grain, Solver, World, jittered_lattice, spin_control, velocity_control
+from annelid.shapes import Rigid, Surface, box_walls
 from annelid.shapes.values import Floats
-from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.camera import Camera
 
-_NEAR, _FAR, _FOV = 0.2, 3.0, 1.57  # ego camera [m], [m], [rad]
-_CEILING = 2.0  # height of the sky camera [m]
 _LAYERS = 5  # of the heap, as it is poured
 _SETTLE = 0.6  # [s]
 _RUN_UP = (
@@ -34,9 +34,15 @@ _FRICTION = 0.5  # of grains and ground
 _YELLOW = (0.95, 0.68, 0.10)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BulldozerOptions:
-    """Options of `annelid/Bulldozer-v0`.
+def paid(points: Floats, goal: tuple[float, float, float, float]) -> Floats:
+    """Reward of each grain: 100 in the goal, less its distance outside [m], shape [n]."""
+    x0, x1, y0, y1 = goal
+    away = np.linalg.norm(points[:, :2] - np.clip(points[:, :2], (x0, y0), (x1, y1)), axis=1)
+    return np.where(away == 0.0, 100.0, -away)
+
+
+class BulldozerField(Task):
+    """Fields with a heap, a goal and a bulldozer each: `annelid/Bulldozer-v0`.
 
     Attributes:
         grains: Number of grains; 50,000 is the paper's picture.
@@ -54,6 +60,10 @@ class BulldozerOptions:
         images: Whether depth images are observed; without them an observation is the pose and the time.
     """
 
+    fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
+    followed: ClassVar[bool] = False
+    told: ClassVar[Mapping[str, str]] = {"delivered": "part of the grains that lie in the goal"}
+
     grains: int = 10_000
     radius: float = 0.02
     dt: float = 1e-3
@@ -66,6 +76,7 @@ class BulldozerOptions:
     spin: float = 1.2
     rolling: float = 0.1
     images: bool = True
+    arrays = "warp"
 
     def __post_init__(self) -> None:
         require("grains", self.grains, 1, 1_000_000, whole=True)
@@ -127,171 +138,114 @@ class BulldozerOptions:
         places = jittered_lattice((columns, rows, _LAYERS), pitch, jitter=0.04 * self.radius, corner=corner)
         return Bed(places[: self.grains], self.radius, Grain(friction=_FRICTION, rolling=self.rolling))
 
-    def walls(self, world: int = 0) -> list[Rigid]:
+    def walls(self) -> list[Rigid]:
         """Floor and walls."""
         x, y = 0.5 * self.extent[0], 0.5 * self.extent[1]
         ground = Surface(friction=_FRICTION, rolling=self.rolling)
-        return box_walls((-x, -y, 0.0), (x, y, 10.0), surface=ground, world=world)
+        return box_walls((-x, -y, 0.0), (x, y, 10.0), surface=ground)
 
+    # --- building ---
 
-def paid(points: Floats, goal: tuple[float, float, float, float]) -> Floats:
-    """Reward of each grain: 100 in the goal, less its distance outside [m], shape [n]."""
-    x0, x1, y0, y1 = goal
-    away = np.linalg.norm(points[:, :2] - np.clip(points[:, :2], (x0, y0), (x1, y1)), axis=1)
-    return np.where(away == 0.0, 100.0, -away)
-
-
-class BulldozerField(Worlds):
-    """Fields with a heap, a goal and a bulldozer each.
-
-    Args:
-        count: Number of worlds.
-        options: Options of the task.
-        device: Where to compute.
-        threads: CPU threads; None takes all cores.
-    """
-
-    title: ClassVar[str] = "Bulldozer"
-    settings: ClassVar[type[Any]] = BulldozerOptions
-    followed: ClassVar[bool] = False
-    solver: grains.Solver
-
-    def __init__(
-        self, count: int, options: BulldozerOptions, *, device: str | wp.Device = "auto", threads: int | None = None
-    ) -> None:
-        super().__init__(count, options, device=device)
-        self.machine = Bulldozer()
+    def build(self, **machine: Any) -> Simulation[Solver]:
+        """Heaps at rest, and bulldozers that take velocities."""
+        bed = settled(self.heap(), self.walls(), self.world, _SETTLE, find_device(machine["device"]))
         body = Rigid(
-            self.machine.mesh(),
-            Surface(friction=0.3, rolling=options.rolling),
-            motion="driven",
-            color=_YELLOW,
+            Bulldozer().mesh(), Surface(friction=0.3, rolling=self.rolling), motion="driven", color=_YELLOW,
             name="bulldozer",
-        )
-        bed = settled(options.heap(), options.walls(), options.world, _SETTLE, self.device)
+        )  # fmt: skip
+        most = 1.0 + 2.0 * (self.speed + self.spin)  # what steering asks for is within half of it
+        controls = [
+            velocity_control("x", body, "x", low=-most, high=most),
+            velocity_control("y", body, "y", low=-most, high=most),
+            spin_control("turn", body, "z", low=-most, high=most),
+        ]
+        return soil_simulation(bed, [*self.walls(), body], self.world, controls, **machine)
 
-        def bodies(world: int) -> Sequence[Obstacle]:
-            return [*options.walls(world), replace(body, world=world)]
+    def prepare(self, worlds: Batch) -> Bulldozers:
+        """The machines in their soil, and what they see."""
+        images = self.channels(worlds.simulation)[:2] if self.images else ()
+        return Bulldozers(worlds, images, self.extent[1])
 
-        self.soil = Soil(count, bed, bodies, options.world, device=self.device, threads=threads)
-        self.solver = self.soil.solver
-        self.idle_reward = float(paid(bed.positions, options.goal_box).mean())
-        self._middle = wp.vec3(*body.middle)
-        self._which = (self.soil.bodies, self.soil.bodies - 1)
-        self._shares = self._zeros((count, soil_kernels.SHARES), wp.vec2d)
-        self._delivered = self._zeros(count, wp.float32)
-        self._build_cameras()
-        self.soil.solver.accompany(lambda grains: self._steer())
+    def steps_of_action(self, dt: float) -> int:
+        """Steps in an action."""
+        return self.steps
 
-    @property
-    def channels(self) -> tuple[Channel, ...]:
-        """Depth ahead and from above, pose and time."""
-        o = self.options
-        x, y = 0.5 * o.extent[0] + 1.0, 0.5 * o.extent[1] + 1.0
-        ahead, above = "depth ahead, from above the windshield [m], row by row", "depth from 2 m above [m], row by row"
-        pose = ("x and y of the bulldozer [m]", 2), ("heading [rad]", 1)
-        images = (
-            Channel("ego", (36, 36), _NEAR, _FAR, ((ahead, 36 * 36),)),
-            Channel("sky", (36, 72), 0.0, _CEILING, ((above, 36 * 72),)),
-        )
-        return (
-            *(images if o.images else ()),
-            Channel("pose", (3,), -max(x, y, 3.2), max(x, y, 3.2), pose),
-            Channel("time", (1,), 0.0, o.seconds + self.action_seconds, (("time since the episode began [s]", 1),)),
-        )
-
-    @property
-    def action_size(self) -> int:
+    def action_size(self, simulation: Simulation[Any]) -> int:
         """Speed along the heading, and turning."""
         return 2
 
-    @property
-    def action_seconds(self) -> float:
-        """Simulated time of an action [s]."""
-        return self.options.dt * self.options.steps
+    def idle_reward(self, worlds: Batch) -> float:
+        """What the heap is worth as it lies."""
+        return float(paid(worlds.simulation.solver.model.one.positions, self.goal_box).mean())
+
+    # --- episodes ---
+
+    def reset(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Put the machine where the seed says."""
+        long, wide = self.extent
+        low, high = wp.vec3(-long / 2 + 0.5, -wide / 6, -0.4), wp.vec3(-long / 2 + 0.7, wide / 6, 0.4)
+        worlds.own.stand(worlds.uniform(3), low, high, mask)
+
+    def act(self, worlds: Batch) -> None:
+        """Nothing yet: commands change in every step."""
+
+    def before_step(self, worlds: Batch) -> None:
+        """Steer along the arc that the tracks draw."""
+        worlds.command(worlds.own.steered(worlds.actions, self.speed, self.spin))
+
+    def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
+        """What the grains are worth where they lie, how many are in the goal, and poses of the machines."""
+        machines: Bulldozers = worlds.own
+        return machines.judged(self.goal_box)
+
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """100 for each grain in the goal, less its distance outside, in the mean."""
+        return now["worth"]
+
+    def truncated(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """A machine that has left the field ends its episode."""
+        half = wp.vec2(0.5 * self.extent[0], 0.5 * self.extent[1])
+        return each_world(kernels.has_left, [half, now["poses"]], wp.bool)
+
+    # --- sight ---
+
+    def channels(self, simulation: Simulation[Any]) -> tuple[Channel, ...]:
+        """Depth ahead and from above, pose and time."""
+        x, y = 0.5 * self.extent[0] + 1.0, 0.5 * self.extent[1] + 1.0
+        ahead, above = "depth ahead, from above the windshield [m], row by row", "depth from 2 m above [m], row by row"
+        pose = ("x and y of the bulldozer [m]", 2), ("heading [rad]", 1)
+        images = (
+            Channel("ego", (36, 36), NEAR, FAR, ((ahead, 36 * 36),)),
+            Channel("sky", (36, 72), 0.0, CEILING, ((above, 36 * 72),)),
+        )
+        longest = self.seconds + self.dt * self.steps
+        return (
+            *(images if self.images else ()),
+            Channel("pose", (3,), -max(x, y, 3.2), max(x, y, 3.2), pose),
+            Channel("time", (1,), 0.0, longest, (("time since the episode began [s]", 1),)),
+        )
+
+    def observe(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Write pose and time, and take the images."""
+        seen, device = worlds.observations, worlds.device
+        inputs = [mask, worlds.action_seconds, worlds.steps, worlds.now["poses"]]
+        wp.launch(kernels.know_self, worlds.count, inputs, [seen["pose"], seen["time"]], device=device)
+        if self.images:
+            worlds.own.look()
+
+    def info(self, worlds: Batch) -> dict[str, np.ndarray]:
+        """Part of the grains that lie in the goal."""
+        return {"delivered": np.array(worlds.now["delivered"].numpy())}
 
     @property
     def camera(self) -> Camera | None:
         """From behind the left corner."""
-        long, wide = self.options.extent
+        long, wide = self.extent
         return Camera.framing(
             (np.array([-long / 2, -wide / 2, 0.0]), np.array([long / 2, wide / 2, 0.4])), direction=(-0.25, -1.0, 0.75)
         )
 
-    told: ClassVar[Mapping[str, str]] = {"delivered": "part of the grains that lie in the goal"}
-
-    def info(self) -> dict[str, np.ndarray]:
-        """Part of the grains that lie in the goal."""
-        return {"delivered": np.array(self._delivered.numpy())}
-
-    def snapshot(self, world: int = 0) -> Snapshot:
+    def picture(self, worlds: Batch, world: int) -> Snapshot:
         """The field with heap and bulldozer."""
-        return self.soil.snapshot(world, float(self.steps.numpy()[world]) * self.action_seconds)
-
-    def _memory(self) -> dict[str, Any]:
-        return {"soil": self.soil.state, "delivered": self._delivered}
-
-    def _after_load(self) -> None:
-        self.solver.unbind()
-
-    # --- episodes ---
-
-    def _begin(self, mask: wp.array[Any]) -> None:
-        long, wide = self.options.extent
-        self.soil.restart(mask)
-        low, high = wp.vec3(-long / 2 + 0.5, -wide / 6, -0.4), wp.vec3(-long / 2 + 0.7, wide / 6, 0.4)
-        state = self.soil.state
-        inputs = [mask, self.seeds, self.episodes, *self._which, self._middle, low, high]
-        self._launch(kernels.stand, inputs, [state.places, state.turns])
-
-    def _advance(self) -> None:
-        self._steer()
-        self.soil.advance(self.options.steps)
-
-    def _steer(self) -> None:
-        o, state = self.options, self.soil.state
-        inputs = [self.actions, *self._which, self._middle, o.speed, o.spin, o.dt, state.places, state.turns]
-        self._launch(kernels.steer, inputs, [state.drives, state.body_forecast, state.body_turning])
-
-    def _judge(self) -> None:
-        o, soil = self.options, self.soil
-        x0, x1, y0, y1 = o.goal_box
-        stage = [soil.points, soil.grains, wp.vec3(x0, y0, -1.0), wp.vec3(x1, y1, 1.0e3)]
-        soil.gather()
-        size = (self.count, soil_kernels.SHARES)
-        wp.launch(kernels.share_reward, size, stage, [self._shares], device=self.device)
-        half = wp.vec2(0.5 * o.extent[0], 0.5 * o.extent[1])
-        inputs = [self._shares, soil.grains, *self._which, self._middle, half, soil.state.places, soil.state.turns]
-        self._launch(kernels.judge, inputs, [self.rewards, self.truncated, self._delivered])
-
-    # --- sight ---
-
-    def _build_cameras(self) -> None:
-        """One camera in each cabin, one above each field."""
-        if not self.options.images:
-            return
-        size = self.machine.length  # above the windshield: from behind it the hood would fill half of the image
-        seat, target = size * np.array([0.30, 0.0, 0.95]), size * np.array([1.5, 0.0, 0.1])
-        self._seat, self._target = (wp.vec3(*(point - np.asarray(self._middle))) for point in (seat, target))
-        ego = Camera(tuple(seat), tuple(target), fov=_FOV)
-        sky = Camera((0.0, 0.0, _CEILING), (0.0, 0.0, 0.0), up=(0.0, 1.0, 0.0), height=self.options.extent[1])
-        films = {"ego": ((36, 36), ego, _FAR), "sky": ((72, 36), sky, 2.0 * _CEILING)}
-        self._films = {}
-        for name, (pixels, camera, far) in films.items():
-            views = [replace(camera, world=world) for world in range(self.count)]
-            film = Film(views, size=pixels, far=far, device=self.device)
-            film.depth = self.observations[name]  # rays write where observations are read
-            self._films[name] = film
-
-    def _observe(self, mask: wp.array[Any]) -> None:
-        state = self.soil.state
-        inputs = [mask, *self._which, self._middle, self.action_seconds, self.steps, state.places, state.turns]
-        self._launch(kernels.know_self, inputs, [self.observations["pose"], self.observations["time"]])
-        if not self.options.images:
-            return
-        stage = self.soil.look()
-        inputs = [*self._which, self._seat, self._target, state.places, state.turns]
-        self._launch(kernels.look_ahead, inputs, [self._films["ego"].eyes])
-        for name, (near, far) in {"ego": (_NEAR, _FAR), "sky": (0.0, _CEILING)}.items():
-            depth = self._films[name].cast_depth(stage)
-            wp.launch(soil_kernels.clip_depth, depth.shape, [near, far], [depth], device=self.device)
+        machines: Bulldozers = worlds.own
+        return machines.soil.snapshot(world)

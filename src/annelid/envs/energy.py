@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.core.state import state_arrays
-from annelid.envs.excavation import Excavation
 from annelid.envs.kernels import energy as kernels
+from annelid.envs.task_worlds import TaskWorlds
 from annelid.grains.kernels.layout import Bodies, Grains
 
 
@@ -45,14 +45,15 @@ class Audit:
         worlds: The excavation, at the beginning of an episode.
     """
 
-    def __init__(self, worlds: Excavation) -> None:
-        self.worlds, self.solver, self.state = worlds, worlds.soil.solver, worlds.soil.state
-        count, device = worlds.soil.model.count, worlds.device
+    def __init__(self, worlds: TaskWorlds) -> None:
+        self.worlds, self.solver, self.state = worlds, worlds.simulation.solver, worlds.state
+        self.model, device = worlds.simulation.solver.model, worlds.device
+        count = self.model.count
         self._before = [wp.zeros(count, dtype=wp.vec3, device=device) for _ in range(3)]
         self._losses = wp.zeros(count, dtype=wp.float64, device=device)
         self._places, self._turns = wp.clone(self.state.places), wp.clone(self.state.turns)
         self._start, self._work = self._energy(), self._paid()
-        self._kernel = kernels.loss_kernel(worlds.soil.model.features)
+        self._kernel = kernels.loss_kernel(self.model.features)
         self._kernel.module.load(device)  # not possible while steps are captured
         self._remember(self.state)
         self.solver.accompany(self._after_step)
@@ -63,21 +64,21 @@ class Audit:
 
     def close(self) -> None:
         """Follow no more."""
-        self.solver.accompany(lambda grains: self.worlds.after_step())
+        self.solver.accompany(lambda grains: self.worlds.between_steps())
 
     def _after_step(self, grains: object) -> None:
         before = Bodies()
         for name in ("count", "first_of_world", "forms", "distances", "velocities", "spins"):
             setattr(before, name, getattr(self.solver.bodies, name))
         before.places, before.turns = self._places, self._turns
-        parameters, count = self.worlds.soil.model.parameters, self.worlds.soil.model.count
+        parameters, count = self.model.parameters, self.model.count
         inputs = [parameters, grains, self.solver.lists, before, *self._before, self._losses]
         wp.launch(self._kernel, count, inputs, device=self.worlds.device)
         self._remember(grains)
-        self.worlds.after_step()
+        self.worlds.between_steps()
 
     def _remember(self, grains: object) -> None:
-        count, device = self.worlds.soil.model.count, self.worlds.device
+        count, device = self.model.count, self.worlds.device
         if grains is self.state:
             grains = Grains()
             arrays = state_arrays(self.state)
@@ -88,8 +89,7 @@ class Audit:
         wp.copy(self._turns, self.state.turns)
 
     def _paid(self) -> float:
-        return float(self.worlds.joints.work.numpy()[0])
+        return float(self.worlds.own.joints.work.numpy()[0])
 
     def _energy(self) -> float:
-        summary = self.solver.readout.summary(self.state)
-        return summary.total
+        return float(self.solver.readout.summary(self.state).total)

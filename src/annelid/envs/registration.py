@@ -24,7 +24,7 @@ TASKS = {
     "annelid/SpringWalker-v0": ("annelid.envs.spring_walker", "SpringWalker"),
     "annelid/SandWorm-v0": ("annelid.envs.sandworm", "SandWorm"),
 }
-"""Module and class of the worlds of each environment."""
+"""Module and class of the task of each environment."""
 
 
 def make_worlds(
@@ -43,16 +43,12 @@ def make_worlds(
         count: Number of worlds.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
-        options: Options of the task; see its `settings`.
+        options: Options of the task, its fields.
     """
-    if not isinstance(name, str) or is_own(name):
-        from annelid.envs.own import task_worlds
+    from annelid.envs.own import task_worlds
 
-        return task_worlds(name, count, device=device, threads=threads, **options)
-    from annelid.envs.worlds import read_options
-
-    kind = task(name)
-    return kind(count, read_options(kind.settings, options), device=device, threads=threads)
+    given = task(name) if isinstance(name, str) and not is_own(name) else name
+    return task_worlds(given, count, device=device, threads=threads, **options)
 
 
 def environment_names() -> list[str]:
@@ -69,16 +65,16 @@ def short(name: str) -> str:
 
 
 def settings_of(name: str) -> Any:
-    """The options of an environment: a dataclass."""
+    """The task of an environment: a dataclass of its options."""
     if not is_own(name):
-        return task(name).settings
+        return task(name)
     from annelid.envs.own import own_task
 
     return own_task(name)
 
 
 def task(name: str) -> Any:
-    """The class of the worlds of an environment."""
+    """The task of an environment."""
     if name not in TASKS:
         raise UnknownName("environment", name, TASKS)
     module, attribute = TASKS[name]

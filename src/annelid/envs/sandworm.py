@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
 
 from annelid import coupling, grains, springs
-from annelid.core.snapshot import Look, Snapshot
+from annelid.core.device import device as find_device
+from annelid.core.simulation import Simulation
+from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import sandworm as kernels
-from annelid.envs.worlds import Channel, Worlds, require
+from annelid.envs.task import Task
+from annelid.envs.worlds import require
 from annelid.robots.sand_worm import BuriedWorm
 
-_LANES = 4  # CUDA threads a mass: the same for any number of worlds, or their sums would differ in the last bits
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
+_SLACK = 1e-6  # of limits, which single precision would reach beyond
 
 
-@wp.func
-def follow(time: Any, parameters: Any) -> Any:
-    """A smooth change of an expansion. Parameters: from, to, seconds that it takes, a number of its own."""
-    part = wp.clamp(time / parameters[2], type(time)(0.0), type(time)(1.0))
-    smooth = part * part * (type(time)(3.0) - type(time)(2.0) * part)
-    return type(time)(1.0) + parameters[0] + (parameters[1] - parameters[0]) * smooth
-
-
-@dataclass(frozen=True, kw_only=True)
-class SandwormOptions:
-    """Options of `annelid/SandWorm-v0`.
+class SandWorm(Task):
+    """Worms in boxes of sand that do not touch each other: `annelid/SandWorm-v0`.
 
     Attributes:
         segments: Parts of the worm that swell on their own.
@@ -48,6 +43,9 @@ class SandwormOptions:
         noise: Largest swelling that an episode begins with.
     """
 
+    fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
+    told: ClassVar[Mapping[str, str]] = {"x": "where the middle of the worm is along x [m]"}
+
     segments: int = 6
     swelling: float = 0.2
     length: float = 0.4
@@ -60,6 +58,7 @@ class SandwormOptions:
     action_time: float = 0.05
     seconds: float = 6.0
     noise: float = 0.02
+    arrays = "warp"
 
     def __post_init__(self) -> None:
         require("segments", self.segments, 1, 64, whole=True)
@@ -81,42 +80,80 @@ class SandwormOptions:
         names = ("length", "spacing", "swelling", "depth", "buried", "friction", "grain_radius", "run_up")
         return BuriedWorm(**{name: getattr(self, name) for name in names})
 
+    # --- building ---
 
-class SandWorm(Worlds):
-    """Worms in boxes of sand that do not touch each other.
+    def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[coupling.Solver]:
+        """Worms in their sand, as one has settled there, whose segments take commands."""
+        worm, (rested, bed) = self.worm, self._rest(find_device(device), threads)
+        body = rested.copy()
+        for k in range(self.segments):
+            low, high = 1.0 - self.swelling - _SLACK, 1.0 + self.swelling + _SLACK
+            body.control(f"segment-{k}", self._segment_of == k, low=low, high=high)
+        simulation = coupling.simulation(
+            body, bed, obstacles=worm.sandbox().walls(), skin=worm.skin, stretch=worm.stretch, inside="allow",
+            overlapping="allow", worlds=worlds, device=device, threads=threads,
+        )  # fmt: skip
+        simulation.solver.reserve(simulation.state, *_ROOM)
+        return simulation
 
-    Args:
-        count: Number of worlds.
-        options: Options of the task.
-        device: Where to compute.
-        threads: CPU threads; None takes all cores.
-    """
+    @cached_property
+    def _segment_of(self) -> np.ndarray:
+        """Segment of each spring."""
+        return _segments(self.worm.body(), self.segments)
 
-    title: ClassVar[str] = "SandWorm"
-    settings: ClassVar[type[Any]] = SandwormOptions
-    solver: coupling.Solver
+    @cached_property
+    def _rests(self) -> dict[str, tuple[springs.Body, grains.Bed]]:
+        return {}
 
-    def __init__(
-        self, count: int, options: SandwormOptions, *, device: str | wp.Device = "auto", threads: int | None = None
-    ) -> None:
-        super().__init__(count, options, device=device)
-        self.worm = options.worm
-        self.body, self.bed = _settled(self.worm, self.device, threads)
-        self.segment_of = _segments(self.worm.body(), options.segments)
-        self.solver = coupling.Solver(self._model(count), threads=threads)
-        self.state = self.solver.initial_state()
-        self.solver.reserve(self.state, *_ROOM)
-        self._parameters = self.solver.model.springs.arrays.signal_parameters
-        self._anatomy = self._find_anatomy()
-        self._places, self._velocities = (self._zeros(count, wp.vec3d) for _ in range(2))
-        self._before = self._zeros(count, wp.float64)
-        self._weight = float(self.body.masses.sum()) * 9.81
-        self._stand_in: coupling.Solver | None = None
+    def _rest(self, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:
+        """Worm and bed at rest; pictures take a second simulation, and they settle once."""
+        if str(device) not in self._rests:
+            self._rests[str(device)] = _settled(self.worm, device, threads)
+        return self._rests[str(device)]
 
-    @property
-    def channels(self) -> tuple[Channel, ...]:
+    def prepare(self, worlds: Batch) -> Any:
+        """What each segment is made of, and room for where the worms are and what they are asked for."""
+        count, device = worlds.count, worlds.device
+        return SimpleNamespace(
+            anatomy=self._anatomy(worlds),
+            values=wp.zeros((count, self.segments), dtype=wp.float64, device=device),
+            measured={name: wp.zeros(count, dtype=wp.vec3d, device=device) for name in ("places", "velocities")},
+            weight=float(worlds.simulation.solver.model.springs.one.masses.sum()) * 9.81,
+        )
+
+    def steps_of_action(self, dt: float) -> int:
+        """Steps in an action."""
+        return max(1, round(self.action_time / dt))
+
+    # --- episodes ---
+
+    def reset(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Let the seed say how far each segment has swollen."""
+        self._swell(worlds, worlds.uniform(self.segments, -1.0, 1.0), self.noise, mask=mask)
+
+    def act(self, worlds: Batch) -> None:
+        """Swelling of each segment, from as small as it gets at -1 to as large at 1."""
+        self._swell(worlds, worlds.actions, self.swelling, ramp=worlds.action_seconds)
+
+    def _swell(self, worlds: Batch, shares: wp.array[Any], most: float, **how: Any) -> None:
+        values = worlds.own.values
+        wp.launch(kernels.swell, values.shape, [shares, most], [values], device=worlds.device)
+        worlds.command(values, **how)
+
+    def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
+        """Mean places and velocities of the worms."""
+        own, state = worlds.own, worlds.state.springs
+        inputs, outputs = [own.anatomy, state.positions, state.velocities], list(own.measured.values())
+        wp.launch(kernels.survey, worlds.count, inputs, outputs, device=worlds.device)
+        return dict(own.measured)
+
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """The way of the middle along x, in lengths of the worm."""
+        return each_world(kernels.way, [self.length, now["places"], before["places"]])
+
+    def channels(self, simulation: Simulation[Any]) -> tuple[Channel, ...]:
         """Segment by segment from tail to head what each feels, then the motion of the whole."""
-        felt = kernels.FELT * self.options.segments
+        felt = kernels.FELT * self.segments
         parts = (
             (
                 "of each segment along x: strain along and across the worm, contact force along x, y, z [weights of "
@@ -127,147 +164,43 @@ class SandWorm(Worlds):
         )
         return (Channel("observation", (felt + kernels.GENERAL,), parts=parts),)
 
-    @property
-    def action_size(self) -> int:
-        """Swelling of each segment, from as small as it gets at -1 to as large at 1."""
-        return int(self.options.segments)
+    def observe(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Write what segments feel, and how the worm moves."""
+        own, state, seen = worlds.own, worlds.state, worlds.observations["observation"]
+        inputs = [mask, own.weight, own.anatomy, state.springs.positions, state.contact_forces, state.commands]
+        wp.launch(kernels.feel, (worlds.count, self.segments), inputs, [seen], device=worlds.device)
+        inputs = [mask, self.length, own.anatomy, worlds.now["velocities"]]
+        wp.launch(kernels.show_motion, worlds.count, inputs, [seen], device=worlds.device)
 
-    @property
-    def substeps(self) -> int:
-        """Steps in an action."""
-        return max(1, round(self.options.action_time / self.solver.dt))
-
-    @property
-    def action_seconds(self) -> float:
-        """Simulated time of an action [s]."""
-        return self.substeps * self.solver.dt
-
-    told: ClassVar[Mapping[str, str]] = {"x": "where the middle of the worm is along x [m]"}
-
-    def info(self) -> dict[str, np.ndarray]:
+    def info(self, worlds: Batch) -> dict[str, np.ndarray]:
         """Where the middle of each worm is along x [m]."""
-        return {"x": self._places.numpy()[:, 0]}
+        return {"x": worlds.now["places"].numpy()[:, 0]}
 
-    def snapshot(self, world: int = 0) -> Snapshot:
-        """One worm in its sand."""
-        if self._stand_in is None:
-            self._stand_in = coupling.Solver(self._model(1), threads=1)
-        twin = self._stand_in
-        state = twin.initial_state()
-        masses, grains = self.body.mass_count, len(self.bed)
-        wp.copy(state.springs.positions, self.state.springs.positions, src_offset=world * masses, count=masses)
-        places = np.zeros((twin.model.grains.count, 4), np.float32)
-        places[:grains, :3] = self.solver.readout.grain_positions(self.state)[world * grains : (world + 1) * grains]
-        wp.copy(state.grains.positions, wp.array(places, dtype=wp.vec4, device=self.device), count=len(places))
-        shot = twin.snapshot(state, Look(numbers=False))
-        return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
-
-    def _memory(self) -> dict[str, Any]:
-        return {
-            "state": self.state,
-            "signals": self._parameters,
-            "places": self._places,
-            "velocities": self._velocities,
-            "before": self._before,
-        }
-
-    def _after_load(self) -> None:
-        self.solver.grains.unbind()
-
-    # --- episodes ---
-
-    def _begin(self, mask: wp.array[Any]) -> None:
-        self._begin_clocks()
-        self.solver.reset(self.state, mask)
-        inputs = [mask, self.seeds, self.episodes, self.options.noise, self._anatomy]
-        self._launch(kernels.begin, inputs, [self._parameters])
-        self._survey()
-        self._launch(kernels.note_start, [mask, self._places], [self._before])
-
-    def _advance(self) -> None:
-        o = self.options
-        size = (self.count, o.segments)
-        inputs = [self.actions, o.swelling, self.action_seconds, self._anatomy]
-        wp.launch(kernels.swell, size, inputs, [self._parameters], device=self.device)
-        self._begin_clocks()
-        self.solver.advance(self.state, self.substeps)
-
-    def _begin_clocks(self) -> None:
-        """Signals and looks at lists count from the beginning of the action, in all worlds alike."""
-        for clock in (self.state.springs.clock, self.state.grains.clock):
-            clock.zero_()
-
-    def _judge(self) -> None:
-        self._survey()
-        self._launch(kernels.judge, [self.worm.length, self._places, self._before], [self.rewards])
-
-    def _observe(self, mask: wp.array[Any]) -> None:
-        state, seen = self.state, self.observations["observation"]
-        felt = [state.springs.positions, state.contact_forces, self._parameters]
-        size = (self.count, self.options.segments)
-        wp.launch(kernels.feel, size, [mask, self._weight, self._anatomy, *felt], [seen], device=self.device)
-        self._launch(kernels.show_motion, [mask, self.worm.length, self._anatomy, self._velocities], [seen])
-
-    def _survey(self) -> None:
-        inputs = [self._anatomy, self.state.springs.positions, self.state.springs.velocities]
-        self._launch(kernels.survey, inputs, [self._places, self._velocities])
-
-    # --- building ---
-
-    def _model(self, count: int) -> coupling.Model:
-        """So many worlds, each as it has settled."""
-        worm, box, segments = self.worm, self.worm.sandbox(), self.options.segments
-        many = self.body.replicated(np.zeros((count, 3)))
-        names = (segments * np.arange(count)[:, None] + self.segment_of).ravel().astype(float)
-        many.actuate(springs.Signal(follow, (0.0, 0.0, 1.0, names)))
-        return coupling.Model(
-            many,
-            grains.Bed(np.tile(self.bed.positions, (count, 1)), np.tile(self.bed.radii, count), self.bed.materials),
-            world=coupling.World(obstacles=[wall for world in range(count) for wall in box.walls(world)]),
-            skin=worm.skin,
-            stretch=worm.stretch,
-            inside="allow",
-            overlapping="allow",
-            world_of=np.repeat(np.arange(count), len(self.bed)),
-            lanes=_LANES,
-            device=self.device,
-        )
-
-    def _find_anatomy(self) -> Any:
-        """Springs along and across each segment, its surface masses and its signal in each world."""
-        body, guests, segments = self.worm.body(), self.solver.model.guests, self.options.segments
+    def _anatomy(self, worlds: Batch) -> Any:
+        """Springs along and across each segment, and its surface masses."""
+        body, guests, segment_of = self.worm.body(), worlds.simulation.solver.model.guests, self._segment_of
         across = np.diff(body.positions[body.springs], axis=1)[:, 0]
         cosines = np.abs(across[:, 0]) / np.linalg.norm(across, axis=1)
         ways = [np.flatnonzero(cosines > _ALONG), np.flatnonzero(cosines < _ACROSS)]
-        ways = [way[np.argsort(self.segment_of[way], kind="stable")] for way in ways]
+        ways = [way[np.argsort(segment_of[way], kind="stable")] for way in ways]
         chosen, begins = np.concatenate(ways), (0, len(ways[0]))
-        edges = np.arange(segments + 1)
-        first = [at + np.searchsorted(self.segment_of[way], edges) for at, way in zip(begins, ways, strict=True)]
-        own = guests.members[: len(guests.members) // self.count]
-        own_segments = _parts(body.positions[own, 0], body, segments)
+        edges = np.arange(self.segments + 1)
+        first = [at + np.searchsorted(segment_of[way], edges) for at, way in zip(begins, ways, strict=True)]
+        own = guests.members[: len(guests.members) // worlds.count]
+        own_segments = _parts(body.positions[own, 0], body, self.segments)
         members = np.argsort(own_segments, kind="stable")
+
+        def integers(values: Any, dtype: Any = wp.int32) -> wp.array[Any]:
+            return wp.array(np.asarray(values, np.int32), dtype=dtype, device=worlds.device)
+
         anatomy: Any = kernels.Anatomy()
-        anatomy.masses, anatomy.surface, anatomy.segments = body.mass_count, len(own), segments
-        anatomy.first_spring = wp.array(np.array(first, np.int32), dtype=wp.int32, device=self.device)
-        anatomy.ends = wp.array(body.springs[chosen].astype(np.int32), dtype=wp.vec2i, device=self.device)
-        anatomy.rest_lengths = self._floats(body.rest_lengths[chosen])
-        anatomy.first_member = self._integers(np.searchsorted(own_segments[members], edges))
-        anatomy.members = self._integers(members)
-        anatomy.signal_of = self._integers(self._signals())
+        anatomy.masses, anatomy.surface, anatomy.segments = body.mass_count, len(own), self.segments
+        anatomy.first_spring, anatomy.ends = integers(first), integers(body.springs[chosen], wp.vec2i)
+        lengths = body.rest_lengths[chosen].astype(np.float32)
+        anatomy.rest_lengths = wp.array(lengths, dtype=wp.float32, device=worlds.device)
+        anatomy.first_member = integers(np.searchsorted(own_segments[members], edges))
+        anatomy.members = integers(members)
         return anatomy
-
-    def _signals(self) -> np.ndarray:
-        """Which signal of the model each segment of each world follows, shape [count * segments]."""
-        names = np.rint(self._parameters.numpy()[1:, 3]).astype(int)
-        signal_of = np.zeros(self.count * self.options.segments, int)
-        signal_of[names] = 1 + np.arange(len(names))
-        return signal_of
-
-    def _integers(self, values: np.ndarray) -> wp.array[Any]:
-        return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
-
-    def _floats(self, values: np.ndarray) -> wp.array[Any]:
-        return wp.array(values.astype(np.float32), dtype=wp.float32, device=self.device)
 
 
 def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:

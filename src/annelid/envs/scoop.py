@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue
 from annelid.envs.excavation import Excavation
 from annelid.envs.machines import HOME
+from annelid.envs.task_worlds import TaskWorlds
 from annelid.shapes.values import Floats
 
 _ENTRY, _EXIT, _LEAN = 0.55, 0.5, 0.3  # slopes of the cut where it begins and ends, and lean of the bucket [rad]
@@ -60,22 +61,23 @@ def plunge_stops(depth: float = 0.05, surface: float = 0.1, seconds: float = 1.0
     return [Stop(0.55, 0.0, surface + 0.02, -0.6, 1.6), Stop(0.55, 0.0, surface - depth, -0.6, seconds)]
 
 
-def edge_frame(worlds: Excavation, stop: Stop) -> Floats:
+def edge_frame(worlds: TaskWorlds, stop: Stop) -> Floats:
     """Frame of the tool that puts the bucket's edge at a way-point, shape [4, 4]."""
     frame = np.eye(4)
     frame[:3, :3] = _DOWN @ Rotation.from_euler("y", stop.pitch).as_matrix()
-    frame[:3, 3] = np.array([stop.x, stop.y, stop.z]) - frame[:3, :3] @ np.asarray(worlds.bucket.lip)
+    frame[:3, 3] = np.array([stop.x, stop.y, stop.z]) - frame[:3, :3] @ np.asarray(_task(worlds).bucket.lip)
     return frame
 
 
-def follow(worlds: Excavation, stops: Sequence[Stop]) -> Iterator[int]:
+def follow(worlds: TaskWorlds, stops: Sequence[Stop]) -> Iterator[int]:
     """Step all worlds along the way-points; yields the number of the way-point that is approached, after each action.
 
     Between two of them the edge goes straight and the bucket turns evenly.
     """
     begin = np.asarray(worlds.observations["angles"].numpy()[0], float)
     angles, before = begin, None
-    most = worlds.options.speed * worlds.chain.speed * worlds.action_seconds
+    task = _task(worlds)
+    most = task.speed * task.chain.speed * worlds.action_seconds
     for number, stop in enumerate(stops):
         count = max(1, round(stop.seconds / worlds.action_seconds))
         goals = _angles(worlds, before, stop, count, angles)
@@ -87,7 +89,7 @@ def follow(worlds: Excavation, stops: Sequence[Stop]) -> Iterator[int]:
         angles = goals[-1]
 
 
-def _angles(worlds: Excavation, before: Stop | None, stop: Stop, count: int, start: Floats) -> Floats:
+def _angles(worlds: TaskWorlds, before: Stop | None, stop: Stop, count: int, start: Floats) -> Floats:
     """Joint angles on the way, shape [count, joints]; the first way-point is reached by turning the joints evenly."""
     if before is None:
         goal = _reach(worlds, stop, HOME)
@@ -100,8 +102,8 @@ def _angles(worlds: Excavation, before: Stop | None, stop: Stop, count: int, sta
     return np.array(found)
 
 
-def _reach(worlds: Excavation, stop: Stop, start: Floats) -> Floats:
-    angles, error = worlds.chain.reach(edge_frame(worlds, stop), start)
+def _reach(worlds: TaskWorlds, stop: Stop, start: Floats) -> Floats:
+    angles, error = _task(worlds).chain.reach(edge_frame(worlds, stop), start)
     if error[0] > 1e-3:
         raise InvalidValue(f"the arm does not reach {stop}: {error[0]:.2g} is left.")
     return np.asarray(angles[0])
@@ -109,3 +111,9 @@ def _reach(worlds: Excavation, stop: Stop, start: Floats) -> Floats:
 
 def _numbers(stop: Stop) -> tuple[float, float, float, float]:
     return stop.x, stop.y, stop.z, stop.pitch
+
+
+def _task(worlds: TaskWorlds) -> Excavation:
+    if not isinstance(worlds.task, Excavation):
+        raise InvalidValue(f"way-points are for worlds of Excavation, not of {type(worlds.task).__name__}.")
+    return worlds.task

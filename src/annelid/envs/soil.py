@@ -1,17 +1,18 @@
-"""Soil of many worlds in one simulation of grains: settled once, brought back by a mask of worlds, seen by cameras."""
+"""Soil of many worlds in one simulation of grains: settled once, and seen by cameras."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
 from annelid.envs.kernels import soil as kernels
-from annelid.grains import Bed, Model, Solver, World
+from annelid.grains import Bed, BodyControl, Model, Solver, World
 from annelid.grains.kernels.readout import unsort
 from annelid.grains.rigid import Solid, Wall
 from annelid.grains.start import on_purpose
@@ -33,63 +34,49 @@ def settled(bed: Bed, bodies: Sequence[Obstacle], world: World, seconds: float, 
     return bed.copy(positions=solver.readout.positions(state))
 
 
-class Soil:
-    """Equal beds with equal bodies, one a world.
+def soil_simulation(
+    bed: Bed, bodies: Sequence[Obstacle], world: World, controls: Sequence[BodyControl], *,
+    worlds: int, device: Any, threads: int | None,
+) -> Simulation[Solver]:  # fmt: skip
+    """Equal beds at rest with equal bodies, side by side.
 
     Args:
-        count: Number of worlds.
         bed: The grains of a world, at rest.
-        bodies: From the number of a world to its bodies; as many in each, in the same order.
+        bodies: What they touch.
         world: Gravity, time step and method.
+        controls: Channels of the bodies.
+        worlds: Number of worlds.
         device: Where to compute.
         threads: CPU threads; None takes all cores.
+    """
+    world = replace(world, obstacles=bodies, controls=controls)
+    model = Model(bed, world=world, worlds=worlds, overlapping="allow", device=device)
+    simulation = Simulation(Solver(model, threads=threads))
+    simulation.solver.reserve(simulation.state, *_ROOM)
+    return simulation
+
+
+class Soil:
+    """The grains and bodies of many worlds, as cameras and rewards look at them.
+
+    Args:
+        simulation: The simulation.
 
     Attributes:
         points: Centres of the grains in the order of the bed, world by world [m], shape [worlds * grains].
+        grains: Grains of a world.
+        bodies: Bodies of a world.
     """
 
-    def __init__(
-        self,
-        count: int,
-        bed: Bed,
-        bodies: Callable[[int], Sequence[Obstacle]],
-        world: World,
-        *,
-        device: wp.Device,
-        threads: int | None = None,
-    ) -> None:
-        self.count, self.grains, self.device = count, len(bed), device
-        every = [body for number in range(count) for body in bodies(number)]
-        many = Bed(
-            np.tile(bed.positions, (count, 1)), np.tile(bed.radii, count), bed.materials,
-            kinds=np.tile(bed.kinds, count),
-        )  # fmt: skip
-        worlds = np.repeat(np.arange(count), self.grains).astype(np.int32)
-        world = replace(world, obstacles=every)
-        model = Model(many, world=world, world_of=worlds, overlapping="allow", device=device)
-        self.model, self.solver = model, Solver(model, threads=threads)
-        self.state = self.solver.initial_state()
-        self.solver.reserve(self.state, *_ROOM)
-        self.bodies = len(every) // count
-        self.points = wp.zeros(count * self.grains, dtype=wp.vec3, device=device)
-        self._shown = [n for n in range(self.bodies) if isinstance(model.bodies[n], Solid)]
+    def __init__(self, simulation: Simulation[Solver]) -> None:
+        self.model, self.state = simulation.solver.model, simulation.state
+        self.count, self.device = self.model.world_count, self.model.device
+        self.grains, self.bodies = self.model.count // self.count, len(self.model.bodies) // self.count
+        self.points = wp.zeros(self.model.count, dtype=wp.vec3, device=self.device)
+        self._shown = [n for n in range(self.bodies) if isinstance(self.model.bodies[n], Solid)]
         self._vertices = self._local_vertices()
-        self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=device)
+        self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=self.device)
         self.stage: Stage | None = None
-
-    def restart(self, mask: wp.array[Any]) -> None:
-        """Bring masked worlds back to their beginning, which is that of an action."""
-        self.state.clock.zero_()
-        self.solver.reset(self.state, mask)
-
-    def advance(self, steps: int) -> None:
-        """Take the steps of an action.
-
-        The clock counts from its beginning: CUDA looks after lists at every few steps, which must be the same ones
-        whatever happened before, or a world that begins anew would not move as a fresh one.
-        """
-        self.state.clock.zero_()
-        self.solver.advance(self.state, steps)
 
     def gather(self) -> None:
         """Bring `points` up to date."""
@@ -109,7 +96,7 @@ class Soil:
             self.stage.move(self._placed, self.points)
         return self.stage
 
-    def snapshot(self, world: int, time: float) -> Snapshot:
+    def snapshot(self, world: int) -> Snapshot:
         """A picture of one world, on the host."""
         self.look()
         parts = []
@@ -121,7 +108,7 @@ class Soil:
             elif isinstance(part, Plane) and part.normal[2] != 1.0:
                 continue  # walls would hide what is behind them
             parts.append(part)
-        return Snapshot(time, 0, tuple(parts))
+        return Snapshot(0.0, 0, tuple(parts))
 
     def _snapshot(self, world: int) -> Snapshot:
         """Parts of one world; their arrays stay on the device and change in place."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from annelid.envs.worlds import Channel, Worlds
+from annelid.envs.hooks import Channel
+from annelid.envs.worlds import Worlds
 
 
 def observation_space(worlds: Worlds) -> Any:

@@ -14,7 +14,7 @@ For example::
             return now["place"][:, 0] - before["place"][:, 0]
 
 Every channel of the controls is a number of an action, from -1 for its least value to 1 for its largest; every sensor
-is part of the observation.
+is part of the observation. What else a task may do is in `annelid.envs.hooks`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from typing import Any, ClassVar, Literal
 
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.envs.hooks import Batch, Hooks
 from annelid.envs.worlds import require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Task(ABC):
+class Task(Hooks, ABC):
     """A task; whoever inherits from it writes `build` and `reward`.
 
     Fields that a subclass adds are options of the task, as those of `seconds` and `every`.
@@ -43,15 +44,15 @@ class Task(ABC):
         smooth: Go to the values of an action smoothly, within its time, instead of at once.
         randomise: Parameters of worlds that are drawn at the beginning of each episode, as distributions by name:
             `{"stiffness": Uniform(0.8, 1.2)}`; see `simulation.parameters`.
-        arrays: Whose arrays `reward` and `terminated` take and return: "numpy" on the host, or "torch", shared with the
-            device.
+        arrays: Whose arrays `reward`, `terminated` and `truncated` take and return: "numpy" on the host, or "torch" or
+            "warp" on the device, without a copy.
     """
 
     seconds: float = 10.0
     every: float = 0.05
     smooth: bool = True
     randomise: ClassVar[Mapping[str, Any]] = {}
-    arrays: Literal["numpy", "torch"] = "numpy"
+    arrays: Literal["numpy", "torch", "warp"] = "numpy"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -64,8 +65,8 @@ class Task(ABC):
     def __post_init__(self) -> None:
         require("seconds", self.seconds, 1e-9, 1e9)
         require("every", self.every, 1e-9, 1e9)
-        if self.arrays not in ("numpy", "torch"):
-            raise InvalidValue(f"arrays of a task must be 'numpy' or 'torch', not {self.arrays!r}.")
+        if self.arrays not in ("numpy", "torch", "warp"):
+            raise InvalidValue(f"arrays of a task must be 'numpy', 'torch' or 'warp', not {self.arrays!r}.")
         if self.every > self.seconds:
             raise InvalidValue(f"an action of {self.every:g} s is longer than an episode of {self.seconds:g} s.")
 
@@ -87,10 +88,13 @@ class Task(ABC):
         """Worlds whose episode ends here by what happened in it, bool of shape [worlds]; None for none."""
         return None
 
+    def act(self, worlds: Batch) -> None:
+        """Turn `worlds.actions` into commands, before the steps of an action: each spans the limits of a channel."""
+        worlds.obey(ramp=worlds.action_seconds if self.smooth else 0.0)
 
-def substeps_of(task: Task, dt: float) -> int:
-    """Steps in an action."""
-    steps = round(task.every / dt)
-    if steps < 1 or not math.isfinite(dt):
-        raise InvalidValue(f"an action of {task.every:g} s is shorter than half a time step of {dt:g} s.")
-    return steps
+    def steps_of_action(self, dt: float) -> int:
+        """Steps in an action."""
+        steps = round(self.every / dt)
+        if steps < 1 or not math.isfinite(dt):
+            raise InvalidValue(f"an action of {self.every:g} s is shorter than half a time step of {dt:g} s.")
+        return steps

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import warp as wp
@@ -11,10 +10,10 @@ import warp as wp
 from annelid import voxels
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import state_arrays
+from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import voxels as kernels
-from annelid.envs.worlds import Channel, Worlds, require
+from annelid.envs.task import Task
+from annelid.envs.worlds import require
 
 BODIES = {
     "biped": lambda: voxels.biped(4),
@@ -25,9 +24,8 @@ BODIES = {
 """Ready bodies by name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class VoxelOptions:
-    """Options of `annelid/VoxelLocomotion-v0`.
+class VoxelLocomotion(Task):
+    """Voxel robots, each on ground of its own: `annelid/VoxelLocomotion-v0`.
 
     Attributes:
         body: Name of a ready body, or a `voxels.Robot`; its sensors are observed if it has some.
@@ -38,12 +36,15 @@ class VoxelOptions:
         noise: Standard deviation of the velocity that an episode begins with [m/s].
     """
 
+    fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
+
     body: str | voxels.Robot = "biped"
     sensors: Sequence[voxels.Sensor] | None = None
     terrain: str | voxels.Terrain = "flat"
     seconds: float = 20.0
     substeps: int = 6
     noise: float = 0.05
+    arrays = "warp"
 
     def __post_init__(self) -> None:
         if isinstance(self.body, str) and self.body not in BODIES:
@@ -70,88 +71,45 @@ class VoxelOptions:
             raise InvalidValue("a robot without sensors has no observations: give it sensors.")
         return robot
 
+    def build(self, **machine: Any) -> Simulation[voxels.Solver]:
+        """The robot on its ground."""
+        ground = voxels.terrain(self.terrain) if isinstance(self.terrain, str) else self.terrain
+        simulation = voxels.simulation(self.robot(), obstacles=[ground], control_interval=self.substeps - 1, **machine)
+        simulation.sensors.add("readings", voxels.readings_of())
+        return simulation
 
-class VoxelLocomotion(Worlds):
-    """Voxel robots, each on ground of its own.
+    def steps_of_action(self, dt: float) -> int:
+        """Steps in an action."""
+        return self.substeps
 
-    Args:
-        count: Number of worlds.
-        options: Options of the task.
-        device: Where to compute.
-        threads: CPU threads; None takes all cores.
-    """
+    def reset(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Throw a robot a little, as the seed says."""
+        worlds.kick(worlds.normal(2, self.noise), mask)
 
-    title: ClassVar[str] = "VoxelLocomotion"
-    settings: ClassVar[type[Any]] = VoxelOptions
-    solver: voxels.Solver
+    def act(self, worlds: Batch) -> None:
+        """Let each voxel shrink or grow as its number of the action says."""
+        worlds.command(worlds.actions)
 
-    def __init__(
-        self, count: int, options: VoxelOptions, *, device: str | wp.Device = "auto", threads: int | None = None
-    ) -> None:
-        self.robot = options.robot()
-        super().__init__(count, options, device=device)
-        simulation = self._simulation(count, threads)
-        self.solver, self.state, self._controls = simulation.solver, simulation.state, simulation.controls
-        self._stand_in: Simulation[voxels.Solver] | None = None
-        self._before = self._zeros(count, wp.float64)
+    def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
+        """Where the robots are."""
+        solver: voxels.Solver = worlds.simulation.solver
+        return {"totals": solver.readout.device_totals(worlds.state)}
 
-    @property
-    def channels(self) -> tuple[Channel, ...]:
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """The way of the centre along x [m]."""
+        return each_world(kernels.way, [now["totals"], before["totals"]])
+
+    def channels(self, simulation: Simulation[Any]) -> tuple[Channel, ...]:
         """Readings of all sensors, voxel by voxel, and the last action."""
-        sensed = len(self.robot.inputs)
+        sensed, acting = simulation.sensors.size, len(simulation.controls)
         parts = (
             ("readings of the sensors of each voxel, voxel by voxel as in `robot.cells`", sensed),
-            ("the last action", self.action_size),
+            ("the last action", acting),
         )
-        return (Channel("observation", (sensed + self.action_size,), parts=parts),)
+        return (Channel("observation", (sensed + acting,), parts=parts),)
 
-    @property
-    def action_size(self) -> int:
-        """One number a voxel: shrink or grow."""
-        return self.robot.voxel_count
-
-    @property
-    def action_seconds(self) -> float:
-        """Simulated time of an action [s]."""
-        return self.options.substeps / 60.0
-
-    def snapshot(self, world: int = 0) -> Snapshot:
-        """One robot on its ground."""
-        if self._stand_in is None:
-            self._stand_in = self._simulation(1, 1)
-        twin = self._stand_in
-        sources = state_arrays(self.state)
-        for name, target in state_arrays(twin.state).items():
-            wp.copy(target, sources[name], src_offset=0 if name == "clock" else world * len(target), count=len(target))
-        return twin.solver.snapshot(twin.state, Look())
-
-    def _simulation(self, count: int, threads: int | None) -> Simulation[voxels.Solver]:
-        options = self.options
-        return voxels.simulation(
-            self.robot, obstacles=[voxels.terrain(options.terrain)], control_interval=options.substeps - 1,
-            worlds=count, device=self.device, threads=threads,
-        )  # fmt: skip
-
-    def _memory(self) -> dict[str, Any]:
-        return {"state": self.state, "before": self._before, "troubles": self.solver.troubles}
-
-    def _begin(self, mask: wp.array[Any]) -> None:
-        state, solver = self.state, self.solver
-        solver.reset(state, mask)
-        bodies = solver.model.body_count // self.count
-        inputs = [mask, self.seeds, self.episodes, bodies, self.options.noise, state.clock, state.velocities]
-        self._launch(kernels.nudge, inputs, [state.origins, solver.troubles])
-        self._launch(kernels.note_start, [mask, solver.readout.device_totals(state)], [self._before])
-
-    def _advance(self) -> None:
-        self._controls.take(self.solver.commanded(self.state), self.actions, range(self.action_size))
-        self.solver.advance(self.state, self.options.substeps)
-
-    def _judge(self) -> None:
-        inputs = [self.solver.readout.device_totals(self.state), self._before, self.solver.troubles]
-        self._launch(kernels.judge_way, inputs, [self.rewards, self.terminated])
-
-    def _observe(self, mask: wp.array[Any]) -> None:
-        seen = self.observations["observation"]
-        inputs = [mask, self.solver.sense(self.state), self.actions]
-        wp.launch(kernels.show_inputs, seen.shape, inputs, [seen], device=self.device)
+    def observe(self, worlds: Batch, mask: wp.array[Any]) -> None:
+        """Write the readings and the last action."""
+        seen = worlds.observations["observation"]
+        inputs = [mask, worlds.now["readings"], worlds.actions]
+        wp.launch(kernels.show_inputs, seen.shape, inputs, [seen], device=worlds.device)

@@ -6,13 +6,12 @@ into the same ones, and `tensors` hands them to PyTorch or JAX without a copy.
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -25,7 +24,9 @@ from annelid.core.interrupts import held_back
 from annelid.core.snapshot import Snapshot
 from annelid.core.solver import Solver
 from annelid.core.state import State, bundle, fill_state
+from annelid.core.stopwatch import Stopwatch
 from annelid.core.world_parameters import require_parameters
+from annelid.envs.hooks import Channel
 from annelid.envs.kernels import episodes as kernels
 from annelid.view.camera.camera import Camera
 
@@ -34,29 +35,6 @@ MOST_WORLDS = 65_536
 
 class ActionClipped(UserWarning):
     """Some action was outside [-1, 1] and was clipped."""
-
-
-@dataclass(frozen=True)
-class Channel:
-    """A part of the observations.
-
-    Attributes:
-        name: Name.
-        shape: Shape for one world.
-        low: Least value.
-        high: Largest value.
-        parts: What its numbers are, in order: a text and how many there are of it.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    low: float = -np.inf
-    high: float = np.inf
-    parts: tuple[tuple[str, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.parts and sum(count for _, count in self.parts) != math.prod(self.shape):
-            raise InvalidValue(f"the parts of channel {self.name!r} do not add up to its shape {list(self.shape)}.")
 
 
 class Worlds(ABC):
@@ -70,10 +48,10 @@ class Worlds(ABC):
         done: Either of the two.
         steps: Actions of the episode, shape [count].
         solver: What simulates them.
+        stopwatch: Where the time of actions is added up, by "host" (actions are taken and looked at), "physics",
+            "sensors", "rewards" and "observations"; None measures nothing, and lets the device run ahead.
     """
 
-    title: ClassVar[str]
-    settings: ClassVar[type[Any]]
     solver: Solver
 
     def __init__(self, count: int, options: Any, *, device: str | wp.Device = "auto") -> None:
@@ -84,9 +62,10 @@ class Worlds(ABC):
         self.rewards = self._zeros(count, wp.float32)
         self.terminated, self.truncated, self.done = (self._zeros(count, wp.bool) for _ in range(3))
         self.steps, self.seeds, self.episodes = (self._zeros(count, wp.int32) for _ in range(3))
-        self._faults, self._given = self._zeros(count, wp.int32), self._zeros(count, wp.int32)
+        self._faults, self._given, self._bad_rewards = (self._zeros(count, wp.int32) for _ in range(3))
         self._every = wp.full(count, True, dtype=wp.bool, device=self.device)
         self._warned = False
+        self.stopwatch: Stopwatch | None = None
 
     # --- what a task is ---
 
@@ -129,23 +108,21 @@ class Worlds(ABC):
     def snapshot(self, world: int = 0) -> Snapshot:
         """A picture of one world."""
 
-    told: ClassVar[Mapping[str, str]] = {}
+    told: Mapping[str, str]
     """What `info` tells, in words, by name."""
 
-    followed: ClassVar[bool] = True
+    followed: bool
     """Whether the camera of pictures moves along."""
 
-    @property
-    def camera(self) -> Camera | None:
-        """Where pictures are taken from; None frames what there is."""
-        return None
+    camera: Camera | None
+    """Where pictures are taken from; None frames what there is."""
 
-    idle_reward: float = 0.0
+    idle_reward: float
     """What an action is paid in a world that nobody has touched."""
 
+    @abstractmethod
     def info(self) -> dict[str, np.ndarray]:
         """Numbers of each world that are no observation, those of `told`, on the host, shapes [count]."""
-        return {}
 
     # --- what can be done with it ---
 
@@ -188,7 +165,9 @@ class Worlds(ABC):
         """
         with held_back():  # Ctrl-C comes between two actions
             self._take(actions)
+            self._lap("host")
             self._advance()
+            self._lap("physics")
             self.conclude()
 
     def conclude(self) -> None:
@@ -198,7 +177,9 @@ class Worlds(ABC):
             self._launch(kernels.clear_results, [self._every], [*results, self.done])
             self._judge()
             self._launch(kernels.close_steps, [self.most_steps, self.steps, *results], [self.done])
+            self._lap("rewards")
             self._observe(self._every)
+            self._lap("observations")
 
     # --- checkpoints ---
 
@@ -224,25 +205,31 @@ class Worlds(ABC):
         fill_state(self._everything(), arrays)
         self._after_load()
 
+    @abstractmethod
     def _after_load(self) -> None:
         """Follow arrays of states that were replaced by longer or shorter ones."""
-        return
 
     def _named_settings(self) -> dict[str, str]:
         """What worlds that load a file must agree in; what has no short name is part of the model's fingerprint."""
         kind = "cuda" if self.device.is_cuda else "cpu"
         options = {f.name: getattr(self.options, f.name) for f in fields(self.options)}
         plain = {name: repr(value) for name, value in options.items() if _is_plain(value)}
-        return {"environment": self.title, "worlds": str(self.count), "device": kind, **plain}
+        return {"environment": type(self.options).__name__, "worlds": str(self.count), "device": kind, **plain}
 
     # --- parts ---
 
+    def _lap(self, part: str) -> None:
+        if self.stopwatch is not None:
+            self.stopwatch.lap(part)
+
     def _take(self, actions: Any) -> None:
         rows = self._as_rows(actions)
-        self._launch(kernels.take_actions, [rows], [self.actions, self._faults])
+        self._launch(kernels.take_actions, [rows, self._bad_rewards], [self.actions, self._faults])
         faults = self._faults.numpy()
         if not faults.any():
             return
+        if (faults & kernels.BADLY_PAID).any():
+            self._refuse_rewards()
         if (faults & kernels.NOT_A_NUMBER).any():
             world = int(np.flatnonzero(faults & kernels.NOT_A_NUMBER)[0])
             raise InvalidValue(
@@ -252,6 +239,16 @@ class Worlds(ABC):
             self._warned = True
             warnings.warn(
                 "an action outside [-1, 1] was clipped; further ones are, silently.", ActionClipped, stacklevel=4
+            )
+
+    def _refuse_rewards(self) -> None:
+        """A reward that is no number where all readings are: a mistake of the task, not of the simulation."""
+        actions = self._bad_rewards.numpy()
+        bad = np.flatnonzero(actions)
+        if len(bad):
+            raise InvalidValue(
+                f"the reward of {type(self.options).__name__} is not a finite number in world {bad[0]}, action "
+                f"{actions[bad[0]]} of its episode, though all its sensors are finite."
             )
 
     def _as_rows(self, actions: Any) -> wp.array[Any]:
@@ -295,8 +292,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def read_options(kind: type[Any], given: dict[str, Any]) -> Any:
-    """Options of a task from keyword arguments; unknown ones are refused by name."""
-    known = [f.name for f in fields(kind)]
+    """A task with options from keyword arguments; unknown ones are refused by name."""
+    known = [f.name for f in fields(kind) if f.name not in kind.fixed]
     for name in given:
         if name not in known:
             raise UnknownName("option", name, known)

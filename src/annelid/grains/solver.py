@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
+from scipy.spatial.transform import Rotation
 
 from annelid.core.controls import Commanded, Control
 from annelid.core.device import thread_count
@@ -17,6 +18,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
+from annelid.core.replay import Replay, Stage
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
@@ -26,7 +28,7 @@ from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
 from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW, RESIDUAL, TOO_FAST
 from annelid.grains.kernels.team import team_kernel
-from annelid.grains.kernels.worlds import make_stale
+from annelid.grains.kernels.worlds import make_stale, place_bodies
 from annelid.grains.launches import Launches
 from annelid.grains.model import PATIENCE, Model, replaced_features
 from annelid.grains.parameters import derive, follow, parameters_of, require_physical
@@ -197,6 +199,9 @@ class Solver:
 
     def _bind(self, state: State) -> None:
         moved, switched = self._work.bind(state), derive(self.model, state.variation)
+        if moved:
+            stage = Stage(expect_commands, len(self.model.bodies), [self.lists, self.bodies])
+            self._expecting = Replay([stage], self.device, graph=False)
         if (moved or switched) and self._launches is not None:
             self._launches.forget()
             self._note_beginnings(state)
@@ -212,8 +217,7 @@ class Solver:
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
         self._bind(state)
-        if self.model.controls:
-            wp.launch(expect_commands, len(self.model.bodies), [self.lists, self.bodies], device=self.device)
+        self.expect()
         if self.model.world.too_fast == "substep":
             for _ in range(steps):
                 self._substep(state)
@@ -251,6 +255,11 @@ class Solver:
         if self._launches is not None:
             self._launches.companion = companion
             self._launches.forget()
+
+    def expect(self) -> None:
+        """Let contacts reckon with commands without a ramp that a companion has given since the last step."""
+        if self.model.controls:
+            self._expecting()
 
     def _run(self, steps: int, clock: int) -> None:
         """Take up to so many steps; fewer where lists do not fit."""
@@ -374,6 +383,33 @@ class Solver:
                 rows = np.tile(row, (len(numbers), 1))
                 scatter(state.drives, 2 * numbers + place, rows)
                 scatter((state.body_forecast, state.body_turning)[place], numbers, rows)
+
+    def place(
+        self,
+        state: State,
+        body: Obstacle | str,
+        places: wp.array[Any],
+        turns: wp.array[Any],
+        mask: wp.array[Any],
+    ) -> None:
+        """Put a driven body somewhere else in masked worlds, as their episodes begin; grains there are pushed aside.
+
+        Args:
+            state: The state.
+            body: The body or its name.
+            places: Its centre of mass in each world [m], vec3 of shape [worlds], on the device.
+            turns: How its frame is turned, quat of shape [worlds].
+            mask: Which worlds, bool of shape [worlds].
+        """
+        numbers = self._movable(body, "driven")
+        if len(numbers) != self.worlds:
+            raise InvalidValue("bodies are put in places where they are in every world: give one world and worlds=n.")
+        found = self.model.bodies[int(numbers[0])]
+        assert isinstance(found, Solid)
+        axes = wp.quat(*Rotation.from_matrix(found.axes).as_quat().tolist())
+        inputs = [mask, int(numbers[0]), len(self.model.bodies) // self.worlds, axes, places, turns]
+        wp.launch(place_bodies, self.worlds, inputs, [state.places, state.turns], device=self.device)
+        wp.launch(make_stale, self.worlds, [mask], [state.flags], device=self.device)
 
     def load(self, state: State, body: Obstacle | int | str, force: Any = (0, 0, 0), torque: Any = (0, 0, 0)) -> None:
         """Pull and turn a free body from now on, along and about axes that no control commands.

@@ -15,7 +15,7 @@ from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
-from annelid.core.kernels.worlds import begin_again
+from annelid.core.kernels.worlds import begin_again, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.scenery import Scenery
@@ -242,6 +242,16 @@ class Solver:
         """Copy one of several worlds into a state of one world; see `core.solver.Separable`."""
         take_world(source, target, world, self.worlds)
         self._interactions.take_world(source, target, world)
+
+    def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Add a velocity to all masses of masked worlds that are not fixed; see `core.solver.Kickable`."""
+        arguments = [mask, self._world_of["mass"], self._movable, velocities, state.velocities]
+        wp.launch(kick_kernel(self.model.types.vec3), len(self._movable), arguments, device=self.device)
+
+    @cached_property
+    def _movable(self) -> wp.array[Any]:
+        free = np.tile(~self.model.one.fixed, self.worlds)
+        return wp.array(free, dtype=wp.bool, device=self.device)
 
     @cached_property
     def _beginning(self) -> State:

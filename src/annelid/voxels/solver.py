@@ -15,6 +15,7 @@ from annelid.control.bank import TABLE_ROWS
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.worlds import kick_kernel
 from annelid.core.launch import Team
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
@@ -188,6 +189,17 @@ class Solver:
         restore_worlds(self._beginning, state, mask, self._world_of)
         outputs = [state.origins, self._motion.trouble]
         wp.launch(begin_again, len(self.model.worlds), [mask, state.clock], outputs, device=self.device)
+
+    def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Add a velocity to all bodies of masked worlds that are not fixed; see `core.solver.Kickable`."""
+        arguments = [mask, self._world_of["body"], self._movable, velocities, state.velocities]
+        wp.launch(kick_kernel(self.model.types.vec4), self.model.body_count, arguments, device=self.device)
+
+    @cached_property
+    def _movable(self) -> wp.array[Any]:
+        shapes = [self.model.shapes[number] for number in self.model.shape_of]
+        free = np.concatenate([shape.body_constants[:, 0] > 0.0 for shape in shapes])
+        return wp.array(free, dtype=wp.bool, device=self.device)
 
     @cached_property
     def _beginning(self) -> State:

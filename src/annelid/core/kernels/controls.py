@@ -52,6 +52,38 @@ def inspect_values(
     faults_out[world] = fault
 
 
+@wp.func
+def taken(
+    command: wp.vec4d,  # as it is
+    value: wp.float64,
+    low: wp.float64,
+    high: wp.float64,
+    rest: wp.float64,
+    ramp: wp.float64,
+    dt: wp.float64,
+    following: int,  # place of gain and lag among the parameters of all worlds, negative for none
+    parameters: wp.array[wp.float64],
+    now: wp.float64,
+) -> wp.vec4d:
+    """The command that leads from where a channel is to a new value."""
+    goal = wp.clamp(value, low, high)
+    duration = ramp
+    if following >= 0:
+        goal = wp.clamp(rest + parameters[following] * (goal - rest), low, high)
+        if parameters[following + 1] > wp.float64(0.0):
+            duration = -parameters[following + 1] / dt
+    return wp.vec4d(held(command, now), goal, now, duration)
+
+
+@wp.func
+def following_of(world: int, worlds: int, parameters: wp.array[wp.float64]) -> int:
+    """Where gain and lag of a world are: the last two of its parameters."""
+    place = int(-1)
+    if parameters.shape[0] > 0:
+        place = (world + 1) * (parameters.shape[0] // worlds) - 2
+    return place
+
+
 @wp.kernel(enable_backward=False)
 def take_commands(
     values: wp.array2d[Any],
@@ -71,17 +103,36 @@ def take_commands(
     In worlds whose last two parameters are a gain and a lag, they go so much further from rest, and follow late.
     """
     world, k = wp.tid()
-    channel = columns[k]
-    row = world * lows.shape[0] + channel
-    now = wp.float64(clock[0])
-    goal = wp.clamp(wp.float64(values[world, k]), lows[channel], highs[channel])
-    duration = ramp
-    if parameters.shape[0] > 0:
-        following = (world + 1) * (parameters.shape[0] // values.shape[0]) - 2
-        goal = wp.clamp(rests[channel] + parameters[following] * (goal - rests[channel]), lows[channel], highs[channel])
-        if parameters[following + 1] > wp.float64(0.0):
-            duration = -parameters[following + 1] / dt
-    commands[row] = wp.vec4d(held(commands[row], now), goal, now, duration)
+    c = columns[k]
+    row = world * lows.shape[0] + c
+    following = following_of(world, values.shape[0], parameters)
+    value, now = wp.float64(values[world, k]), wp.float64(clock[0])
+    commands[row] = taken(commands[row], value, lows[c], highs[c], rests[c], ramp, dt, following, parameters, now)
+
+
+@wp.kernel(enable_backward=False)
+def take_commands_of(
+    mask: wp.array[wp.bool],
+    values: wp.array2d[Any],
+    columns: wp.array[wp.int32],
+    lows: wp.array[wp.float64],
+    highs: wp.array[wp.float64],
+    rests: wp.array[wp.float64],
+    ramp: wp.float64,
+    dt: wp.float64,
+    parameters: wp.array[wp.float64],
+    clock: wp.array[wp.int64],
+    # State in and out:
+    commands: wp.array[wp.vec4d],
+):
+    """The same in masked worlds only."""
+    world, k = wp.tid()
+    if mask[world]:
+        c = columns[k]
+        row = world * lows.shape[0] + c
+        following = following_of(world, values.shape[0], parameters)
+        value, now = wp.float64(values[world, k]), wp.float64(clock[0])
+        commands[row] = taken(commands[row], value, lows[c], highs[c], rests[c], ramp, dt, following, parameters, now)
 
 
 @wp.kernel(enable_backward=False)

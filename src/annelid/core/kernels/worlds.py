@@ -35,3 +35,28 @@ def restore_kernel(dtype: Any) -> wp.Kernel:
             rows_out[i] = rows[i]
 
     return restore
+
+
+@functools.cache
+def kick_kernel(dtype: Any) -> wp.Kernel:
+    """Add a velocity of each masked world to the rows of velocities that can change."""
+    real = dtype._wp_scalar_type_
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def kick(
+        mask: wp.array[wp.bool],
+        world_of: wp.array[wp.int32],
+        movable: wp.array[wp.bool],
+        kicks: wp.array2d[wp.float32],  # [m/s], for each world; axes that it does not have stay
+        # State:
+        velocities: wp.array[dtype],
+    ):
+        i = wp.tid()
+        world = world_of[i]
+        if mask[world] and movable[i]:
+            velocity = velocities[i]
+            for axis in range(kicks.shape[1]):
+                velocity[axis] = velocity[axis] + real(kicks[world, axis])
+            velocities[i] = velocity
+
+    return kick

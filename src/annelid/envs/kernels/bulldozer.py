@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.envs.kernels.soil import SHARES, send_body
+from annelid.envs.kernels.soil import SHARES
 from annelid.view.camera.kernels.rays import Eye
 
 wp.set_module_options({"enable_backward": False})
@@ -32,48 +32,38 @@ def pose_of(b: int, middle: wp.vec3, places: wp.array[wp.vec3], turns: wp.array[
 
 @wp.kernel
 def stand(
-    mask: wp.array[wp.bool],
-    seeds: wp.array[wp.int32],
-    episodes: wp.array[wp.int32],
-    each: int,  # bodies of a world
-    number: int,  # the machine among them
+    chances: wp.array2d[wp.float32],  # from 0 to 1
     middle: wp.vec3,
     low: wp.vec3,  # x, y [m] and heading [rad] that episodes begin with, at least
     high: wp.vec3,
-    # State out:
+    # Out:
     place_out: wp.array[wp.vec3],
     turn_out: wp.array[wp.quat],
 ):
-    """Put the machine where the seed says."""
+    """Where the seed says that the machine begins."""
     w = wp.tid()
-    if not mask[w]:
-        return
-    random = wp.rand_init(seeds[w], episodes[w])
-    x = low[0] + (high[0] - low[0]) * wp.randf(random)
-    y = low[1] + (high[1] - low[1]) * wp.randf(random)
-    yaw = low[2] + (high[2] - low[2]) * wp.randf(random)
-    b = w * each + number
-    place_out[b] = wp.vec3(x, y, 0.0) + about_z(yaw, middle)
-    turn_out[b] = wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), yaw)
+    x = low[0] + (high[0] - low[0]) * chances[w, 0]
+    y = low[1] + (high[1] - low[1]) * chances[w, 1]
+    yaw = low[2] + (high[2] - low[2]) * chances[w, 2]
+    place_out[w] = wp.vec3(x, y, 0.0) + about_z(yaw, middle)
+    turn_out[w] = wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), yaw)
 
 
 @wp.kernel
 def steer(
     actions: wp.array2d[wp.float32],
-    each: int,
-    number: int,
+    each: int,  # bodies of a world
+    number: int,  # the machine among them
     middle: wp.vec3,
     speed: float,  # largest [m/s]
     spin: float,  # largest [rad/s]
     dt: float,
     places: wp.array[wp.vec3],
     turns: wp.array[wp.quat],
-    # Commands for the next step, and what contacts reckon with:
-    command_out: wp.array[wp.vec3],
-    forecast_out: wp.array[wp.vec3],
-    turning_out: wp.array[wp.vec3],
+    # Out:
+    command_out: wp.array2d[wp.float32],
 ):
-    """One step along the arc that the tracks draw."""
+    """Velocity along x and y and spin about z that lead, in a step, along the arc that the tracks draw."""
     w = wp.tid()
     b = w * each + number
     pose = pose_of(b, middle, places, turns)
@@ -83,8 +73,10 @@ def steer(
     x = pose[0] + way * wp.cos(ahead)
     y = pose[1] + way * wp.sin(ahead)
     goal = wp.vec3(x, y, 0.0) + about_z(pose[2] + turn, middle)
-    spinning = wp.vec3(0.0, 0.0, turn / dt)
-    send_body(b, (goal - places[b]) / dt, spinning, command_out, forecast_out, turning_out)
+    velocity = (goal - places[b]) / dt
+    command_out[w, 0] = velocity[0]
+    command_out[w, 1] = velocity[1]
+    command_out[w, 2] = turn / dt
 
 
 @wp.kernel
@@ -146,36 +138,36 @@ def judge(
     each: int,
     number: int,
     middle: wp.vec3,
-    half: wp.vec2,  # of the field [m]
     places: wp.array[wp.vec3],
     turns: wp.array[wp.quat],
     # Out:
-    reward_out: wp.array[wp.float32],
-    truncated_out: wp.array[wp.bool],
+    worth_out: wp.array[wp.float32],
     delivered_out: wp.array[wp.float32],
+    pose_out: wp.array[wp.vec3],
 ):
-    """Reward of a world; a machine that has left the field ends its episode."""
+    """Reward of a world, the part of its grains in the goal, and the pose of its machine."""
     w = wp.tid()
     total = wp.vec2d()
     for s in range(wp.static(SHARES)):
         total += shares[w, s]
-    reward_out[w] = wp.float32(total[0] / wp.float64(grains))
+    worth_out[w] = wp.float32(total[0] / wp.float64(grains))
     delivered_out[w] = wp.float32(total[1] / wp.float64(grains))
-    pose = pose_of(w * each + number, middle, places, turns)
-    if wp.abs(pose[0]) > half[0] or wp.abs(pose[1]) > half[1]:
-        truncated_out[w] = True
+    pose_out[w] = pose_of(w * each + number, middle, places, turns)
+
+
+@wp.kernel
+def has_left(half: wp.vec2, poses: wp.array[wp.vec3], truncated_out: wp.array[wp.bool]):
+    """Whether a machine is beyond the field, whose half is given [m]."""
+    w = wp.tid()
+    truncated_out[w] = wp.abs(poses[w][0]) > half[0] or wp.abs(poses[w][1]) > half[1]
 
 
 @wp.kernel
 def know_self(
     mask: wp.array[wp.bool],
-    each: int,
-    number: int,
-    middle: wp.vec3,
     seconds: float,  # of an action
     steps: wp.array[wp.int32],
-    places: wp.array[wp.vec3],
-    turns: wp.array[wp.quat],
+    poses: wp.array[wp.vec3],
     # Out:
     pose_out: wp.array2d[wp.float32],
     time_out: wp.array2d[wp.float32],
@@ -183,7 +175,6 @@ def know_self(
     w = wp.tid()
     if not mask[w]:
         return
-    pose = pose_of(w * each + number, middle, places, turns)
     for c in range(3):
-        pose_out[w, c] = pose[c]
+        pose_out[w, c] = poses[w][c]
     time_out[w, 0] = seconds * float(steps[w])

@@ -4,13 +4,14 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
-NOT_A_NUMBER, OUT_OF_RANGE = 1, 2
-"""Bits of what is wrong with the action of a world."""
+NOT_A_NUMBER, OUT_OF_RANGE, BADLY_PAID = 1, 2, 4
+"""Bits of what is wrong with the action of a world, or with the reward of the one before."""
 
 
 @wp.kernel
 def take_actions(
     given: wp.array2d[wp.float32],
+    bad_rewards: wp.array[wp.int32],  # number of the action whose reward is no number, or 0
     # Out:
     action_out: wp.array2d[wp.float32],
     fault_out: wp.array[wp.int32],
@@ -18,6 +19,8 @@ def take_actions(
     """Actions clipped to [-1, 1]; what was wrong with those of each world."""
     w = wp.tid()
     fault = int(0)
+    if bad_rewards[w] > 0:
+        fault = wp.static(BADLY_PAID)
     for k in range(given.shape[1]):
         value = given[w, k]
         if wp.isnan(value):

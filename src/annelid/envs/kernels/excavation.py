@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.envs.kernels.soil import SHARES, send_body
+from annelid.envs.kernels.soil import SHARES
 from annelid.envs.machines.kernels import Arm, joint_column, tool_frame
 
 wp.set_module_options({"enable_backward": False})
@@ -55,7 +55,7 @@ def turn_between(now: wp.quat, goal: wp.quat) -> wp.vec3:
 
 
 @wp.func
-def put_body(b: int, k: int, w: int, links: Links, joints: Joints) -> wp.transform:
+def put_body(k: int, w: int, links: Links, joints: Joints) -> wp.transform:
     """Where a body of the arm is when the joints have reached their goals."""
     frame = joints.frames[w, links.frame_of[k]]
     return wp.transform(wp.transform_point(frame, links.middles[k]), wp.transform_get_rotation(frame))
@@ -64,25 +64,23 @@ def put_body(b: int, k: int, w: int, links: Links, joints: Joints) -> wp.transfo
 @wp.kernel
 def pose(
     mask: wp.array[wp.bool],
-    seeds: wp.array[wp.int32],
-    episodes: wp.array[wp.int32],
+    chances: wp.array2d[wp.float32],  # from 0 to 1
     home: wp.array[wp.float32],
     spread: float,  # [rad]
     arm: Arm,
     links: Links,
     # State:
     joints: Joints,
-    # State out:
-    places_out: wp.array[wp.vec3],
-    turns_out: wp.array[wp.quat],
+    # Out, body by body:
+    places_out: wp.array2d[wp.vec3],
+    turns_out: wp.array2d[wp.quat],
 ):
-    """Put the arm where the seed says, at rest."""
+    """Let the joints be where the seed says, at rest, and find the places of the links."""
     w = wp.tid()
     if not mask[w]:
         return
-    random = wp.rand_init(seeds[w], episodes[w])
     for j in range(home.shape[0]):
-        angle = home[j] + spread * (2.0 * wp.randf(random) - 1.0)
+        angle = home[j] + spread * (2.0 * chances[w, j] - 1.0)
         joints.angles[w, j] = angle
         joints.goals[w, j] = angle
         joints.speeds[w, j] = 0.0
@@ -93,10 +91,16 @@ def pose(
     joints.peaks[w] = 0.0
     tool_frame(arm, joints.goals, w, joints.frames)
     for k in range(links.count):
-        b = w * links.each + links.first + k
-        put = put_body(b, k, w, links, joints)
-        places_out[b] = wp.transform_get_translation(put)
-        turns_out[b] = wp.transform_get_rotation(put)
+        put = put_body(k, w, links, joints)
+        places_out[k, w] = wp.transform_get_translation(put)
+        turns_out[k, w] = wp.transform_get_rotation(put)
+
+
+@wp.kernel
+def begin_action(joints: Joints):
+    """The largest force of an action is at least that which it begins with."""
+    w = wp.tid()
+    joints.peaks[w] = wp.length(wp.spatial_top(joints.wrenches[w]))
 
 
 @wp.kernel
@@ -110,10 +114,8 @@ def drive(
     joints: Joints,
     places: wp.array[wp.vec3],
     turns: wp.array[wp.quat],
-    # Commands for the next step, and what contacts reckon with:
-    command_out: wp.array[wp.vec3],
-    forecast_out: wp.array[wp.vec3],
-    turning_out: wp.array[wp.vec3],
+    # Velocity and spin of each body in the next step:
+    command_out: wp.array2d[wp.float32],
 ):
     """Choose where the joints will be after the next step, and send the links there."""
     w = wp.tid()
@@ -128,10 +130,12 @@ def drive(
     tool_frame(arm, joints.goals, w, joints.frames)
     for k in range(links.count):
         b = w * links.each + links.first + k
-        put = put_body(b, k, w, links, joints)
+        put = put_body(k, w, links, joints)
         velocity = (wp.transform_get_translation(put) - places[b]) / dt
         spin = turn_between(turns[b], wp.transform_get_rotation(put)) / dt
-        send_body(b, velocity, spin, command_out, forecast_out, turning_out)
+        for axis in range(3):
+            command_out[w, 6 * k + axis] = velocity[axis]
+            command_out[w, 6 * k + 3 + axis] = spin[axis]
 
 
 @wp.kernel
@@ -232,38 +236,38 @@ def count_shares(
 
 
 @wp.kernel
-def note_start(mask: wp.array[wp.bool], masses: wp.array[wp.vec3], before_out: wp.array[wp.float32]):
+def judge(
+    masses: wp.array[wp.vec3],
+    before: wp.array[wp.vec3],
+    peaks: wp.array[wp.float32],
+    force_limit: float,  # [N]
+    penalty: float,
+    # Out:
+    reward_out: wp.array[wp.float32],
+):
+    """Mass brought into the bin [kg], less what the bucket was pushed beyond its limit."""
     w = wp.tid()
-    if mask[w]:
-        before_out[w] = masses[w][1]
+    brought = masses[w][1] - before[w][1]
+    beyond = wp.max(peaks[w] / force_limit - 1.0, 0.0)
+    reward_out[w] = brought - penalty * beyond
 
 
 @wp.kernel
-def judge(
+def gives_in(
     masses: wp.array[wp.vec3],
     total: float,  # of all grains [kg]
-    limits: Limits,
-    force_limit: float,  # [N]
-    penalty: float,
-    # State:
     joints: Joints,
-    before: wp.array[wp.float32],
+    limits: Limits,
     # Out:
-    reward_out: wp.array[wp.float32],
     terminated_out: wp.array[wp.bool],
 ):
-    """Mass brought into the bin [kg], less what the bucket was pushed beyond its limit; joints that give in end it."""
+    """Whether the load of a joint is beyond its limit, or grains are nowhere."""
     w = wp.tid()
-    brought = masses[w][1] - before[w]
-    before[w] = masses[w][1]
-    beyond = wp.max(joints.peaks[w] / force_limit - 1.0, 0.0)
-    reward_out[w] = brought - penalty * beyond
-    joints.peaks[w] = wp.length(wp.spatial_top(joints.wrenches[w]))
+    ended = masses[w][2] < 0.9999 * total
     for j in range(limits.effort.shape[0]):
         if wp.abs(joints.torques[w, j]) > limits.effort[j]:
-            terminated_out[w] = True
-    if masses[w][2] < 0.9999 * total:
-        terminated_out[w] = True
+            ended = True
+    terminated_out[w] = ended
 
 
 @wp.kernel

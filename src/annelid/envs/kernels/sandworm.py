@@ -23,44 +23,18 @@ class Anatomy:
     rest_lengths: wp.array[wp.float32]  # [m]
     first_member: wp.array[wp.int32]  # of each segment, shape [segments + 1]
     members: wp.array[wp.int32]  # surface masses, segment by segment
-    signal_of: wp.array[wp.int32]  # signal of each segment, world by world
 
 
 @wp.kernel
 def swell(
-    actions: wp.array2d[wp.float32],
+    shares: wp.array2d[wp.float32],  # of the largest swelling, from -1 to 1
     most: float,  # largest swelling
-    seconds: float,  # that it takes
-    anatomy: Anatomy,
-    # State:
-    parameters: wp.array[wp.vec4d],
+    # Out:
+    value_out: wp.array2d[wp.float64],
 ):
-    """From the swelling that was asked for before to the one that is asked for now."""
+    """The factor on lengths that is asked for."""
     w, k = wp.tid()
-    s = anatomy.signal_of[w * anatomy.segments + k]
-    old = parameters[s]
-    parameters[s] = wp.vec4d(old[1], wp.float64(most * actions[w, k]), wp.float64(seconds), old[3])
-
-
-@wp.kernel
-def begin(
-    mask: wp.array[wp.bool],
-    seeds: wp.array[wp.int32],
-    episodes: wp.array[wp.int32],
-    noise: float,  # largest swelling that an episode begins with
-    anatomy: Anatomy,
-    # State:
-    parameters: wp.array[wp.vec4d],
-):
-    """Let the seed say how far each segment has swollen."""
-    w = wp.tid()
-    if not mask[w]:
-        return
-    random = wp.rand_init(seeds[w], episodes[w])
-    for k in range(anatomy.segments):
-        s = anatomy.signal_of[w * anatomy.segments + k]
-        swollen = wp.float64(noise * wp.randf(random, -1.0, 1.0))
-        parameters[s] = wp.vec4d(swollen, swollen, parameters[s][2], parameters[s][3])
+    value_out[w, k] = wp.float64(1.0) + wp.float64(most * shares[w, k])
 
 
 @wp.kernel
@@ -86,26 +60,16 @@ def survey(
 
 
 @wp.kernel
-def judge(
+def way(
     length: float,  # of the worm [m]
     places: wp.array[wp.vec3d],
-    # State:
-    before: wp.array[wp.float64],
+    before: wp.array[wp.vec3d],
     # Out:
     reward_out: wp.array[wp.float32],
 ):
     """The way of the middle along x, in lengths of the worm."""
     w = wp.tid()
-    x = places[w][0]
-    reward_out[w] = wp.float32((x - before[w]) / wp.float64(length))
-    before[w] = x
-
-
-@wp.kernel
-def note_start(mask: wp.array[wp.bool], places: wp.array[wp.vec3d], before_out: wp.array[wp.float64]):
-    w = wp.tid()
-    if mask[w]:
-        before_out[w] = places[w][0]
+    reward_out[w] = wp.float32((places[w][0] - before[w][0]) / wp.float64(length))
 
 
 @wp.kernel
@@ -115,7 +79,7 @@ def feel(
     anatomy: Anatomy,
     positions: wp.array[wp.vec4],
     contact_forces: wp.array[wp.vec3],
-    parameters: wp.array[wp.vec4d],
+    commands: wp.array[wp.vec4d],
     # Out:
     observation_out: wp.array2d[wp.float32],
 ):
@@ -137,7 +101,7 @@ def feel(
         force += contact_forces[w * anatomy.surface + anatomy.members[s]]
     for axis in range(3):
         observation_out[w, place + 2 + axis] = finite(force[axis] / weight)
-    observation_out[w, place + 5] = float(parameters[anatomy.signal_of[w * anatomy.segments + k]][1])
+    observation_out[w, place + 5] = float(commands[w * anatomy.segments + k][1] - wp.float64(1.0))
 
 
 @wp.kernel

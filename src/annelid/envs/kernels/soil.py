@@ -8,18 +8,6 @@ SHARES = 64
 """Parts that the grains of a world are summed in, side by side; their number and order never change."""
 
 
-@wp.func
-def send_body(
-    b: int, velocity: wp.vec3, spin: wp.vec3,
-    command_out: wp.array[wp.vec3], forecast_out: wp.array[wp.vec3], turning_out: wp.array[wp.vec3],
-):  # fmt: skip
-    """Tell a driven body how to move in the next step, and contacts what to reckon with."""
-    command_out[2 * b] = velocity
-    command_out[2 * b + 1] = spin
-    forecast_out[b] = velocity
-    turning_out[b] = spin
-
-
 @wp.kernel
 def place_vertices(
     owners: wp.array[wp.int32],

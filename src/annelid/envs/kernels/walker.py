@@ -26,26 +26,6 @@ def press(
 
 
 @wp.kernel
-def begin(
-    mask: wp.array[wp.bool],
-    seeds: wp.array[wp.int32],
-    episodes: wp.array[wp.int32],
-    each: int,  # masses of a world
-    sigma: float,  # [m/s]
-    # State:
-    velocities: wp.array[wp.vec3],
-):
-    """Throw the body a little, as the seed says."""
-    w = wp.tid()
-    if not mask[w]:
-        return
-    random = wp.rand_init(seeds[w], episodes[w])
-    kick = wp.vec3(sigma * wp.randn(random), sigma * wp.randn(random), 0.0)
-    for i in range(w * each, (w + 1) * each):
-        velocities[i] = velocities[i] + kick
-
-
-@wp.kernel
 def survey(
     each: int,
     first: wp.array[wp.int32],  # of the members of each part
@@ -83,29 +63,23 @@ def axes_of(places: wp.array2d[wp.vec3d], w: int) -> wp.mat33d:
 
 
 @wp.kernel
-def note_start(mask: wp.array[wp.bool], places: wp.array2d[wp.vec3d], before_out: wp.array[wp.float64]):
+def way(
+    length: float,  # of the body [m]
+    places: wp.array2d[wp.vec3d],
+    before: wp.array2d[wp.vec3d],
+    # Out:
+    reward_out: wp.array[wp.float32],
+):
+    """The way of the centre along x, in lengths of the body."""
     w = wp.tid()
-    if mask[w]:
-        before_out[w] = places[w, 0][0]
+    reward_out[w] = wp.float32((places[w, 0][0] - before[w, 0][0]) / wp.float64(length))
 
 
 @wp.kernel
-def judge(
-    length: float,  # of the body [m]
-    places: wp.array2d[wp.vec3d],
-    # State:
-    before: wp.array[wp.float64],
-    # Out:
-    reward_out: wp.array[wp.float32],
-    terminated_out: wp.array[wp.bool],
-):
-    """The way of the centre along x, in lengths of the body; one that lies on its back has ended."""
+def lies(places: wp.array2d[wp.vec3d], terminated_out: wp.array[wp.bool]):
+    """Whether a body lies on its back."""
     w = wp.tid()
-    x = places[w, 0][0]
-    reward_out[w] = wp.float32((x - before[w]) / wp.float64(length))
-    before[w] = x
-    if not axes_of(places, w)[2, 2] > wp.float64(0.0):
-        terminated_out[w] = True
+    terminated_out[w] = not axes_of(places, w)[2, 2] > wp.float64(0.0)
 
 
 @wp.kernel

@@ -35,3 +35,23 @@ def call_worlds(step: int, patience: int, begun: wp.array[wp.int64], lists: List
         lists.flags[wp.static(STALE)] = 1
     else:
         lists.flags[wp.static(FLAGS) + world] = 2
+
+
+@wp.kernel
+def place_bodies(
+    mask: wp.array[wp.bool],
+    first: int,  # number of the body in the first world
+    each: int,  # bodies of a world
+    axes: wp.quat,  # from its frame to that of the kernels
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
+    # State out:
+    places_out: wp.array[wp.vec3],
+    turns_out: wp.array[wp.quat],
+):
+    """Put a body of masked worlds somewhere else."""
+    world = wp.tid()
+    if mask[world]:
+        b = first + world * each
+        places_out[b] = places[world]
+        turns_out[b] = turns[world] * axes
