@@ -148,6 +148,31 @@ def test_orientation_is_that_of_the_robot(device: str) -> None:
     assert simulation.sensors["turn"][0, 0] == pytest.approx(2.3, abs=1e-5)
 
 
+def test_how_high_a_robot_has_been_is_kept_and_forgotten_with_its_world(device: str) -> None:
+    """Robots that fall have been highest at the beginning; one that is dropped higher up again reads its own height."""
+    simulation = simulated(device, 2, watch=True)
+    simulation.sensors.add("place", voxels.position_of())
+    simulation.sensors.add("highest", voxels.highest())
+    start = simulation.sensors["place"][:, 1]
+    np.testing.assert_allclose(simulation.sensors["highest"][:, 0], start, atol=1e-6)
+    simulation.step(10)
+    first = simulation.sensors["highest"][:, 0]
+    assert (first > simulation.sensors["place"][:, 1] + 0.05).all()
+    assert (first <= start + 1e-6).all()
+    simulation.reset(worlds=[1])
+    np.testing.assert_allclose(simulation.sensors["highest"][:, 0], [first[0], start[1]], atol=1e-6)
+
+
+def test_how_high_a_robot_has_been_is_read_only_where_it_is_kept() -> None:
+    with pytest.raises(InvalidValue, match="watch=True"):
+        simulated("cpu").sensors.add("highest", voxels.highest())
+    pair = voxels.simulation(
+        [crawler()] * 2, obstacles=[voxels.terrain("flat")], together=True, watch=True, device="cpu"
+    )
+    with pytest.raises(InvalidValue, match="where each world has one robot"):
+        pair.sensors.add("highest", voxels.highest())
+
+
 def test_looking_changes_nothing(device: str) -> None:
     """Sensors that remember readings are fed at the calls of controllers only, whoever looks in between."""
     robot = voxels.worm(2, sensors=voxels.talamini_sensors(3))

@@ -6,6 +6,7 @@ can learn is one flat vector, `parameters`, which any optimiser can hold.
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.control.bank import Bank
+from annelid.control.commanded import commanded
 from annelid.control.controller import Controller, Program, controller_from_dict
 from annelid.control.files import read_controller
 from annelid.control.host import HostController, WarpController
@@ -27,6 +28,7 @@ __all__ = [
     "TimeFunctions",
     "WarpController",
     "Window",
+    "commanded",
     "connect",
     "controller_from_dict",
     "read_controller",

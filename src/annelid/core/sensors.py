@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeVar
@@ -58,6 +58,39 @@ class Sensor(ABC):
     @abstractmethod
     def attach(self, solver: Solver) -> Reading:
         """The sensor of this solver; a solver that it does not suit is refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Several(Sensor):
+    """Sensors of one kind under one name, such as those of the segments of a worm.
+
+    Attributes:
+        sensors: The sensors, whose numbers follow each other.
+    """
+
+    sensors: tuple[Sensor, ...]
+
+    def __post_init__(self) -> None:
+        for sensor in self.sensors:
+            if not isinstance(sensor, Sensor):
+                raise InvalidValue(f"each of several sensors must be a Sensor, not {sensor!r:.60}.")
+        if not self.sensors:
+            raise InvalidValue("several sensors must be one at least.")
+
+    def attach(self, solver: Solver) -> Reading:
+        """All of them; they must read in the same unit."""
+        readings = [sensor.attach(solver) for sensor in self.sensors]
+        units = {reading.unit for reading in readings}
+        if len(units) > 1:
+            raise InvalidValue(f"sensors of one name must have one unit, not {', '.join(sorted(units))}.")
+
+        def read(state: State, out: wp.array[Any], first: int) -> None:
+            for reading in readings:
+                reading.read(state, out, first)
+                first += reading.size
+
+        labels = tuple(label for k, one in enumerate(readings) for label in _labels(str(k + 1), one))
+        return Reading(read, (sum(reading.size for reading in readings),), units.pop(), labels)
 
 
 def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[State], State]]:
@@ -128,12 +161,12 @@ class Sensors(Described):
 
     # --- adding ---
 
-    def add(self, name: str, sensor: Sensor, *, noise: float = 0.0) -> None:
+    def add(self, name: str, sensor: Sensor | Sequence[Sensor], *, noise: float = 0.0) -> None:
         """Add a sensor under a name of its own.
 
         Args:
             name: The name.
-            sensor: The sensor.
+            sensor: The sensor, or several whose numbers follow each other.
             noise: Standard deviation of normal noise in its readings, in their unit. It depends on the seed of the
                 world (`seed`), the steps since that began, the name of the sensor and the place in its readings, and on
                 nothing else.
@@ -142,6 +175,8 @@ class Sensors(Described):
             raise InvalidValue(
                 f"the noise of sensor {name!r} must be a standard deviation of 0 or more, not {noise!r}."
             )
+        if isinstance(sensor, list | tuple):
+            sensor = Several(tuple(sensor))
         if not isinstance(sensor, Sensor):
             raise InvalidValue(
                 f"sensor {name!r} must be a Sensor, such as springs.position_of(...), not {sensor!r:.60}."

@@ -118,6 +118,10 @@ class Plane:
     color: Color = (0.90, 0.90, 0.91)
 
 
+Part = Mesh | Spheres | Lines | Plane
+"""What a snapshot is made of."""
+
+
 @dataclass(frozen=True)
 class Number:
     """A named scalar of the whole scene."""
@@ -170,7 +174,7 @@ class Snapshot(Described):
 
     time: float
     step: int = 0
-    parts: tuple[Mesh | Spheres | Lines | Plane, ...] = ()
+    parts: tuple[Part, ...] = ()
     numbers: Mapping[str, Number] = field(default_factory=lambda: _NOTHING)
 
     def facts(self) -> Mapping[str, str]:

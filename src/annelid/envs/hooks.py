@@ -166,11 +166,14 @@ class Hooks:
         """Worlds whose episode is cut off here, though time is left, bool of shape [worlds]; None for none."""
         return None
 
+    observed: ClassVar[Mapping[str, str]] = {}
+    """What sensors and goals are, in words, by name, where the name is not enough."""
+
     def channels(self, simulation: Simulation[Any]) -> tuple[Channel, ...]:
         """Parts of the observation: the readings of sensors, one after the other, and those that are `apart`."""
         sensors = simulation.sensors
         together = [name for name in sensors if name not in self.apart]
-        parts = tuple((name, math.prod(sensors.shape(name))) for name in together)
+        parts = tuple((self.observed.get(name, name), math.prod(sensors.shape(name))) for name in together)
         first = (Channel("observation", (sum(size for _, size in parts),), parts=parts),) if parts else ()
         return (*first, *(Channel(name, sensors.shape(name)) for name in self.apart))
 

@@ -23,11 +23,15 @@ import dataclasses
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.core.snapshot import Part
+from annelid.envs.goals import Limits
 from annelid.envs.hooks import Batch, Hooks
 from annelid.envs.worlds import require
 
@@ -44,6 +48,7 @@ class Task(Hooks, ABC):
         smooth: Go to the values of an action smoothly, within its time, instead of at once.
         randomise: Parameters of worlds that are drawn at the beginning of each episode, as distributions by name:
             `{"stiffness": Uniform(0.8, 1.2)}`; see `simulation.parameters`.
+        stir: How far from rest the channels begin an episode, at random: a share of their ranges, from 0 to 1.
         arrays: Whose arrays `reward`, `terminated` and `truncated` take and return: "numpy" on the host, or "torch" or
             "warp" on the device, without a copy.
     """
@@ -52,6 +57,7 @@ class Task(Hooks, ABC):
     every: float = 0.05
     smooth: bool = True
     randomise: ClassVar[Mapping[str, Any]] = {}
+    stir: float = 0.0
     arrays: Literal["numpy", "torch", "warp"] = "numpy"
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -65,6 +71,7 @@ class Task(Hooks, ABC):
     def __post_init__(self) -> None:
         require("seconds", self.seconds, 1e-9, 1e9)
         require("every", self.every, 1e-9, 1e9)
+        require("stir", self.stir, 0.0, 1.0)
         if self.arrays not in ("numpy", "torch", "warp"):
             raise InvalidValue(f"arrays of a task must be 'numpy', 'torch' or 'warp', not {self.arrays!r}.")
         if self.every > self.seconds:
@@ -83,6 +90,17 @@ class Task(Hooks, ABC):
             before: Readings before it.
             actions: The action, from -1 to 1, shape [worlds, channels].
         """
+
+    def goals(self) -> Limits:
+        """Least and largest value of numbers that are drawn anew for each episode, by name.
+
+        They are observed, and rewards find them among the readings: a place to reach, a line to cross.
+        """
+        return {}
+
+    def marks(self, goals: Mapping[str, np.ndarray]) -> Sequence[Part]:
+        """What pictures show of the goals of a world."""
+        return ()
 
     def terminated(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
         """Worlds whose episode ends here by what happened in it, bool of shape [worlds]; None for none."""

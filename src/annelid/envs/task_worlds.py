@@ -16,8 +16,10 @@ from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Accompanied, Controllable, Separable, Solver, Troubled, kickable
 from annelid.core.state import take_world
+from annelid.envs.goals import Goals
 from annelid.envs.hooks import Channel, Hooks
 from annelid.envs.kernels import task as kernels
+from annelid.envs.kernels.beginnings import stir_commands
 from annelid.envs.kernels.noise import episode_keys
 from annelid.envs.task import Task
 from annelid.envs.worlds import MOST_WORLDS, Worlds, require
@@ -42,6 +44,8 @@ class TaskWorlds(Worlds):
         task = options
         self.task, self.simulation = task, _built(task, count, device, threads)
         self.simulation.parameters.randomise(task.randomise)
+        self._goals = Goals(task.goals(), count, self.simulation.solver.device)
+        self._goals.join(self.simulation.sensors)
         self.solver, self.state = self.simulation.solver, self.simulation.state
         self.substeps = task.steps_of_action(self.simulation.dt)
         self._channels, self._action_size = task.channels(self.simulation), task.action_size(self.simulation)
@@ -95,7 +99,8 @@ class TaskWorlds(Worlds):
     def snapshot(self, world: int = 0) -> Snapshot:
         """One world by itself."""
         shot = self.task.picture(self, world) or self._pictured(world)
-        return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, shot.parts)
+        parts = (*shot.parts, *self.task.marks(self._goals.of(world)))
+        return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, parts)
 
     # --- what the task may do with them ---
 
@@ -155,9 +160,16 @@ class TaskWorlds(Worlds):
     def _begin(self, mask: wp.array[Any]) -> None:
         self.simulation.parameters.redraw(mask, seeds=self.seeds, episodes=self.episodes)
         self.solver.reset(self.state, mask)
+        self._goals.draw(mask, self.seeds, self.episodes)
+        if self.task.stir > 0.0:
+            self._stir(mask)
         self.task.reset(self, mask)
         self._sense(mask, acted=False)
         self._remember(mask)
+
+    def _stir(self, mask: wp.array[Any]) -> None:
+        inputs = [mask, self.seeds, self.episodes, self.task.stir, self._lows, self._highs]
+        self._launch(stir_commands, [*inputs, self._controlled.commanded(self.state).commands])
 
     def _advance(self) -> None:
         self.task.act(self)
@@ -197,7 +209,7 @@ class TaskWorlds(Worlds):
     def _memory(self) -> dict[str, Any]:
         own = {f"own_{name}": part for name, part in self.task.memory(self).items()}
         measured = {f"measured_{name}": rows for name, rows in self._measured.items()}
-        return {"state": self.state, "before": self._readings_before, **measured, **own}
+        return {"state": self.state, "before": self._readings_before, "goals": self._goals.values, **measured, **own}
 
     def _after_load(self) -> None:
         self.solver.clear_divergence()

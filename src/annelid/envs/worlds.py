@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from os import PathLike
 from typing import Any
@@ -31,6 +31,9 @@ from annelid.envs.kernels import episodes as kernels
 from annelid.view.camera.camera import Camera
 
 MOST_WORLDS = 65_536
+
+Policy = Callable[[Any], np.ndarray]
+"""From a batch of observations to actions, shape [worlds, action_size]."""
 
 
 class ActionClipped(UserWarning):

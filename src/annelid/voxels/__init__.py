@@ -18,7 +18,7 @@ from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle
-from annelid.voxels.reading import orientation_of, position_of, readings_of, velocity_of
+from annelid.voxels.reading import highest, orientation_of, position_of, readings_of, velocity_of
 from annelid.voxels.readout import Readout
 from annelid.voxels.ready import biped, box, random_body, tripod, worm
 from annelid.voxels.robot import Load, Robot, largest_connected
@@ -42,6 +42,7 @@ __all__ = [
     "biped",
     "box",
     "energy_of",
+    "highest",
     "largest_connected",
     "orientation_of",
     "position_of",

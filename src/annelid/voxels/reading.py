@@ -1,4 +1,4 @@
-"""Sensors of simulations of voxel robots: where a robot is, how it moves and turns, and what its voxels sense."""
+"""Sensors of simulations of voxel robots: where a robot is, has been, how it moves and turns, what its voxels sense."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
-from annelid.voxels.kernels.whole import inputs_kernel, whole_kernel
+from annelid.voxels.kernels.whole import inputs_kernel, read_peaks, whole_kernel
 from annelid.voxels.model import Model
 from annelid.voxels.solver import Solver
 
@@ -110,6 +110,25 @@ class InputSensor(Sensor):
         return Reading(read, (count,), "", _distinct(parts))
 
 
+@dataclass(frozen=True, eq=False)
+class PeakSensor(Sensor):
+    """Reads how high a robot has been; made by `highest`."""
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of voxels."""
+        own = _of_voxels(solver, "how high a robot has been")
+        if not own.model.world.watch:
+            raise InvalidValue("how high a robot has been is kept only where the simulation has watch=True.")
+        if len(own.model.robots) != own.worlds:
+            raise InvalidValue("how high a robot has been can be read where each world has one robot.")
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            inputs = [state.peaks, own.readout.device_totals(state), first]
+            wp.launch(read_peaks, own.worlds, inputs, [out], device=own.device)
+
+        return Reading(read, (1,), "m")
+
+
 def position_of(cells: Cells = None, *, robot: int = 0) -> Sensor:
     """Centre of mass of a robot, or of voxels of it, x and z [m].
 
@@ -137,6 +156,11 @@ def readings_of(*, robot: int = 0) -> Sensor:
         robot: Number of the robot in its world.
     """
     return InputSensor(robot)
+
+
+def highest() -> Sensor:
+    """Highest place of the centre of a robot since it began [m], where the simulation has watch=True."""
+    return PeakSensor()
 
 
 def _distinct(names: Any) -> tuple[str, ...]:

@@ -136,6 +136,22 @@ def take_commands_of(
 
 
 @wp.kernel(enable_backward=False)
+def read_commands(
+    clock: wp.array[wp.int64],
+    commands: wp.array[wp.vec4d],
+    lows: wp.array[wp.float64],
+    highs: wp.array[wp.float64],
+    first: int,
+    readings_out: wp.array2d[wp.float32],
+):
+    """The values of all channels now, from -1 for the least one to 1 for the largest."""
+    world, k = wp.tid()
+    value = held(commands[world * lows.shape[0] + k], wp.float64(clock[0]))
+    share = (value - lows[k]) / (highs[k] - lows[k])
+    readings_out[world, first + k] = wp.float32(wp.float64(2.0) * share - wp.float64(1.0))
+
+
+@wp.kernel(enable_backward=False)
 def hold_values(
     clock: wp.array[wp.int64],
     commands: wp.array[wp.vec4d],

@@ -53,6 +53,13 @@ def copy_rows(mask: wp.array[wp.bool], rows: wp.array2d[wp.float32], rows_out: w
 
 
 @wp.kernel(enable_backward=False)
+def copy_columns(rows: wp.array2d[wp.float32], begin: int, first: int, rows_out: wp.array2d[wp.float32]):
+    """Columns from `begin` on to those from `first` on."""
+    world, k = wp.tid()
+    rows_out[world, first + k] = rows[world, begin + k]
+
+
+@wp.kernel(enable_backward=False)
 def judge(
     worth: wp.array[wp.float32],
     readings: wp.array2d[wp.float32],

@@ -5,6 +5,7 @@ import functools
 import warp as wp
 
 from annelid.voxels.kernels.layout import layout
+from annelid.voxels.kernels.totals import CENTER_Y
 
 wp.set_module_options({"enable_backward": False})
 
@@ -64,6 +65,18 @@ def whole_kernel(real: type, quantity: str) -> wp.Kernel:
             readings_out[number, first + 1] = wp.float32(mean[1])
 
     return whole
+
+
+@wp.kernel(enable_backward=False)
+def read_peaks(
+    peaks: wp.array[wp.vec4d],
+    totals: wp.array2d[wp.float64],
+    first: int,
+    readings_out: wp.array2d[wp.float32],
+):
+    """The highest centre; before the first step, that of now."""
+    world = wp.tid()
+    readings_out[world, first] = wp.float32(wp.max(peaks[world][0], totals[world, wp.static(CENTER_Y)]))
 
 
 @functools.cache
