@@ -7,6 +7,7 @@ import pytest
 
 from annelid.benches.registry import BENCHES, bench_module, bench_names
 from annelid.cli import COMMANDS, command_of, entries, main
+from annelid.envs.baselines import SCRIPTS
 from annelid.envs.registration import TASKS, task
 from annelid.envs.task import Task
 from annelid.evolve.contract import ProblemOptions
@@ -78,6 +79,7 @@ def test_nothing_is_missing() -> None:
     assert set(BENCHES) == files("benches", "registry")
     assert set(COMMANDS) == files("commands")
     assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Task")
+    assert set(SCRIPTS) == set(TASKS)
 
 
 @pytest.mark.parametrize("command", entries())

@@ -18,6 +18,12 @@ SMALL: dict[str, dict[str, object]] = {
     "annelid/SpringWalker-v0": {"substeps": 30, "seconds": 0.1},
     "annelid/VoxelLocomotion-v0": {"body": "biped", "seconds": 1.0},
     "annelid/SandWorm-v0": {"action_time": 5e-3, "seconds": 0.1, "depth": 0.04, "run_up": 0.05},
+    "annelid/WormCrawl-v0": {"segments": 2, "every": 2e-3, "seconds": 0.02},
+    "annelid/RunnerGallop-v0": {"every": 2e-3, "seconds": 0.02},
+    "annelid/VoxelJump-v0": {"width": 2, "height": 1, "seconds": 1.0, "every": 0.1},
+    "annelid/HeapPush-v0": {"every": 0.02, "seconds": 0.2},
+    "annelid/FingerReach-v0": {"chambers": 1, "every": 0.1, "seconds": 1.0},
+    "annelid/TrunkReach-v0": {"every": 0.1, "seconds": 1.0},
 }
 
 

@@ -37,6 +37,11 @@ def digest(seen: list[object]) -> str:
     return hashlib.blake2b(b"".join(flat(item).tobytes() for item in seen)).hexdigest()
 
 
+def brief(options: dict[str, object]) -> dict[str, object]:
+    """Options with which an episode is one action."""
+    return {**options, "seconds": options.get("every", 1e-3)}
+
+
 def drawn(size: int, steps: int = 4, worlds: int | None = None) -> np.ndarray:
     shape = (steps, size) if worlds is None else (steps, worlds, size)
     return np.random.default_rng(5).uniform(-1.0, 1.0, shape).astype(np.float32)
@@ -71,7 +76,7 @@ def test_vector_of_one_is_the_single(task: Task, device: str) -> None:
 
 def test_next_step_autoreset(task: Task, device: str) -> None:
     name, options = task
-    many = gymnasium.make_vec(name, num_envs=2, device=device, **{**options, "seconds": 1e-3})
+    many = gymnasium.make_vec(name, num_envs=2, device=device, **brief(options))
     first, _ = many.reset(seed=7)
     actions = np.zeros(many.action_space.shape, np.float32)
     *_, truncated, _ = many.step(actions)
@@ -271,7 +276,7 @@ def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_stable_adapter(task: Task) -> None:
     pytest.importorskip("stable_baselines3")
     name, options = task
-    env = envs.make_stable_env(name, 2, device="cpu", **{**options, "seconds": 1e-3})
+    env = envs.make_stable_env(name, 2, device="cpu", **brief(options))
     env.seed(3)
     first = env.reset()
     _, rewards, done, infos = env.step(np.zeros((2, env.action_space.shape[0]), np.float32))

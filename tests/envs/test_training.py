@@ -54,6 +54,30 @@ def test_training_is_resumed(tmp_path: Path, algorithm: str) -> None:
     assert len(again.history.rows) > len(first.history.rows)
 
 
+def test_scaled_observations_are_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, VOXELS, Recipe(choices=ROLLOUT, scaled=True))
+    first = Training(plan(), tmp_path, device="cpu", threads=1)
+    assert first.env.norm_obs
+    first.learn(64)
+    again = Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+    for name in ("mean", "var", "count"):
+        assert np.array_equal(getattr(again.env.obs_rms, name), getattr(first.env.obs_rms, name))
+    seen = np.random.default_rng(0).normal(size=(2, again.env.observation_space.shape[0])).astype(np.float32)
+    assert np.array_equal(again.act(seen), first.act(seen))
+    assert not np.array_equal(again.act(seen), again.agent.predict(seen, deterministic=True)[0])
+    path = tmp_path / "scale.json"
+    known = json.loads(path.read_text())
+    for damaged in ({"observations": {**known["observations"], "mean": [0.0]}}, {"observations": 3}):
+        path.write_text(json.dumps({**known, **damaged}))
+        with pytest.raises(FileFormatError, match="cannot be read as the scale of rewards"):
+            Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
+
+
+def test_tasks_of_ones_own_are_scaled() -> None:
+    assert recipe("my_file.py:Crawl").scaled
+    assert not recipe(VOXELS).scaled
+
+
 def test_time_and_interruption_end_a_run(tmp_path: Path) -> None:
     training = Training(plan(), tmp_path, device="cpu", threads=1)
     training.learn(10_000, seconds=0.0)

@@ -15,6 +15,7 @@ BENCHES = {
     "coupling": "A worm of springs in a bed of grains against real time",
     "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
     "envs": "Actions per second of the environments, one world and many",
+    "tasks": "Returns of doing nothing, of chance and of scripted policies in the environments",
     "view": "Frames of the camera, and what a viewer costs a simulation",
 }
 """What each bench measures, in one line."""

@@ -67,7 +67,7 @@ class Train:
     episodes: int = 20
     """Evaluation episodes at the end."""
     baselines: bool = False
-    """Also evaluate doing nothing, the largest first action, and 100 episodes of random actions."""
+    """Also evaluate doing nothing, the largest first action, a scripted policy, and 100 episodes of random actions."""
     no_plot: bool = False
     """Do not draw the learning curve."""
     video: bool = False
@@ -189,6 +189,7 @@ def _measurements(training: Training, options: Train) -> list[Measurement]:
     returns = training.evaluate(options.episodes)
     found = [
         Measurement("evaluation-mean", float(returns.mean())),
+        Measurement("evaluation-deviation", float(returns.std())),
         Measurement("evaluation-low", float(returns.min())),
         Measurement("evaluation-high", float(returns.max())),
         Measurement("training-mean-of-last-100", training.history.last_mean()),
@@ -203,6 +204,8 @@ def _measurements(training: Training, options: Train) -> list[Measurement]:
             Measurement("random-mean", float(others["random"].mean())),
             Measurement("random-best-of-100", float(others["random"].max())),
         ]
+        if "scripted" in others:
+            found.append(Measurement("scripted-mean", float(others["scripted"].mean())))
         if "random-held" in others:
             found.append(Measurement("random-held-best-of-100", float(others["random-held"].max())))
     return found

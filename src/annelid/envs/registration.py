@@ -23,6 +23,12 @@ TASKS = {
     "annelid/VoxelLocomotion-v0": ("annelid.envs.voxel_locomotion", "VoxelLocomotion"),
     "annelid/SpringWalker-v0": ("annelid.envs.spring_walker", "SpringWalker"),
     "annelid/SandWorm-v0": ("annelid.envs.sandworm", "SandWorm"),
+    "annelid/WormCrawl-v0": ("annelid.envs.tasks.worm_crawl", "WormCrawl"),
+    "annelid/RunnerGallop-v0": ("annelid.envs.tasks.runner_gallop", "RunnerGallop"),
+    "annelid/VoxelJump-v0": ("annelid.envs.tasks.voxel_jump", "VoxelJump"),
+    "annelid/HeapPush-v0": ("annelid.envs.tasks.heap_push", "HeapPush"),
+    "annelid/FingerReach-v0": ("annelid.envs.tasks.finger_reach", "FingerReach"),
+    "annelid/TrunkReach-v0": ("annelid.envs.tasks.trunk_reach", "TrunkReach"),
 }
 """Module and class of the task of each environment."""
 

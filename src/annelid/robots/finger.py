@@ -19,7 +19,7 @@ _MOST_CHAMBERS = 1000
 _MOST_RESOLUTION = 50
 
 _END, _CHAMBER, _PARTITION, _GROOVE = range(4)
-_TIP = (0.1, 0.0, -0.01)
+_TIP = -0.01  # height of its middle [m]
 
 
 def finger(
@@ -27,6 +27,8 @@ def finger(
     filling: Literal["pneumatic", "hydraulic"] = "hydraulic",
     pressure: float = 40e3,
     modulus: float = 400e3,
+    length: float = 0.1,
+    chambers: int = 5,
     device: Any = "auto",
     threads: int | None = None,
 ) -> fem.Robot:
@@ -36,16 +38,18 @@ def finger(
         filling: What fills the bellows.
         pressure: Highest pressure [Pa].
         modulus: Young's modulus of the silicone [Pa].
+        length: Length of the finger [m].
+        chambers: Number of chambers in a row.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
-    mesh = finger_mesh()
+    mesh = finger_mesh(length=length, chambers=chambers)
     turned = TetMesh(mesh.nodes * [1.0, -1.0, -1.0], mesh.tetrahedra, cells=mesh.cells)
     silicone = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
     solid = fem.Solid(turned, silicone).fix(lambda p: p[:, 0] < 1e-9)
     kind = fem.Hydraulic if filling == "hydraulic" else fem.Pneumatic
     chamber = kind(name="bellows", pressure=(0.0, pressure))
-    return fem.Robot(solid, [chamber], [fem.Point(name="tip", at=_TIP)], device=device, threads=threads)
+    return fem.Robot(solid, [chamber], [fem.Point(name="tip", at=(length, 0.0, _TIP))], device=device, threads=threads)
 
 
 def finger_mesh(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,14 +9,8 @@ from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.shapes import Box, ground
-
-_LEGS = {
-    "front-left": (0.06, 0.06),
-    "front-right": (0.06, -0.06),
-    "hind-left": (-0.06, 0.06),
-    "hind-right": (-0.06, -0.06),
-}
+from annelid.robots.runner import LEGS, LENGTH, runner
+from annelid.shapes import ground
 
 
 @dataclass(frozen=True)
@@ -33,23 +26,12 @@ class Runner(Checked):
 
     def body(self) -> springs.Body:
         """A plate of TPU with a leg of PDMS at each corner."""
-        plate = springs.lattice(Box((0.16, 0.08, 0.02)), 0.01, "tpu", damping_frequency=2000.0)
-        parts = [plate.group("chassis", None)]
-        for name, (x, y) in _LEGS.items():
-            leg = springs.lattice(Box((0.10, 0.02, 0.02)), 0.01, "pdms", damping_frequency=300.0).group(name, None)
-            quarter = 0.0 if name in ("front-left", "hind-right") else math.pi / 2
-            parts.append(leg.rotated((0.0, 1.0, 0.0), quarter).moved((x, y, 0.0)))
-        robot = springs.join(parts).moved((0.0, 0.0, 0.055))
-        for name, (x, y) in _LEGS.items():
-            robot = springs.hinge(
-                robot, f"{name}-hinge", rotor=name, stator="chassis", point=(x, y, 0.055), direction=(0.0, 1.0, 0.0)
-            )
-        return robot
+        return runner()
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The robot on its legs."""
         plane = ground(self.friction, stiffness=300.0, restitution=0.2)
-        motors = [springs.Motor(f"{name}-hinge", speed=self.motor_speed, limit=self.torque) for name in _LEGS]
+        motors = [springs.Motor(f"{name}-hinge", speed=self.motor_speed, limit=self.torque) for name in LEGS]
         return springs.simulation(
             self.body(), dt=4e-5, obstacles=[plane], motors=motors, device=device, threads=threads
         )
@@ -60,6 +42,6 @@ class Runner(Checked):
         moved = simulation.summary().center_of_mass - body.center_of_mass
         return [
             Measurement("distance", float(moved[0]), "m"),
-            Measurement("distance-in-body-lengths", float(moved[0]) / 0.16),
+            Measurement("distance-in-body-lengths", float(moved[0]) / LENGTH),
             Measurement("sideways", float(moved[1]), "m"),
         ]

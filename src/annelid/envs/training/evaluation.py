@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from annelid.envs.baselines import has_script, scripted
 from annelid.envs.spaces import host_observations, packed
-from annelid.envs.worlds import Worlds
-
-Policy = Callable[[Any], np.ndarray]
-"""From a batch of observations to actions, shape [worlds, action_size]."""
+from annelid.envs.worlds import Policy, Worlds
 
 FIRST_SEED = 1_000_000
 """Seeds of evaluation episodes begin here, away from those of training."""
@@ -34,6 +32,21 @@ def episode_returns(
         first = seed + sum(len(part) for part in found)
         found.append(_batch_returns(worlds, held(policy, repeat), first))
     return np.concatenate(found)[:episodes]
+
+
+def baseline_returns(name: str, worlds: Worlds, episodes: int, *, seed: int = 0) -> Iterator[tuple[str, np.ndarray]]:
+    """Returns of doing nothing ("zero"), of chance ("random"), and of the scripted policy if there is one ("scripted").
+
+    Args:
+        name: Name of the environment.
+        worlds: A batch of it.
+        episodes: How many of each; all begin with the same seeds.
+        seed: Seed of the random actions.
+    """
+    yield "zero", episode_returns(worlds, constant(worlds), episodes)
+    yield "random", episode_returns(worlds, uniform(worlds, seed), episodes)
+    if has_script(name):
+        yield "scripted", episode_returns(worlds, scripted(name, worlds), episodes)
 
 
 def constant(worlds: Worlds, value: float = 0.0) -> Policy:

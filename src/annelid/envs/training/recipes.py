@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from annelid.core.errors import UnknownName
+from annelid.core.own_files import is_own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class Recipe:
         choices: Choices of all worlds that PPO learns from at once.
         change: Change of the policy (Kullback-Leibler divergence) at which PPO turns to new choices; None for any.
         fading: Whether the learning rate falls in a line, to a twentieth at the last action.
+        scaled: Whether observations without images are brought to similar size by their running means and spreads.
         log_spread: Logarithm of the standard deviation of choices that PPO begins with.
     """
 
@@ -32,6 +34,7 @@ class Recipe:
     change: float | None = None
     fading: bool = False
     log_spread: float = -0.5
+    scaled: bool = False
 
 
 ALGORITHMS = ("ppo", "td3")
@@ -43,6 +46,13 @@ RECIPES = {
     "annelid/Bulldozer-v0": Recipe(
         worlds=64, steps=300_000, repeat=5, discount=0.97, choices=1024, change=0.03, fading=True, log_spread=0.0
     ),
+    "annelid/WormCrawl-v0": Recipe(worlds=32, steps=60_000, scaled=True, discount=0.97, log_spread=0.0),
+    "annelid/RunnerGallop-v0": Recipe(worlds=32, steps=20_000, scaled=True, discount=0.97, choices=1024),
+    "annelid/VoxelJump-v0": Recipe(worlds=64, steps=150_000, scaled=True, log_spread=0.0),
+    "annelid/HeapPush-v0": Recipe(worlds=32, steps=100_000, scaled=True, repeat=3, discount=0.97, log_spread=0.0),
+    # Solids cost most of all, and what an action is worth shows at once: few actions, and a short view ahead.
+    "annelid/FingerReach-v0": Recipe(worlds=16, steps=4_000, scaled=True, rate=1e-3, discount=0.5, choices=256),
+    "annelid/TrunkReach-v0": Recipe(worlds=16, steps=6_000, scaled=True, rate=1e-3, discount=0.5, choices=256),
 }
 """Settings by name of the environment, where the usual ones are not good enough; they were found with PPO."""
 
@@ -51,5 +61,5 @@ def recipe(name: str, algorithm: str = "ppo") -> Recipe:
     """What is used for an environment; TD3 takes the same but for its own rate and discount."""
     if algorithm not in ALGORITHMS:
         raise UnknownName("algorithm", algorithm, ALGORITHMS)
-    found = RECIPES.get(name, Recipe())
+    found = RECIPES.get(name, Recipe(scaled=is_own(name)))
     return found if algorithm == "ppo" else replace(found, rate=5e-4, discount=0.98)

@@ -16,6 +16,7 @@ from annelid.core.files import replaced, require_folder
 from annelid.core.interrupts import held_back
 from annelid.core.ownership import owned
 from annelid.core.packages import optional
+from annelid.envs.baselines import has_script, scripted
 from annelid.envs.registration import make_worlds
 from annelid.envs.training.agents import load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_returns, uniform
@@ -101,7 +102,7 @@ class Training:
 
         worlds = self._worlds(plan.worlds)
         self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat))
-        self.env = scaled(self.source, plan.settings.discount)
+        self.env = scaled(self.source, plan.settings.discount, observations=plan.settings.scaled)
         self.env.seed(plan.seed)
         self.history = History.read(folder / "history.csv") if begun else History()
         log, networks = folder / "logs", "cuda" if worlds.device.is_cuda else "cpu"
@@ -169,13 +170,15 @@ class Training:
         return episode_returns(self._judges(episodes), self.act, episodes, repeat=self.plan.repeat)
 
     def baselines(self, episodes: int, randoms: int = 100) -> dict[str, np.ndarray]:
-        """Returns of doing nothing, of the largest first action, and of random actions, held as the agent's are too."""
+        """Returns of doing nothing, of the largest first action, of a script, and of random actions, also held."""
         few, many = self._judges(episodes), self._judges(randoms)
         found = {
             "zero": episode_returns(few, constant(few), episodes),
             "ahead": episode_returns(few, constant(few, 1.0), episodes),
             "random": episode_returns(many, uniform(many, self.plan.seed), randoms),
         }
+        if has_script(self.plan.name):
+            found["scripted"] = episode_returns(few, scripted(self.plan.name, few), episodes)
         if self.plan.repeat > 1:
             chance = uniform(many, self.plan.seed)
             found["random-held"] = episode_returns(many, chance, randoms, repeat=self.plan.repeat)
@@ -183,7 +186,8 @@ class Training:
 
     def act(self, observations: Any) -> np.ndarray:
         """What the agent does, without exploring."""
-        return np.asarray(self.agent.predict(observations, deterministic=True)[0])
+        known = self.env.normalize_obs(observations)  # as it is, where only rewards are scaled
+        return np.asarray(self.agent.predict(known, deterministic=True)[0])
 
     def _judges(self, episodes: int) -> Worlds:
         """Worlds for evaluation; as many as train, at most."""

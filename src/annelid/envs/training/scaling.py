@@ -3,7 +3,9 @@
 An environment may pay hundredths of a metre or hundreds of points, and less than nothing for waiting. Networks that
 predict returns learn from neither quickly, and who is only ever fined learns to run away. So rewards are counted from
 what idleness pays, leaving a world early is an end after which nothing more is paid, and all is divided by the running
-spread of discounted returns. That spread is kept in a file beside the agent, as a resumed run must go on with it.
+spread of discounted returns. Where the recipe says so, observations are brought to similar size by running means and
+spreads as well: sensors read metres, newtons and shares side by side. All of that is kept in a file beside the agent,
+as a resumed run must go on with it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecEnvWrapper, VecNormalize
 
 from annelid.core.errors import FileFormatError
@@ -53,24 +57,36 @@ class FromIdleness(VecEnvWrapper):
         return seen, self.paid - idle, done, infos
 
 
-def scaled(env: FromIdleness, discount: float) -> VecNormalize:
-    """The worlds with scaled rewards; observations stay as they are."""
-    return VecNormalize(env, norm_obs=False, norm_reward=True, gamma=discount)
+def scaled(env: FromIdleness, discount: float, *, observations: bool = False) -> VecNormalize:
+    """The worlds with scaled rewards, and with scaled observations if these are one array and it is asked for."""
+    one = isinstance(env.observation_space, spaces.Box)
+    return VecNormalize(env, norm_obs=observations and one, norm_reward=True, gamma=discount)
 
 
 def save_scale(env: VecNormalize, folder: Path) -> None:
-    """Write the spread of returns."""
-    values = {name: float(getattr(env.ret_rms, name)) for name in _NAMES}
+    """Write the spread of returns, and means and spreads of observations where they are scaled."""
+    values: dict[str, Any] = {name: float(getattr(env.ret_rms, name)) for name in _NAMES}
+    if env.norm_obs and isinstance(env.obs_rms, RunningMeanStd):
+        values["observations"] = {name: np.asarray(getattr(env.obs_rms, name)).tolist() for name in _NAMES}
     with replaced(folder / _FILE) as temporary:
         temporary.write_text(json.dumps(values) + "\n", encoding="utf-8")
 
 
 def load_scale(env: VecNormalize, folder: Path) -> None:
-    """Go on with the spread of an earlier run."""
+    """Go on with the means and spreads of an earlier run."""
     path = folder / _FILE
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for name in _NAMES:
             setattr(env.ret_rms, name, float(values[name]))
+        if env.norm_obs and isinstance(env.obs_rms, RunningMeanStd):
+            _load_observations(env.obs_rms, values["observations"])
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FileFormatError(f"{path} cannot be read as the scale of rewards: {error}.") from error
+
+
+def _load_observations(scale: RunningMeanStd, values: dict[str, Any]) -> None:
+    mean, var = (np.asarray(values[name], float) for name in ("mean", "var"))
+    if mean.shape != scale.mean.shape or var.shape != scale.var.shape:
+        raise ValueError(f"it is for {mean.size} numbers, not {scale.mean.size}")
+    scale.mean, scale.var, scale.count = mean, var, float(values["count"])

@@ -1,0 +1,39 @@
+"""The scripted policies of the environments by name. They are imported only when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from annelid.core.errors import UnknownName
+from annelid.envs.worlds import Policy, Worlds
+
+SCRIPTS = {
+    "annelid/Bulldozer-v0": ("annelid.envs.baselines.pushing", "bulldozing"),
+    "annelid/Excavation-v0": ("annelid.envs.baselines.digging", "digging"),
+    "annelid/VoxelLocomotion-v0": ("annelid.envs.baselines.waves", "striding"),
+    "annelid/SpringWalker-v0": ("annelid.envs.baselines.waves", "walking"),
+    "annelid/SandWorm-v0": ("annelid.envs.baselines.waves", "burrowing"),
+    "annelid/WormCrawl-v0": ("annelid.envs.baselines.waves", "crawling"),
+    "annelid/RunnerGallop-v0": ("annelid.envs.baselines.running", "running"),
+    "annelid/VoxelJump-v0": ("annelid.envs.baselines.jumping", "jumping"),
+    "annelid/HeapPush-v0": ("annelid.envs.baselines.pushing", "pushing"),
+    "annelid/FingerReach-v0": ("annelid.envs.baselines.reaching", "lifting"),
+    "annelid/TrunkReach-v0": ("annelid.envs.baselines.reaching", "pulling"),
+}
+"""Module and function of the policy of each environment: from its worlds to what acts in them."""
+
+
+def has_script(name: str) -> bool:
+    """Whether someone wrote a policy for this environment; a task of one's own has none."""
+    return name in SCRIPTS
+
+
+def scripted(name: str, worlds: Worlds) -> Policy:
+    """The scripted policy of an environment, for these worlds; it sees their time besides what it is given."""
+    if name not in SCRIPTS:
+        raise UnknownName("environment with a scripted policy", name, SCRIPTS)
+    module, function = SCRIPTS[name]
+    made: Any = getattr(import_module(module), function)
+    policy: Policy = made(worlds)
+    return policy

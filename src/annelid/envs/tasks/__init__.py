@@ -1,0 +1,1 @@
+"""Ready tasks, one file each; `registration` has their names."""

@@ -1,0 +1,72 @@
+"""Running on four soft legs: an action is the speed of their motors; reward: distance travelled along x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from annelid import control, springs
+from annelid.core.simulation import Simulation
+from annelid.envs.task import Task
+from annelid.envs.worlds import require
+from annelid.robots.runner import LEGS, LENGTH, runner
+from annelid.shapes import ground
+
+_SPACING, _STEP = 0.02, 1e-4  # [m], [s]
+
+
+class RunnerGallop(Task):
+    """Run along x by turning four soft legs; who lies on the back has lost.
+
+    Attributes:
+        speed: Largest speed of a motor, forwards or backwards [rad/s].
+        torque: Largest torque of a motor [N m].
+        friction: Coulomb friction of the ground.
+    """
+
+    seconds = 2.0
+    every = 0.05
+    stir = 0.2
+    speed: float = 20.0
+    torque: float = 0.15
+    friction: float = 0.9
+
+    observed: ClassVar[Mapping[str, str]] = {
+        "commanded": f"speed asked of each leg ({', '.join(LEGS)}), from −1 to 1",
+        "place": "place of the middle, x, y, z [m]",
+        "velocity": "its velocity, x, y, z [m/s]",
+        "turn": "how the body is turned, a quaternion x, y, z, w",
+        "legs": "how each leg is turned, a quaternion x, y, z, w",
+        "touch": "share of the masses of each leg that touch the ground",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require("speed", self.speed, 1.0, 50.0)
+        require("torque", self.torque, 0.01, 0.5)
+        require("friction", self.friction, 0.0, 10.0)
+
+    def build(self, **machine: Any) -> Simulation[springs.Solver]:
+        """The robot on its legs."""
+        asked = springs.Command(-self.speed, self.speed)
+        simulation = springs.simulation(
+            runner(_SPACING), dt=_STEP, obstacles=[ground(self.friction, stiffness=300.0, restitution=0.2)],
+            motors=[springs.Motor(f"{leg}-hinge", speed=asked, limit=self.torque) for leg in LEGS], **machine,
+        )  # fmt: skip
+        sensors = simulation.sensors
+        sensors.add("commanded", control.commanded())
+        sensors.add("place", springs.position_of())
+        sensors.add("velocity", springs.velocity_of())
+        sensors.add("turn", springs.orientation_of("chassis"))
+        sensors.add("legs", [springs.orientation_of(leg) for leg in LEGS])
+        sensors.add("touch", [springs.touch_of(leg) for leg in LEGS])
+        return simulation
+
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """Way of the middle along x [lengths of the body]."""
+        return (now["place"][:, 0] - before["place"][:, 0]) / LENGTH
+
+    def terminated(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        """Whether the upper side of the body looks down."""
+        x, y = now["turn"][:, 0], now["turn"][:, 1]
+        return x**2 + y**2 > 0.5
