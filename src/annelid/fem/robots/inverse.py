@@ -278,7 +278,7 @@ class Inverse:
         enough = min(_NEAR * self.robot.size, _NEAR_ENOUGH)
         for number in range(_PASSES):
             try:
-                choice, share, moved = self._go(goals, here, again=number > 0)
+                choice, share, moved = self._first(goals, here) if number == 0 else self._go(goals, here, again=True)
             except (NoEquilibrium, NoSolution, NotPositiveDefinite):
                 if best is None:
                     raise
@@ -298,6 +298,18 @@ class Inverse:
         if best.posture is not here:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)
+
+    def _first(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+        """The first pass; a robot that was far from balance, as after a change of its parameters, is balanced first."""
+        try:
+            return self._go(goals, before, again=False)
+        except (NoEquilibrium, NotPositiveDefinite):
+            if not self.condenser.lagged:
+                raise
+        before.restore(self.robot)
+        self.forward.settle()
+        self.condenser.outdate()
+        return self._go(goals, Posture.of(self.robot), again=False)
 
     def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
         """What `_missed` would be to first order [m]."""
