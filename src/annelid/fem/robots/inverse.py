@@ -141,11 +141,12 @@ def outcome_in_words(distances: Mapping[str, float], active: Iterable[str]) -> s
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Where a pass has led: how far from the goals [m], the posture, and how it was chosen."""
+    """Where a pass has led: how far from the goals [m], the posture, how it was chosen, and among which contacts."""
 
     missed: float
     posture: Posture
     choice: Choice
+    pairs: np.ndarray
     share: float
     moved: float
     passes: int
@@ -284,7 +285,7 @@ class Inverse:
                     raise
                 break
             there, foreseen = self._missed(goals), self._foreseen(goals, choice)
-            found = _Found(there, Posture.of(self.robot), choice, share, moved, number + 1)
+            found = _Found(there, Posture.of(self.robot), choice, self._pairs, share, moved, number + 1)
             farther = there > (first if best is None else best.missed) + self._slack
             if best is None or there < best.missed:
                 best = found
@@ -439,7 +440,7 @@ class Inverse:
         robot, choice = self.robot, found.choice
         strokes, places = robot.aim(), robot.places()
         rows = robot.effectors
-        active = active_limits(robot, choice.solution.active, self._pairs, strokes)
+        active = active_limits(robot, choice.solution.active, found.pairs, strokes)
         return Step(
             number=self.number,
             time=(self.number + 1) * self.settings.dt,
