@@ -145,9 +145,9 @@ def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[R
     plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
     if options.video:
         require_mp4()
-    with imports_that_can_be_interrupted(stopped(folder)):
-        optional("stable_baselines3", purpose="training", extra="rl")
     with owned(folder):
+        with imports_that_can_be_interrupted(stopped(folder)):
+            optional("stable_baselines3", purpose="training", extra="rl")
         training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
         try:
             return _train_inside(folder, training, settings.steps, options, machine)

@@ -4,6 +4,7 @@ Importing this package registers them with Gymnasium, if that is installed: `gym
 `gymnasium.make_vec("annelid/Bulldozer-v0", num_envs=64)`.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from annelid.core.errors import MissingPackage
@@ -49,4 +50,5 @@ __all__ = [
 ]
 
 if installed("gymnasium"):
-    register()
+    with suppress(MissingPackage):  # it is there, but cannot be imported: whoever makes an environment is told so
+        register()
