@@ -102,13 +102,13 @@ def arrived(page: Any) -> None:
 
 
 def settled(page: Any) -> None:
-    """Wait until the picture stands still."""
-    last = [view_of(page)]
+    """Wait until the picture stands still; a page that lags may show one picture twice, so it must three times."""
+    seen = [view_of(page)]
 
     def same() -> bool:
         page.wait_for_timeout(800)
-        before, last[0] = last[0], view_of(page)
-        return not differs(before, last[0])
+        seen.append(view_of(page))
+        return len(seen) > 2 and not any(differs(seen[-1], before) for before in seen[-3:-1])
 
     wait_until(page, same, "the picture to stand still", seconds=90)
 
