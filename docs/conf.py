@@ -33,7 +33,7 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True  # dataclass fields are documented in their class, not a second time as members
 
 # What an extra brings need not be there to describe the modules that use it.
-autodoc_mock_imports = ["stable_baselines3", "tensordict", "torch"]
+autodoc_mock_imports = ["skrl", "stable_baselines3", "tensordict", "torch"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Annelid"
