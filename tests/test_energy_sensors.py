@@ -137,3 +137,18 @@ def test_energies_that_cannot_be_read_are_refused() -> None:
         simulation.sensors.add("masses", springs.energy_of())
     with pytest.raises(InvalidValue, match="the robots 0 to 0, not 3"):
         of_voxels("cpu", 1).sensors.add("robot", voxels.energy_of(3))
+
+
+@pytest.mark.parametrize("worlds", [None, 2])
+def test_broken_springs_hold_no_energy(device: str, worlds: int | None) -> None:
+    chain = springs.Body(
+        positions=[[0, 0, 0], [1, 0, 0], [2, 0, 0]], masses=1.0, springs=[[0, 1], [1, 2]], rest_lengths=[0.5, 0.9],
+        stiffness=50.0,
+    )  # fmt: skip
+    chain.yield_strains[:] = 0.2, np.inf
+    simulation = springs.simulation(chain, gravity=(0, 0, 0), dt=1e-6, worlds=worlds, device=device)
+    simulation.sensors.add("elastic", springs.energy_of(kind="elastic"))
+    simulation.step(2)
+    assert simulation.events[0].kind == "broken"
+    np.testing.assert_allclose(simulation.sensors["elastic"].ravel(), 0.5 * 50.0 * 0.1**2, rtol=1e-4)
+    assert simulation.summary().elastic == pytest.approx(0.25 * (worlds or 1), rel=1e-4)

@@ -85,7 +85,7 @@ class Controls(Described):
             wp.array([getattr(c, side) for c in self.channels], dtype=wp.float64, device=device)
             for side in ("low", "high", "rest")
         )
-        self._alike = unvaried(device)
+        self._alike, self._all_worlds = unvaried(device), wp.zeros(0, dtype=wp.bool, device=device)
         self._columns: dict[tuple[int, ...], wp.array[Any]] = {}
         self._faults = wp.zeros(worlds, dtype=wp.int32, device=device)
         self._takes = Replays(device, kept=8, graph=False)
@@ -193,18 +193,16 @@ class Controls(Described):
         What is outside the limits is clipped on the device; nothing waits for it. A mask, bool of shape [worlds] on the
         device, chooses worlds.
         """
-        following = (place.variation or self._alike).values
+        following, worlds = (place.variation or self._alike).values, self._all_worlds if mask is None else mask
 
         def stages() -> list[Stage]:
             chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
-            arguments = [rows, chosen, self._lows, self._highs, self._rests, steps, wp.float64(self._dt), following]
+            limits = [self._lows, self._highs, self._rests]
+            arguments = [worlds, rows, chosen, *limits, steps, wp.float64(self._dt), following]
             arguments += [place.clock, place.commands]
-            size = (self.worlds, len(columns))
-            if mask is None:
-                return [Stage(kernels.take_commands, size, arguments)]
-            return [Stage(kernels.take_commands_of, size, [mask, *arguments])]
+            return [Stage(kernels.take_commands, (self.worlds, len(columns)), arguments)]
 
-        arrays = [rows, following, place.clock, place.commands, *([] if mask is None else [mask])]
+        arrays = [worlds, rows, following, place.clock, place.commands]
         name = (tuple(columns), ramp, rows.dtype, rows.strides)
         self._takes.run(stages, *arrays, name=name)  # some commands change in every step
 

@@ -86,6 +86,7 @@ def following_of(world: int, worlds: int, parameters: wp.array[wp.float64]) -> i
 
 @wp.kernel(enable_backward=False)
 def take_commands(
+    mask: wp.array[wp.bool],  # of worlds; empty for all of them
     values: wp.array2d[Any],
     columns: wp.array[wp.int32],
     lows: wp.array[wp.float64],
@@ -98,41 +99,19 @@ def take_commands(
     # State in and out:
     commands: wp.array[wp.vec4d],
 ):
-    """Let channels go from where they are to new values, clipped to their limits, within `ramp` steps.
+    """Let channels of masked worlds go from where they are to new values, clipped to their limits, in `ramp` steps.
 
     In worlds whose last two parameters are a gain and a lag, they go so much further from rest, and follow late.
     """
     world, k = wp.tid()
+    if mask.shape[0] > 0:
+        if not mask[world]:
+            return
     c = columns[k]
     row = world * lows.shape[0] + c
     following = following_of(world, values.shape[0], parameters)
     value, now = wp.float64(values[world, k]), wp.float64(clock[0])
     commands[row] = taken(commands[row], value, lows[c], highs[c], rests[c], ramp, dt, following, parameters, now)
-
-
-@wp.kernel(enable_backward=False)
-def take_commands_of(
-    mask: wp.array[wp.bool],
-    values: wp.array2d[Any],
-    columns: wp.array[wp.int32],
-    lows: wp.array[wp.float64],
-    highs: wp.array[wp.float64],
-    rests: wp.array[wp.float64],
-    ramp: wp.float64,
-    dt: wp.float64,
-    parameters: wp.array[wp.float64],
-    clock: wp.array[wp.int64],
-    # State in and out:
-    commands: wp.array[wp.vec4d],
-):
-    """The same in masked worlds only."""
-    world, k = wp.tid()
-    if mask[world]:
-        c = columns[k]
-        row = world * lows.shape[0] + c
-        following = following_of(world, values.shape[0], parameters)
-        value, now = wp.float64(values[world, k]), wp.float64(clock[0])
-        commands[row] = taken(commands[row], value, lows[c], highs[c], rests[c], ramp, dt, following, parameters, now)
 
 
 @wp.kernel(enable_backward=False)

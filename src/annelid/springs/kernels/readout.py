@@ -5,6 +5,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid.springs.kernels.energy import elastic_energy
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.program import Features, mass_world
 
@@ -89,8 +90,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
     """Mass, first moment, momentum, angular momentum and energies, summed in double precision into `SLOTS` parts."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    actuated, breaking, worlds = features.actuated, features.breaking, features.worlds
-    varied, world_of = features.varied, mass_world(features)
+    varied, world_of, elastic = features.varied, mass_world(features), elastic_energy(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def totals(
@@ -109,11 +109,9 @@ def totals_kernel(features: Features) -> wp.Kernel:
             own = positions[i]
             speed = velocities[i]
             m = masses[i]
-            stiff = wp.float64(1.0)
             if wp.static(varied):
                 world = world_of(i, model)
                 gravity = work.pulls[world]
-                stiff = wp.float64(work.scales[world][0])
                 m = m * wp.float64(work.scales[world][3])
             x = wp.vec3d(wp.float64(own[0]), wp.float64(own[1]), wp.float64(own[2]))
             v = wp.vec3d(wp.float64(speed[0]), wp.float64(speed[1]), wp.float64(speed[2]))
@@ -124,26 +122,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
                 sums[1 + c] = sums[1 + c] + m * x[c]
                 sums[4 + c] = sums[4 + c] + m * v[c]
                 sums[7 + c] = sums[7 + c] + m * spin[c]
-            row = model.rows[model.row_of[i]]
-            base = int(0)
-            if wp.static(worlds):
-                base = i // model.masses_a_world * model.signal_count
-            elastic = wp.float64(0.0)
-            for s in range(row[1]):
-                if wp.static(breaking):
-                    if ((work.broken[i] >> wp.uint64(s)) & wp.uint64(1)) != wp.uint64(0):
-                        continue
-                entry = row[0] + s * model.stride
-                near = positions[i + model.offsets[entry]]
-                d = wp.vec3d(wp.float64(near[0]), wp.float64(near[1]), wp.float64(near[2])) - x
-                spring = model.elastic[entry]
-                pull = wp.float64(spring[1])
-                if wp.static(actuated):
-                    pull = pull * wp.float64(work.factors[base + model.signals[entry]])
-                k = wp.max(wp.float64(spring[0]), wp.float64(1.0e-300))
-                stretch = wp.length(d) - pull / k
-                elastic += wp.float64(0.25) * k * stretch * stretch  # half of ½ k s²: the other mass has the rest
-            sums[10] = sums[10] + stiff * elastic
+            sums[10] = sums[10] + elastic(i, model, work, positions)
             sums[11] = sums[11] + wp.float64(0.5) * m * wp.dot(v, v)
             sums[12] = sums[12] - m * wp.dot(g, x)
             i += wp.static(SLOTS)
