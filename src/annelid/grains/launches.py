@@ -99,7 +99,7 @@ class Launches:
                 turn += 1
             if self.companion is not None:
                 halted = self.lists.flags[HALTED : HALTED + 1]
-                wp.capture_if(halted, on_false=self.companion, grains=pair[turn % 2])
+                wp.capture_if(halted, on_false=partial(self.companion, pair[turn % 2]))
         if turn % 2:
             for name in ("positions", "forecast", "turning"):
                 wp.copy(getattr(self.here, name), getattr(self.there, name))

@@ -46,6 +46,7 @@ RECIPES = {
     "annelid/Bulldozer-v0": Recipe(
         worlds=64, steps=300_000, repeat=5, discount=0.97, choices=1024, change=0.03, fading=True, log_spread=0.0
     ),
+    "annelid/SpringWalker-v0": Recipe(worlds=512, steps=400_000, scaled=True, discount=0.97, log_spread=0.0),
     "annelid/WormCrawl-v0": Recipe(worlds=32, steps=60_000, scaled=True, discount=0.97, log_spread=0.0),
     "annelid/RunnerGallop-v0": Recipe(worlds=32, steps=20_000, scaled=True, discount=0.97, choices=1024),
     "annelid/VoxelJump-v0": Recipe(worlds=64, steps=150_000, scaled=True, log_spread=0.0),
