@@ -14,7 +14,9 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
+from annelid.fem.corotational import Corotational
 from annelid.fem.elements import ElementSet
+from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import Linear, linear_solver
 from annelid.fem.loads import Loads
@@ -65,7 +67,7 @@ class Model:
             if extra.device != self.device:
                 raise InvalidValue(f"an element set is on {extra.device}, the solid on {self.device}; use one device.")
         shear, lame = solid.moduli
-        self.tetrahedra = Tetrahedra(solid.nodes, solid.elements, shear, lame, self.crew, cells=solid.shared_volumes())
+        self.tetrahedra = _tetrahedra(solid, self.crew)
         self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.extras], self.crew)
         self.rest = self.vectors(solid.nodes)
         self.offsets = self.vectors(solid.offsets)
@@ -131,6 +133,14 @@ class Model:
     def _load(self) -> None:
         self._pulls = Loads(self.dead_loads, self._weights, self.gravity, self.loads, self.crew)
         self.load_scale = self._pulls.scale
+
+
+def _tetrahedra(solid: Solid, crew: Crew) -> Tetrahedra:
+    """The elements of a solid: co-rotational ones, unless a material has a law for large strains."""
+    cells = solid.shared_volumes()
+    if solid.hyperelastic:
+        return Hyperelastic(solid.nodes, solid.elements, solid.materials, solid.element_materials, crew, cells=cells)
+    return Corotational(solid.nodes, solid.elements, *solid.moduli, crew, cells=cells)
 
 
 def _gravity(gravity: ArrayLike) -> np.ndarray:

@@ -7,6 +7,7 @@ where even small parts find no equilibrium, the solid has collapsed, and the las
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ _ROUNDING = 2e-13  # of the energies that are added and taken away
 _SHORTEST = 2.0**-30
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _PATIENCE = 20  # iterations without less force than ever before: the solid is on its way to nowhere
+_LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -99,7 +101,8 @@ class Newton:
             start: Part of the load that acts already; where it is the goal, one attempt is all.
             goal: Part of the load that is to act.
         """
-        reached, part, parts, iterations = start, goal - start, 0, 0
+        most = self._largest_part(abs(goal - start))
+        reached, part, parts, iterations = start, math.copysign(most, goal - start), 0, 0
         wp.copy(self._start, positions)
         while True:
             aim = goal if abs(goal - reached - part) < 1e-12 else reached + part
@@ -110,13 +113,21 @@ class Newton:
                 reached, parts = aim, parts + 1
                 if reached == goal:
                     return Outcome(iterations, parts, tried.residual)
-                part = 2.0 * part if abs(2.0 * part) < abs(goal - reached) else goal - reached
+                longer = min(abs(2.0 * part), most)
+                part = math.copysign(longer, part) if longer < abs(goal - reached) else goal - reached
                 continue
             wp.copy(positions, self._start)
             part *= 0.5
             if abs(part) < self.settings.smallest_part:
                 self._ramp(reached)
                 raise _collapse(reached, start == goal, tried.residual)
+
+    def _largest_part(self, whole: float) -> float:
+        """Largest part of the load in one go: all of it, unless it pulls the ends of a hyperelastic solid far apart."""
+        if not self.model.solid.hyperelastic:
+            return whole
+        pulled = float(np.abs(self.model.offsets.numpy()).max(initial=0.0))
+        return min(whole, _LONGEST_PULL * self._size / pulled) if pulled > 0.0 else whole
 
     def _ramp(self, fraction: float) -> None:
         for each in self.model.assembly.sets:

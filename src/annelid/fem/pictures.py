@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.scenery import Moving
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.fem.kernels.parameters import STIFFNESS
-from annelid.fem.kernels.stress import distances, gather_points, node_means, von_mises
+from annelid.fem.kernels.stress import distances, gather_points, node_means
 from annelid.fem.model import Model
 from annelid.fem.readout import Readout
 from annelid.fem.state import State
@@ -99,7 +99,7 @@ class Painter:
         values = wp.zeros(len(self._skin), dtype=wp.float32, device=model.device)
         if name == "von-mises":
             self._evaluate_stress(state)
-            lists = [self._skin, self._first, self._entries, model.tetrahedra.points.volumes, self._stress]
+            lists = [self._skin, self._first, self._entries, model.tetrahedra.volumes, self._stress]
             wp.launch(node_means, len(values), [*lists, values], device=model.device)
         elif name == "displacement":
             wp.launch(distances, len(values), [self._skin, state.positions, model.rest, values], device=model.device)
@@ -111,8 +111,7 @@ class Painter:
     def _evaluate_stress(self, state: Any) -> None:
         tetrahedra = self.model.tetrahedra
         tetrahedra.evaluate(state.positions, tangent=False)
-        inputs = [STIFFNESS, state.variation.values, tetrahedra.points, self._stress]
-        wp.launch(von_mises, tetrahedra.point_count, inputs, device=self.model.device)
+        tetrahedra.von_mises(STIFFNESS, state.variation.values, self._stress)
 
     def _holds(self, state: Any) -> Spheres:
         chosen = np.flatnonzero(self.model.solid.held.any(axis=1))

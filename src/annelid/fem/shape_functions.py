@@ -67,6 +67,13 @@ def point_gradients(rest: np.ndarray, elements: np.ndarray, degree: int | None =
     return np.einsum("qsj,tqji->tqsi", local, np.linalg.inv(jacobians)), volumes
 
 
+def point_places(rest: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Where the points of `point_gradients` are at rest [m], element after element, shape [t · q, 3]."""
+    width = elements.shape[1]
+    points, _ = rule(1 if width == 4 else 2)
+    return np.einsum("qs,tsi->tqi", values(width, points), rest[elements]).reshape(-1, 3)
+
+
 def integrals(rest: np.ndarray, elements: np.ndarray) -> np.ndarray:
     """∫ N_a of every element [m³], shape [t, s]: how a uniform load is shared by its nodes."""
     width = elements.shape[1]

@@ -109,6 +109,11 @@ class Solid(Described):
         return np.array([getattr(m, name) for m in self.materials])[self.element_materials]
 
     @property
+    def hyperelastic(self) -> bool:
+        """Whether a material has a law for large strains; those without one are neo-Hookean then."""
+        return any(material.law is not None for material in self.materials)
+
+    @property
     def moduli(self) -> tuple[np.ndarray, np.ndarray]:
         """Shear modulus μ and Lamé's first parameter λ of each tetrahedron [Pa], shape [t] each."""
         shear, bulk = self.property_of("shear_modulus"), self.property_of("bulk_modulus")
@@ -120,15 +125,16 @@ class Solid(Described):
         return np.bincount(self.elements.ravel(), masses.ravel(), self.node_count)
 
     def shared_volumes(self) -> np.ndarray | None:
-        """Cell of each tetrahedron, shape [t], where several share one change of volume; None where none do."""
-        plain = self.elements.shape[1] == 10 or self.property_of("poisson_ratio").max() <= _NEARLY_INCOMPRESSIBLE
+        """Cell of each tetrahedron, shape [t], where several share changes of volume; None where none do."""
+        linear = self.elements.shape[1] == 4 or self.hyperelastic
+        plain = not linear or self.property_of("poisson_ratio").max() <= _NEARLY_INCOMPRESSIBLE
         if self.volume == "plain" or (self.volume == "auto" and plain):
             return None
-        if self.elements.shape[1] == 10:  # the four points of an element are enough of a cell
+        if not linear:  # the four points of an element are enough of a cell
             return np.arange(len(self.elements))
         cells = self.mesh.cells if isinstance(self.mesh, WithCells) else None
         if cells is None:
-            return merged(self.nodes, self.elements, self.element_materials)
+            return merged(self.nodes, self.elements[:, :4], self.element_materials)
         pairs = np.column_stack([cells, self.element_materials])
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
 

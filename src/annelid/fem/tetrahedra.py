@@ -1,18 +1,16 @@
-"""Co-rotational tetrahedra as an element set: linear ones, alone or several with one volume, and 10-node ones."""
+"""Tetrahedra as element sets: which points and nodes make a cell, whatever the law of the material."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.replay import Command, Crew
+from annelid.core.replay import Crew
 from annelid.fem.elements import ElementSet
-from annelid.fem.kernels.parameters import scale_moduli
-from annelid.fem.kernels.solid import Cells, Points, cell_kernel, point_kernel, row_kernel
+from annelid.fem.kernels.solid import Cells
 from annelid.fem.shape_functions import point_gradients
 
 
@@ -57,32 +55,23 @@ def grouped(point_nodes: np.ndarray, cells: np.ndarray) -> Grouping:
 
 
 class Tetrahedra(ElementSet):
-    """Tetrahedra with 4 or 10 nodes.
+    """Tetrahedra with 4 or 10 nodes; subclasses say how they resist.
 
     Args:
         rest: Positions at rest [m], shape [n, 3].
         elements: Nodes of each tetrahedron, shape [t, 4] or [t, 10].
-        shear: Shear modulus μ of each tetrahedron [Pa], shape [t].
-        lame: Lamé's first parameter λ of each tetrahedron [Pa], shape [t].
         crew: Where it is computed.
-        cells: Tetrahedra with the same number share one change of volume, the remedy against volumetric locking;
+        cells: Tetrahedra with the same number share changes of volume, the remedy against volumetric locking;
             shape [t]. None leaves every integration point its own.
 
     Attributes:
-        points: The integration points on the device, with what `evaluate` left there: rotations, strains.
-        point_elements: Tetrahedron of each point, shape [p].
+        point_elements: Tetrahedron of each integration point, shape [p].
+        point_volumes: Volume of each [m³], shape [p].
+        point_nodes: Nodes of each, shape [p, s].
+        volumes: Volume of each on the device [m³], float64 of shape [p].
     """
 
-    def __init__(
-        self,
-        rest: np.ndarray,
-        elements: np.ndarray,
-        shear: np.ndarray,
-        lame: np.ndarray,
-        crew: Crew,
-        *,
-        cells: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, rest: np.ndarray, elements: np.ndarray, crew: Crew, *, cells: np.ndarray | None = None) -> None:
         count, width = elements.shape
         gradients, volumes = point_gradients(rest, elements)
         each = gradients.shape[1]
@@ -93,70 +82,46 @@ class Tetrahedra(ElementSet):
         if self.whole:  # every cell is one element, whose own order of nodes will do
             plan = Grouping(plan.order, plan.first, elements[owner[plan.first[:-1]]], np.zeros((1, 1), np.int32))
         super().__init__(plan.nodes, crew.device)
-        owner = owner[plan.order]
-        self.point_elements, self.point_volumes = owner, volumes.reshape(-1)[plan.order]
-        self.mean = cells is not None
-        self.points = self._points(
-            elements[owner], gradients.reshape(-1, width, 3)[plan.order], shear[owner], lame[owner]
-        )
-        self.points.places = self._array(plan.places, wp.int32)
+        self._crew, self._stiffer, self._plan = crew, 1.0, plan
+        self.point_elements, self.point_volumes = owner[plan.order], volumes.reshape(-1)[plan.order]
+        self.point_nodes = elements[self.point_elements]
+        self.volumes = self._array(self.point_volumes, wp.float64)
+        self._gradients = self._array(gradients.reshape(-1, width, 3)[plan.order], wp.vec3d)
+        self._places = self._array(plan.places, wp.int32)
         self._cells = Cells()
         self._cells.first = self._array(plan.first, wp.int32)
         self._cells.used = self._array((plan.nodes >= 0).sum(axis=1), wp.int32)
         self._cells.volumes = self._array(np.add.reduceat(self.point_volumes, plan.first[:-1]), wp.float64)
-        self._crew, self._stiffer = crew, 1.0
-        self._energies = wp.zeros(len(owner), dtype=wp.float64, device=crew.device)
-        self._strain, self._sum, self._rows = self._commands(crew, width)
+        self._energies = wp.zeros(self.point_count, dtype=wp.float64, device=crew.device)
 
     @property
     def point_count(self) -> int:
         """Number of integration points."""
         return len(self.point_elements)
 
-    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
-        """Energy, forces and tangent at these positions."""
-        self._strain((0, positions))
-        self._sum()
-        self._rows[tangent]()
+    @property
+    def most_points(self) -> int:
+        """Most integration points of a cell."""
+        return int(np.diff(self._plan.first).max())
+
+    @property
+    def frames(self) -> wp.array[Any]:
+        """How each point has turned, mat33d of shape [p], after `evaluate`: the rotation nearest to it."""
+        raise NotImplementedError
 
     def stiffen(self, factor: float) -> None:
         """Multiply the moduli that the tetrahedra were given by a factor."""
-        if factor != self._stiffer:
-            self._stiffer = factor
-            self._stiffen((0, wp.float64(factor)))
+        raise NotImplementedError
 
-    @cached_property
-    def _stiffen(self) -> Command:
-        moduli = self.points.shear, self.points.lame
-        copies = (wp.clone(each) for each in moduli)
-        return self._crew.command(scale_moduli, self.point_count, [wp.float64(1.0), *copies, *moduli])
+    def von_mises(self, place: int, factors: wp.array[Any], out: wp.array[Any]) -> None:
+        """Von Mises stress of each point [Pa], float64 of shape [p], after `evaluate`.
 
-    def _points(self, nodes: np.ndarray, gradients: np.ndarray, shear: np.ndarray, lame: np.ndarray) -> Any:
-        count, points = len(nodes), Points()  # type: int, Any
-        points.nodes = self._array(nodes, wp.int32)
-        points.gradients = self._array(gradients, wp.vec3d)
-        points.volumes = self._array(self.point_volumes, wp.float64)
-        points.shear, points.lame = self._array(shear, wp.float64), self._array(lame, wp.float64)
-        for name in ("rotations", "strains", "spins"):
-            setattr(points, name, wp.zeros(count, dtype=wp.mat33d, device=self.device))
-        points.turned = wp.zeros(nodes.shape, dtype=wp.vec3d, device=self.device)
-        points.dilations = wp.zeros(count, dtype=wp.float64, device=self.device)
-        return points
-
-    def _commands(self, crew: Crew, width: int) -> tuple[Command, Command, dict[bool, Command]]:
-        nowhere = wp.zeros(0, dtype=wp.vec3d, device=crew.device)
-        most = int(np.diff(self._cells.first.numpy()).max())
-        rows = [self.nodes.shape[1], self.points, self._cells, self.forces, self.tangent]
-        return (
-            crew.command(point_kernel(width), self.point_count, [nowhere, self.points, self._energies]),
-            crew.command(
-                cell_kernel(self.mean), self.element_count, [self.points, self._cells, self._energies, self.energy]
-            ),
-            {
-                wanted: crew.command(row_kernel(width, most, self.mean, self.whole, wanted), self.nodes.size, rows)
-                for wanted in (False, True)
-            },
-        )
+        Args:
+            place: Which of the factors multiplies stresses.
+            factors: Parameters of a world, float64; empty where there are none.
+            out: Where stresses are written.
+        """
+        raise NotImplementedError
 
     def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)

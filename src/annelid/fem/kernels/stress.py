@@ -26,6 +26,26 @@ def von_mises(place: int, factors: wp.array[f64], points: Points, stress_out: wp
 
 
 @wp.kernel
+def cauchy_von_mises(
+    place: int,
+    factors: wp.array[f64],
+    volumes: wp.array[f64],
+    deformations: wp.array[wp.mat33d],
+    stresses: wp.array[wp.mat33d],
+    stress_out: wp.array[f64],
+):
+    """Von Mises stress of each point [Pa] from its Cauchy stress; factors as in `von_mises`."""
+    p = wp.tid()
+    f = deformations[p]
+    stress = stresses[p] * wp.transpose(f) / (volumes[p] * wp.determinant(f))
+    mean = wp.trace(stress) / f64(3.0)
+    deviator = f64(0.5) * (stress + wp.transpose(stress)) - mean * wp.identity(n=3, dtype=f64)
+    stress_out[p] = wp.sqrt(f64(1.5) * wp.ddot(deviator, deviator))
+    if factors.shape[0] > 0:
+        stress_out[p] = factors[place] * stress_out[p]
+
+
+@wp.kernel
 def node_means(
     nodes: wp.array[wp.int32],
     first: wp.array[wp.int32],

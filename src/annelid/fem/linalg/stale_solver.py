@@ -221,13 +221,12 @@ class StaleSolver:
 
     def _find_rotations(self, out: wp.array[Any]) -> None:
         first, entries = self._lists
-        points = self._tetrahedra.points
-        arguments = [first, entries, points.volumes, points.rotations, out]
+        arguments = [first, entries, self._tetrahedra.volumes, self._tetrahedra.frames, out]
         wp.launch(node_rotations, self.unknowns.node_count, arguments, device=self.device)
 
     def _node_lists(self, tetrahedra: Tetrahedra) -> tuple[wp.array[Any], wp.array[Any]]:
         """Integration points around each node."""
-        nodes = tetrahedra.points.nodes.numpy()
+        nodes = tetrahedra.point_nodes
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
         entries = order // nodes.shape[1]

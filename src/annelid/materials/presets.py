@@ -1,110 +1,11 @@
-"""Materials: density, elasticity, yield and damping, each preset with the source of its figures.
-
-How a material becomes spring constants, masses or element stiffness is the business of the physics packages.
-"""
+"""The presets, each with the source of its figures, and how they are found by name."""
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass, fields, replace
-from numbers import Real
-from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import Named
-
-
-@dataclass(frozen=True)
-class Material(Named):
-    """A homogeneous, isotropic material, linear for small strains.
-
-    Attributes:
-        name: Name, as in `material(name)`.
-        density: Mass per volume [kg/m^3], above 0.
-        youngs_modulus: Young's modulus [Pa], above 0; for rubbers the secant modulus that the source states.
-        poisson_ratio: Poisson's ratio [-], above -1 and below 0.5.
-        yield_strain: Strain at which the material stops being elastic [-], above 0: at yield for metals and plastics,
-            at break for rubbers, which do not yield.
-        damping: Damping ratio [-], 0 or more: half the loss factor, tan(delta) / 2, with delta the phase by which
-            strain lags behind stress near room temperature, between 1 and 100 Hz. A sample that oscillates freely
-            loses the fraction 1 - exp(-4 pi damping) of its energy in each cycle, as long as the ratio is small.
-        source: Where the figures come from, and which of them are estimates.
-    """
-
-    name: str
-    density: float
-    youngs_modulus: float
-    poisson_ratio: float
-    yield_strain: float
-    damping: float
-    source: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise InvalidValue(f"the name of a material must be a word, not {self.name!r}.")
-        for name, unit in (("density", "kg/m^3"), ("youngs_modulus", "Pa"), ("yield_strain", "-")):
-            if not self._number(name) > 0.0:
-                raise self._invalid(name, f"give a finite number above 0 [{unit}]")
-        if not -1.0 < self._number("poisson_ratio") < 0.5:
-            raise self._invalid("poisson_ratio", "give a number above -1 and below 0.5, such as 0.49 for rubber")
-        if not self._number("damping") >= 0.0:
-            raise self._invalid("damping", "give a damping ratio of 0 or more, such as 0.05 for rubber")
-
-    @property
-    def shear_modulus(self) -> float:
-        """Shear modulus E / 2(1 + nu) [Pa]."""
-        return self.youngs_modulus / (2.0 * (1.0 + self.poisson_ratio))
-
-    @property
-    def bulk_modulus(self) -> float:
-        """Bulk modulus E / 3(1 - 2 nu) [Pa]."""
-        return self.youngs_modulus / (3.0 * (1.0 - 2.0 * self.poisson_ratio))
-
-    def with_(self, **changes: Any) -> Material:
-        """A copy with some attributes changed; unless a source is given too, the source says what was changed."""
-        known = {field.name for field in fields(self)}
-        for name in changes:
-            if name not in known:
-                raise UnknownName("property of a material", name, known)
-        changed = sorted(set(changes) - {"name", "source"})
-        if changed and "source" not in changes:
-            changes["source"] = f"{self.source} Changed by the user: {', '.join(changed)}."
-        return replace(self, **changes)
-
-    def _number(self, name: str) -> float:
-        value = getattr(self, name)
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
-            raise self._invalid(name, "give a finite number")
-        return float(value)
-
-    def _invalid(self, name: str, remedy: str) -> InvalidValue:
-        return InvalidValue(f"{name} = {getattr(self, name)!r} of material {self.name!r} cannot be used; {remedy}.")
-
-
-def material(name: str | Material) -> Material:
-    """The preset of that name; upper case, spaces, hyphens and underscores do not matter.
-
-    A Material is handed back as it is, so that functions can take either.
-    """
-    if isinstance(name, Material):
-        return name
-    if not isinstance(name, str):
-        raise InvalidValue(f"a material is named by a string such as 'ecoflex-00-30', not by {name!r}.")
-    found = _BY_KEY.get(_key(name))
-    if found is None:
-        raise UnknownName("material", name, names())
-    return found
-
-
-def names() -> tuple[str, ...]:
-    """Names of all presets, sorted."""
-    return tuple(sorted(preset.name for preset in PRESETS))
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
+from annelid.materials.material import Material
 
 PRESETS: tuple[Material, ...] = (
     Material(
@@ -225,5 +126,30 @@ PRESETS: tuple[Material, ...] = (
     ),
 )
 """All presets."""
+
+
+def material(name: str | Material) -> Material:
+    """The preset of that name; upper case, spaces, hyphens and underscores do not matter.
+
+    A Material is handed back as it is, so that functions can take either.
+    """
+    if isinstance(name, Material):
+        return name
+    if not isinstance(name, str):
+        raise InvalidValue(f"a material is named by a string such as 'ecoflex-00-30', not by {name!r}.")
+    found = _BY_KEY.get(_key(name))
+    if found is None:
+        raise UnknownName("material", name, names())
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Names of all presets, sorted."""
+    return tuple(sorted(preset.name for preset in PRESETS))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
 
 _BY_KEY = {_key(preset.name): preset for preset in PRESETS}

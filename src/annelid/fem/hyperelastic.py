@@ -1,0 +1,201 @@
+"""Hyperelastic tetrahedra: laws for large strains, nearly incompressible ones without locking.
+
+Changes of volume that cost much are not asked for at every point: those of linear tetrahedra are shared by a cell,
+those of 10-node ones are projected on functions that are linear over a cell, so that a single layer of them bends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.replay import Command, Crew
+from annelid.fem.kernels import laws as kernels
+from annelid.fem.kernels.hyperelastic import (
+    FACTOR,
+    FIRST,
+    HyperPoints,
+    hyper_cell_kernel,
+    hyper_row_kernel,
+    invariant_kernel,
+    stretch_kernel,
+)
+from annelid.fem.kernels.stress import cauchy_von_mises
+from annelid.fem.shape_functions import point_places
+from annelid.fem.tetrahedra import Tetrahedra
+from annelid.materials import Gent, Law, Material, MooneyRivlin, NeoHooke, Ogden, OwnLaw, Yeoh
+
+_IN_INVARIANTS = {
+    NeoHooke: kernels.neo_hooke, MooneyRivlin: kernels.mooney_rivlin, Yeoh: kernels.yeoh, Gent: kernels.gent,
+}  # fmt: skip
+
+_CRUSH = 1e4
+"""Of the shear modulus: how a point resists being crushed to nothing."""
+
+
+class Hyperelastic(Tetrahedra):
+    """Tetrahedra of materials with laws; a material without one is taken for neo-Hookean.
+
+    Args:
+        rest: Positions at rest [m], shape [n, 3].
+        elements: Nodes of each tetrahedron, shape [t, 4] or [t, 10].
+        materials: Materials.
+        element_materials: Index of each tetrahedron's material, shape [t].
+        crew: Where it is computed.
+        cells: Tetrahedra with the same number, all of one material, share changes of volume, see `Tetrahedra`.
+    """
+
+    def __init__(
+        self,
+        rest: np.ndarray,
+        elements: np.ndarray,
+        materials: Sequence[Material],
+        element_materials: np.ndarray,
+        crew: Crew,
+        *,
+        cells: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(rest, elements, crew, cells=cells)
+        width = elements.shape[1]
+        modes = self._modes(rest, elements, cells)
+        self._table, self._columns = _constants(materials, shared=cells is not None)
+        self._constants = self._array(self._table.ravel(), wp.float64)
+        chosen = element_materials[self.point_elements]
+        self._points = self._made_points(chosen, modes)
+        self._strain = [
+            self._strain_command(law, np.flatnonzero(np.isin(chosen, numbers)), width)
+            for law, numbers in _by_law(materials, set(chosen.tolist())).items()
+        ]
+        about = [self._columns, self._constants, self._points, self._cells]
+        sums = [0, *about, self._energies, self.energy]
+        self._sum = crew.command(hyper_cell_kernel(modes.shape[1]), self.element_count, sums)
+        rows = [self.nodes.shape[1], *about, self.forces, self.tangent]
+        self._rows = {
+            wanted: crew.command(
+                hyper_row_kernel(width, self.most_points, modes.shape[1], self.whole, wanted), self.nodes.size, rows
+            )
+            for wanted in (False, True)
+        }
+
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent at these positions."""
+        for strain in self._strain:
+            strain((0, positions), (1, int(tangent)))
+        self._sum((0, int(tangent)))
+        self._rows[tangent]()
+
+    @property
+    def frames(self) -> wp.array[Any]:
+        """Deformation of each point, whose rotation is nearest to it, mat33d of shape [p]."""
+        return self._points.deformations
+
+    def stiffen(self, factor: float) -> None:
+        """Multiply the energies of all materials by a factor."""
+        if factor != self._stiffer:
+            self._stiffer = factor
+            self._table[:, FACTOR] = factor
+            self._constants.assign(self._table.ravel())
+
+    def von_mises(self, place: int, factors: wp.array[Any], out: wp.array[Any]) -> None:
+        """Von Mises stress of each point [Pa]."""
+        points = self._points
+        inputs = [place, factors, self.volumes, points.deformations, points.stresses, out]
+        wp.launch(cauchy_von_mises, self.point_count, inputs, device=self.device)
+
+    def _modes(self, rest: np.ndarray, elements: np.ndarray, cells: np.ndarray | None) -> np.ndarray:
+        """Functions of place that changes of volume are projected on, orthonormal over each cell, shape [p, k]."""
+        if cells is None:
+            return np.zeros((self.point_count, 0))
+        if elements.shape[1] == 4:
+            return np.ones((self.point_count, 1))
+        places = point_places(rest, elements)[self._plan.order]
+        return _linear_modes(places, self.point_volumes, self._plan.first)
+
+    def _made_points(self, materials: np.ndarray, modes: np.ndarray) -> Any:
+        count, points = self.point_count, HyperPoints()  # type: int, Any
+        points.nodes = self._array(self.point_nodes, wp.int32)
+        points.gradients, points.places, points.volumes = self._gradients, self._places, self.volumes
+        points.materials = self._array(materials.astype(np.int32), wp.int32)
+        points.modes = wp.array(np.ascontiguousarray(modes), dtype=wp.float64, shape=modes.shape, device=self.device)
+        for name in ("deformations", "stresses"):
+            setattr(points, name, wp.zeros(count, dtype=wp.mat33d, device=self.device))
+        for name in ("pressures", "dilations"):
+            setattr(points, name, wp.zeros(count, dtype=wp.float64, device=self.device))
+        points.tangents = wp.zeros((count, 81), dtype=wp.float64, device=self.device)
+        points.grown = wp.zeros(self.point_nodes.shape, dtype=wp.vec3d, device=self.device)
+        return points
+
+    def _strain_command(self, law: Any, members: np.ndarray, width: int) -> Command:
+        kind, function = law
+        kernel = (invariant_kernel if kind == "invariants" else stretch_kernel)(width, function)
+        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+        chosen = self._array(members.astype(np.int32), wp.int32)
+        arguments = [nowhere, 1, chosen, self._columns, self._constants, self._points, self._energies]
+        return self._crew.command(kernel, len(members), arguments)
+
+
+def law_of(material: Material) -> Law:
+    """The law of a material, neo-Hooke where it has none."""
+    return material.law or NeoHooke(material.shear_modulus)
+
+
+def _by_law(materials: Sequence[Material], used: set[int]) -> dict[Any, list[int]]:
+    """Materials by the function of their law."""
+    found: dict[Any, list[int]] = {}
+    for number in sorted(used):
+        found.setdefault(_function(law_of(materials[number])), []).append(number)
+    return found
+
+
+def _function(law: Law) -> tuple[str, Any]:
+    """What a law speaks of, and its function on the device."""
+    if isinstance(law, Ogden):
+        return "stretches", kernels.ogden(len(law.terms))
+    if isinstance(law, OwnLaw):
+        made = kernels.own_invariants if law.of == "invariants" else kernels.own_stretches
+        return law.of, made(law.energy)
+    return "invariants", _IN_INVARIANTS[type(law)]
+
+
+def _constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarray, int]:
+    """Constants of each material in the order of the kernels, shape [m, c], and c.
+
+    Without a law's tension at rest, p, nothing would balance it; κ makes what is left behave as with λ = 0. Where
+    changes of volume are not shared, λ is part of κ.
+    """
+    laws = [law_of(material) for material in materials]
+    width = FIRST + max(len(law.constants) for law in laws)
+    rows = np.zeros((len(materials), width))
+    for row, material, law in zip(rows, materials, laws, strict=True):
+        factor = law.factor if isinstance(law, OwnLaw) else 1.0
+        shear, lame = material.shear_modulus, material.bulk_modulus - 2.0 / 3.0 * material.shear_modulus
+        local = (6.0 * shear + 6.0 * law.pull - law.swelling) / 9.0
+        bulk, rest = (max(local, 0.0), lame + min(local, 0.0)) if shared else (local + lame, 0.0)
+        row[:FIRST] = 1.0, law.pull, bulk, rest, _CRUSH * shear
+        row[FIRST : FIRST + len(law.constants)] = law.constants
+        if factor != 1.0:  # a user's energy is scaled as a whole, and what goes with it is scaled already
+            row[1:FIRST] /= factor
+            row[FACTOR] = factor
+    return rows, width
+
+
+def _linear_modes(places: np.ndarray, volumes: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """1, x, y and z over each cell, made orthonormal with the volumes of its points as weights, shape [p, 4].
+
+    Args:
+        places: Where the points are [m], shape [p, 3].
+        volumes: Volumes of the points [m³], shape [p].
+        first: First point of each cell, and the number of points at the end, shape [c + 1].
+    """
+    modes = np.zeros((len(places), 4))
+    for begin, end in zip(first[:-1], first[1:], strict=True):
+        weights = volumes[begin:end] / volumes[begin:end].sum()
+        middle = weights @ places[begin:end]
+        away = places[begin:end] - middle
+        columns = np.column_stack([np.ones(end - begin), away / np.sqrt(weights @ (away**2).sum(axis=1))])
+        root = np.sqrt(weights)[:, None]
+        modes[begin:end] = np.linalg.qr(root * columns)[0] / root
+    return modes

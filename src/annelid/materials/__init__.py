@@ -1,0 +1,27 @@
+"""Materials: density, elasticity at small and at large strains, yield and damping, each preset with its source.
+
+How a material becomes spring constants, masses or element stiffness is the business of the physics packages.
+"""
+
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.materials.kernels.own_laws import OWN_CONSTANTS, Constants
+from annelid.materials.laws import Gent, Law, MooneyRivlin, NeoHooke, Ogden, Yeoh
+from annelid.materials.material import Material
+from annelid.materials.own_laws import OwnLaw
+from annelid.materials.presets import PRESETS, material, names
+
+__all__ = [
+    "OWN_CONSTANTS",
+    "PRESETS",
+    "Constants",
+    "Gent",
+    "Law",
+    "Material",
+    "MooneyRivlin",
+    "NeoHooke",
+    "Ogden",
+    "OwnLaw",
+    "Yeoh",
+    "material",
+    "names",
+]

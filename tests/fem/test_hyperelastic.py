@@ -1,0 +1,203 @@
+"""Laws for large strains: derivatives, rigid motions, closed forms of stretched cubes, no locking."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from scipy.optimize import brentq
+
+from annelid import fem
+from annelid.core.snapshot import Look, Mesh, host_array
+from annelid.materials import (
+    Constants,
+    Gent,
+    Law,
+    Material,
+    MooneyRivlin,
+    NeoHooke,
+    Ogden,
+    OwnLaw,
+    Yeoh,
+)
+from annelid.shapes import TetMesh, tet_beam
+
+f64 = wp.float64
+STILL = fem.World(gravity=(0.0, 0.0, 0.0))
+
+
+@wp.func
+def of_invariants(i1: f64, i2: f64, c: Constants) -> f64:
+    return c[0] * (i1 - f64(3.0)) + c[1] * wp.log(i2 / f64(3.0))
+
+
+@wp.func
+def of_stretches(s: wp.vec3d, c: Constants) -> f64:
+    powers = wp.pow(s[0], c[1]) + wp.pow(s[1], c[1]) + wp.pow(s[2], c[1])
+    return c[0] * (powers - f64(3.0)) + c[2] * (s[0] * s[1] + s[1] * s[2] + s[2] * s[0] - f64(3.0))
+
+
+LAWS: dict[str, Law] = {
+    "neo-hooke": NeoHooke(1e4),
+    "mooney-rivlin": MooneyRivlin(3e3, 2e3),
+    "yeoh": Yeoh(7.83e3, 103.4, -0.8065),
+    "gent": Gent(1e4, 60.0),
+    "ogden": Ogden(((10.07e3, 0.938), (1.564e3, 3.484))),
+    "own-invariants": OwnLaw(of_invariants, "invariants", (3e3, 2e3)),
+    "own-stretches": OwnLaw(of_stretches, "stretches", (3e3, 2.2, 1e3)),
+}
+EVERY = pytest.mark.parametrize("name", LAWS)
+BOTH = pytest.mark.parametrize("quadratic", [False, True], ids=["linear", "ten-nodes"])
+
+
+def material(law: Law, poisson_ratio: float = 0.49) -> Material:
+    return Material.hyperelastic("test", law, poisson_ratio=poisson_ratio, measured_to=0.5)
+
+
+def mesh_of(quadratic: bool, cells: tuple[int, int, int] = (1, 1, 1), size: float = 1.0) -> Any:
+    mesh = tet_beam(size, size, size, cells=cells)
+    return mesh.quadratic() if quadratic else mesh
+
+
+def evaluated(model: fem.Model, positions: np.ndarray, *, tangent: bool = False) -> tuple[float, np.ndarray]:
+    model.assembly.evaluate(model.vectors(positions), tangent=tangent)
+    return float(model.assembly.energy.numpy()[0]), model.assembly.forces.numpy().copy()
+
+
+@EVERY
+@BOTH
+def test_forces_and_tangents_are_derivatives_and_turn_with_the_solid(name: str, quadratic: bool, device: str) -> None:
+    rng = np.random.default_rng(3)
+    mesh = mesh_of(quadratic, (1, 1, 1) if quadratic else (2, 1, 1), 0.02)
+    model = fem.Model(fem.Solid(mesh, material(LAWS[name])), STILL, device)
+    rest = model.solid.nodes
+    bent = rest @ (np.eye(3) + 0.25 * rng.normal(size=(3, 3))).T + 5e-4 * rng.normal(size=rest.shape)
+    _, forces = evaluated(model, bent, tangent=True)
+    matrix = model.assembly.matrix()
+    step, way = 1e-8, rng.normal(size=rest.shape)
+    (above, after), (below, before) = (evaluated(model, bent + s * step * way) for s in (1.0, -1.0))
+    product = (matrix @ way.ravel()).reshape(-1, 3)
+    assert abs((above - below) / (2 * step) + (forces * way).sum()) < 1e-8 * abs(forces * way).sum()
+    assert abs(-(after - before) / (2 * step) - product).max() < 1e-7 * abs(product).max()
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    _, turned = evaluated(model, bent @ turn.T + [3.0, -2.0, 1.0])
+    assert abs(turned - forces @ turn.T).max() < 1e-12 * abs(forces).max()
+    _, resting = evaluated(model, rest)
+    assert abs(resting).max() < 1e-12 * abs(forces).max()
+
+
+@EVERY
+def test_small_strains_are_those_of_linear_elasticity(name: str) -> None:
+    law = material(LAWS[name])
+    linear = Material("linear", law.density, law.youngs_modulus, law.poisson_ratio, 1.0, 0.05, "test")
+    mesh = mesh_of(False, (2, 1, 1))
+    both = [fem.Model(fem.Solid(mesh, each), STILL, "cpu") for each in (law, linear)]
+    for model in both:
+        model.assembly.evaluate(model.rest)
+    found, wanted = (model.assembly.matrix().toarray() for model in both)
+    assert abs(found - wanted).max() < 1e-9 * abs(wanted).max()
+
+
+@EVERY
+@BOTH
+def test_a_patch_of_bent_elements_takes_a_uniform_strain(name: str, quadratic: bool) -> None:
+    rng = np.random.default_rng(5)
+    mesh = tet_beam(1.0, 1.0, 1.0, cells=(2, 2, 2))
+    nodes, middle = mesh.nodes.copy(), mesh.nodes.mean(axis=0)
+    inside = (abs(nodes - middle) < 0.49).all(axis=1)
+    nodes[inside] += 0.1 * rng.normal(size=(inside.sum(), 3))
+    mesh = TetMesh(nodes, mesh.tetrahedra, cells=mesh.cells)
+    solid = fem.Solid(mesh.quadratic() if quadratic else mesh, material(LAWS[name]))
+    stretch = np.array([[1.3, 0.2, 0.0], [0.0, 0.9, 0.1], [0.1, 0.0, 0.95]])
+    away = abs(solid.nodes - middle).max(axis=1) > 0.5 - 1e-9
+    goal = solid.nodes @ stretch.T
+    solid.displace(away, (goal - solid.nodes)[away])
+    found = fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device="cpu")
+    assert inside.any()
+    assert abs(found - goal).max() < 1e-12 * abs(goal).max() + 1e-12
+
+
+def balanced(law: Law, poisson_ratio: float, known: list[float], free: int) -> float:
+    """Stretch of the free sides of a cube, in closed form but for one root: their stress is zero."""
+    made = material(law, poisson_ratio)
+    lame = made.bulk_modulus - 2.0 / 3.0 * made.shear_modulus
+    kept = (6.0 * made.shear_modulus + 6.0 * law.pull - law.swelling) / 9.0 + lame
+
+    def stress(side: float) -> float:
+        stretches = np.array([*known, *[side] * free])
+        volume = stretches.prod()
+        return float((law.tensions(stretches) + (kept * (volume - 1.0) - law.pull) * volume / stretches)[2])
+
+    keeps_volume = np.prod(known) ** (-1.0 / free)
+    return float(brentq(stress, 0.7 * keeps_volume, 1.5 * keeps_volume, xtol=1e-14))
+
+
+@EVERY
+@BOTH
+@pytest.mark.parametrize(("sides", "free"), [((4.0,), 2), ((4.0, 4.0), 1), ((4.0, 1.0), 1), ((0.6,), 2)])
+def test_a_cube_takes_its_closed_form(name: str, quadratic: bool, sides: tuple[float, ...], free: int) -> None:
+    solid = fem.Solid(mesh_of(quadratic), material(LAWS[name], 0.499))
+    low = solid.nodes.min(axis=0)
+    for axis, letter in enumerate("xyz"):
+        solid.fix(solid.nodes[:, axis] < low[axis] + 1e-9, axes=letter)
+    for axis, side in enumerate(sides):
+        offset = np.zeros(3)
+        offset[axis] = side - 1.0
+        solid.displace(solid.nodes[:, axis] > low[axis] + 1.0 - 1e-9, offset, axes="xyz"[axis])
+    found = np.ptp(fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device="cpu"), axis=0)
+    wanted = balanced(LAWS[name], 0.499, list(sides), free)
+    assert abs(found - [*sides, *[wanted] * free]).max() < 1e-6
+
+
+def cook(count: int, *, quadratic: bool) -> float:
+    """Rise of the corner of Cook's membrane in plane strain, nearly incompressible."""
+    mesh = tet_beam(1.0, 1.0, 1.0, cells=(count, count, 1))
+    u, v, w = (mesh.nodes - mesh.nodes.min(axis=0)).T
+    nodes = np.column_stack([48.0 * u, 44.0 * u + (44.0 - 28.0 * u) * v, w])
+    mesh = TetMesh(nodes, mesh.tetrahedra, cells=mesh.cells)
+    solid = fem.Solid(mesh.quadratic() if quadratic else mesh, material(NeoHooke(80.194), 0.4999))
+    solid.fix(solid.nodes[:, 0] < 1e-9).fix(None, axes="z").pull(lambda p: p[:, 0] > 48.0 - 1e-9, (0.0, 100.0, 0.0))
+    corner = np.argmin(np.linalg.norm(solid.nodes[:, :2] - [48.0, 60.0], axis=1))
+    return float((fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device="cpu") - solid.nodes)[corner, 1])
+
+
+def test_cooks_membrane_does_not_lock() -> None:
+    assert cook(8, quadratic=True) == pytest.approx(6.92, rel=0.02)
+    assert cook(24, quadratic=False) == pytest.approx(6.92, rel=0.02)
+
+
+def test_one_layer_of_ten_node_elements_bends() -> None:
+    def sag(cells: tuple[int, int, int]) -> float:
+        solid = fem.Solid(tet_beam(0.2, 0.02, 0.02, cells=cells).quadratic(), material(NeoHooke(33e3), 0.4999))
+        solid.fix(solid.nodes[:, 0] < 1e-9).pull(lambda p: p[:, 0] > 0.2 - 1e-9, (0.0, 0.0, -0.01))
+        end = solid.nodes[:, 0] > 0.2 - 1e-9
+        return float((solid.nodes - fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device="cpu"))[end, 2].mean())
+
+    assert sag((12, 1, 1)) == pytest.approx(sag((16, 2, 2)), rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["neo-hooke", "yeoh", "ogden"])
+def test_an_inverted_solid_comes_back(name: str) -> None:
+    rng = np.random.default_rng(1)
+    solid = fem.Solid(mesh_of(False, (2, 2, 2)), material(LAWS[name])).fix(lambda p: p[:, 0] < 1e-9)
+    model = fem.Model(solid, STILL, "cpu")
+    away = np.where(solid.held, 0.0, 0.3 * rng.normal(size=solid.nodes.shape))
+    corners = (solid.nodes + away)[solid.elements]
+    assert (np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0.0).mean() > 0.1
+    positions = model.vectors(solid.nodes + away)
+    fem.Newton(model, fem.Settings(iterations=200)).equilibrium(positions, start=1.0)
+    assert abs(positions.numpy() - solid.nodes).max() < 1e-6
+
+
+def test_laws_go_with_regions_stiffness_and_pictures() -> None:
+    mesh = tet_beam(0.04, 0.02, 0.02, cells=(4, 2, 2))
+    regions = (mesh.nodes[mesh.tetrahedra].mean(axis=1)[:, 0] > 0.02).astype(int)
+    mesh = TetMesh(mesh.nodes, mesh.tetrahedra, regions=regions, cells=mesh.cells)
+    solid = fem.Solid(mesh, {0: material(LAWS["yeoh"]), 1: "pla"}).fix(lambda p: p[:, 0] < 1e-9)
+    simulation = fem.simulation(solid, dt=0.01, device="cpu")
+    simulation.parameters["stiffness"] = 2.0
+    simulation.run(0.02)
+    assert simulation.summary().elastic > 0.0
+    mesh_shown = next(p for p in simulation.snapshot(Look(fields=("von-mises",))).parts if isinstance(p, Mesh))
+    assert 0.0 < host_array(mesh_shown.fields["von-mises"].values).max() < 1e5
