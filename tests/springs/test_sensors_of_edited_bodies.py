@@ -49,6 +49,23 @@ def test_masses_in_their_slots_are_not_read(block: Any) -> None:
     np.testing.assert_allclose(block.sensors["strain"], 0.0, atol=1e-6)
 
 
+def test_masses_and_lengths_that_were_changed_count(block: Any) -> None:
+    block.sensors.add("energy", springs.energy_of(kind="kinetic"))
+    with block.edit() as edit:
+        edit.change_masses([0, 1, 2], masses=5.0, velocities=(0.0, 0.0, 2.0))
+    np.testing.assert_allclose(block.sensors["energy"], [[3 * 0.5 * 5.0 * 2.0**2]])
+    np.testing.assert_allclose(block.sensors["energy"], block.summary().kinetic)
+    first, second = block.solver.model.one.springs[0]
+    block.sensors.add("one", springs.strain_of([first, second]))
+    length = block.solver.model.one.rest_lengths[0]
+    with block.edit() as edit:
+        edit.change_springs([0], rest_lengths=0.8 * length)
+    np.testing.assert_allclose(block.sensors["one"], 1.0 / 0.8 - 1.0, rtol=1e-5)
+    block.reset()
+    np.testing.assert_allclose(block.sensors["one"], 0.0, atol=1e-6)
+    np.testing.assert_array_equal(block.sensors["energy"], 0.0)
+
+
 @pytest.mark.parametrize("masses", [[0], [0, 1], [0, 1, 2], [3, 3, 3]])
 def test_points_on_a_line_have_no_orientation(masses: list[int]) -> None:
     simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
