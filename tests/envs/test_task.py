@@ -245,7 +245,7 @@ def test_what_worlds_cannot_begin_or_act_with_is_refused() -> None:
     for mask in (wp.zeros(1, dtype=wp.bool, device="cpu"), wp.zeros(2, dtype=wp.int32, device="cpu")):
         with pytest.raises(InvalidValue, match="a mask of worlds must be 2 truth values"):
             worlds.restart(mask=mask)
-    with pytest.raises(InvalidValue, match="must be given as numbers"):
+    with pytest.raises(InvalidValue, match="actions must be numbers"):
         worlds.step(still.astype(complex))
     with pytest.raises(InvalidValue, match="a whole number from 1 to 65536, not True"):
         envs.make_worlds(Crawl, True, device="cpu")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import springs
+from annelid import control, springs
 from annelid.core.errors import InvalidValue
 
 
@@ -71,3 +71,19 @@ def test_points_on_a_line_have_no_orientation(masses: list[int]) -> None:
     simulation = springs.simulation(springs.block((3, 3, 3)), device="cpu")
     with pytest.raises(InvalidValue, match="not all on one line"):
         simulation.sensors.add("turn", springs.orientation_of(masses))
+
+
+def test_what_breaks_is_read_at_once_whenever_the_host_looks(device: str) -> None:
+    body = springs.block((4, 2, 2), 0.1, damping=5.0).control("all", low=0.5, high=1.5)
+    body.yield_strains[::3] = 0.05
+
+    def seen(steps: int) -> list[float]:
+        simulation, found = springs.simulation(body, dt=1e-4, device=device, threads=1), []
+        simulation.sensors.add("strain", springs.strain_of())
+        control.connect(simulation, lambda time, readings: found.append(readings[0, 0]) or [1.3], every=1e-3)
+        for _ in range(60 // steps):
+            simulation.step(steps)
+        assert simulation.events
+        return found
+
+    assert seen(60) == seen(1)

@@ -335,5 +335,8 @@ def require_numbers(name: str, values: Any, count: int) -> None:
 
 
 def _as_floats(actions: Any) -> np.ndarray:
-    with np.errstate(over="ignore"):  # what is too large for float32 is clipped with the rest
-        return as_numbers("actions in [-1, 1]", actions, np.float32)
+    try:
+        with np.errstate(over="ignore"):  # what is too large for float32 is clipped with the rest
+            return as_numbers("actions", actions, np.float32)
+    except InvalidValue as error:
+        raise InvalidValue(f"actions must be numbers in [-1, 1], not {actions!r:.60}.") from error

@@ -96,8 +96,8 @@ class StrainSensor(Sensor):
         chosen = body.springs_of(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor of strain needs at least one spring between the masses that were chosen.")
-        # Worlds that learn side by side are not looked at on the host: what has broken there is read from its marks.
-        network, marked = model.network, model.batched and model.features.breaking
+        # The host looks now and then, or never where worlds learn side by side: what has broken is read from its marks.
+        network, marked = model.network, model.features.breaking
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
         add = strain_kernel(model.types.vec4, marked)
         ends, built = body.springs[chosen], places_in_rows(network, chosen) if marked else np.zeros(0, np.int32)
