@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import warp as wp
 
 from annelid import Uniform, envs, springs
 from annelid.core.errors import InvalidValue, UnknownName
@@ -201,6 +202,14 @@ def test_one_world_is_pictured_by_itself() -> None:
             {"arrays": "torch", "reward": lambda self, now, before, actions: np.zeros(2)},
             "reward of Bad must be a tensor of PyTorch",
         ),
+        (
+            {"reward": lambda self, now, before, actions: now["plase"][:, 0]},
+            "no sensor, goal or measure named 'plase'. Did you mean 'place'",
+        ),
+        (
+            {"terminated": lambda self, now, before, actions: [np.nan, 0.0]},
+            "terminated of Bad must be truth values",
+        ),
         ({"build": lambda self, **machine: 3}, "build of Bad must return a simulation, not int"),
         ({"build": lambda self, worlds, **machine: Crawl().build(worlds=1, **machine)}, "made 1 worlds, not 2"),
         ({"every": 1.0}, "longer than an episode"),
@@ -217,8 +226,29 @@ def test_what_is_wrong_with_a_task_is_said(changes: dict[str, Any], problem: str
         worlds.restart(seeds=[0, 1])
         worlds.step(np.zeros((2, 2)))
 
-    with pytest.raises(InvalidValue, match=problem):
+    with pytest.raises((InvalidValue, UnknownName), match=problem):
         act()
+
+
+def test_what_worlds_cannot_begin_or_act_with_is_refused() -> None:
+    worlds = envs.make_worlds(Crawl, np.int64(2), device="cpu")
+    still = np.zeros((2, 2))
+    with pytest.raises(InvalidValue, match="before the first step"):
+        worlds.step(still)
+    with pytest.raises(InvalidValue, match="restart all of them first"):
+        worlds.restart(mask=[True, False])
+    for seeds in ([1.5, 2.0], ["a", "b"], [np.nan, 1.0]):
+        with pytest.raises(InvalidValue, match="seeds must be whole numbers"):
+            worlds.restart(seeds=seeds)
+    worlds.restart(seeds=[2**70 + 1, 3])
+    assert worlds.seeds.numpy().tolist() == [1, 3]
+    for mask in (wp.zeros(1, dtype=wp.bool, device="cpu"), wp.zeros(2, dtype=wp.int32, device="cpu")):
+        with pytest.raises(InvalidValue, match="a mask of worlds must be 2 truth values"):
+            worlds.restart(mask=mask)
+    with pytest.raises(InvalidValue, match="actions must be numbers"):
+        worlds.step(still.astype(complex))
+    with pytest.raises(InvalidValue, match="a whole number from 1 to 65536, not True"):
+        envs.make_worlds(Crawl, True, device="cpu")
 
 
 def test_more_worlds_than_there_may_be_are_refused_before_they_are_built() -> None:

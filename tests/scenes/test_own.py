@@ -136,7 +136,15 @@ def test_names_of_options_are_told_and_kept_from_every_scene() -> None:
         require_free_names(each.name for each in fields(kind))
 
 
-def test_a_file_that_is_absent_or_wrong(tmp_path: Path) -> None:
+def test_a_mistake_in_a_function_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "def scene(size: int = 0):\n    return 1 / size\n")
+    with pytest.raises(SystemExit) as found:
+        cli.main(["run", path, "--out", str(tmp_path / "out")])
+    assert found.value.code == 2
+    assert capsys.readouterr().err.endswith("mine.py, line 2, in scene: ZeroDivisionError: division by zero.\n")
+
+
+def test_a_file_that_is_absent_or_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AnnelidError, match="there is no file"):
         own_scene(str(tmp_path / "absent.py"))
     with pytest.raises(AnnelidError, match=r"mine.py, line 2: ZeroDivisionError: division by zero\.$") as found:
@@ -146,6 +154,9 @@ def test_a_file_that_is_absent_or_wrong(tmp_path: Path) -> None:
         own_scene(written(tmp_path, "a = 1\nb = 2\nc = = 3\n"))
     with pytest.raises(AnnelidError, match=r"mine.py, line 1: ModuleNotFoundError: No module named 'nowhere'\.$"):
         own_scene(written(tmp_path, "import nowhere"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AnnelidError, match=r"^mine.py, line 1: ModuleNotFoundError"):
+        own_scene("mine.py")
     assert is_own("a/b.py:c")
     assert not is_own("worm")
     assert not is_own("recording.rec")

@@ -161,3 +161,39 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is(given: Any, problem:
 def test_distributions_that_make_no_sense_are_refused(make: Any) -> None:
     with pytest.raises(InvalidValue):
         make()
+
+
+def test_verlet_begins_again_with_the_accelerations_of_what_was_drawn(device: str) -> None:
+    laws = {"gravity": Uniform(0.2, 1.8), "mass": Uniform(1.0, 1.4)}
+    several, alone = (simulated(device, worlds, integrator="verlet") for worlds in (2, 1))
+    several.parameters.randomise(laws, seeds=[1, 2])
+    alone.parameters.randomise(laws, seeds=[2])
+    for simulation in (several, alone):
+        simulation.step(10)
+        simulation.reset([simulation.solver.worlds - 1])
+    found = several.state.accelerations.numpy().reshape(2, -1, 3)[1]
+    np.testing.assert_array_equal(found, alone.state.accelerations.numpy())
+    np.testing.assert_allclose(found[:, 2].mean(), -9.81 * alone.parameters["gravity"][0], rtol=1e-3)
+    plain, single = (simulated(device, worlds, integrator="verlet") for worlds in (2, 1))
+    for simulation in (plain, single):
+        simulation.reset([simulation.solver.worlds - 1])
+        simulation.step(10)
+    np.testing.assert_array_equal(plain.velocities().reshape(2, -1, 3)[1], single.velocities())
+
+
+def test_what_is_set_must_suit_what_will_be_drawn() -> None:
+    later, now = simulated("cpu", 2), simulated("cpu", 2)
+    later.parameters.randomise({"stiffness": Curriculum(Uniform(0.01, 0.01), Uniform(0.01, 1.0), draws=9)})
+    now.parameters["stiffness"] = 0.01
+    np.testing.assert_array_equal(later.parameters["stiffness"], now.parameters["stiffness"])
+    light = {"mass": 0.01, "damping": 0.0}
+    now.parameters.set(light)
+    with pytest.raises(InvalidValue, match="stiffness up to 1, .* longest stable step"):
+        later.parameters.set(light)
+    assert later.parameters["mass"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seeds", [[1.5, 2.0], [np.nan, 1.0], "ab", [True, False]])
+def test_seeds_that_are_no_whole_numbers_are_refused(seeds: Any) -> None:
+    with pytest.raises(InvalidValue, match="seeds must be whole numbers"):
+        simulated("cpu", 2).parameters.randomise(FIVE, seeds=seeds)

@@ -219,3 +219,18 @@ def test_robots_that_differ_from_world_to_world_are_refused() -> None:
     simulation = voxels.simulation([voxels.worm(3), voxels.worm(4)], device="cpu")
     with pytest.raises(InvalidValue, match="robots cannot be seen by sensors where worlds differ"):
         simulation.sensors.add("eye", sensors.lidar([(1, 0, 0)]))
+
+
+def test_worlds_that_break_are_seen_as_they_were_built(device: str) -> None:
+    body = springs.block((3, 3, 3), 0.1).control("swell", low=0.5, high=1.5)
+    body.yield_strains[:] = 0.1
+
+    def ranges(commands: list[float]) -> Any:
+        simulation = springs.simulation(body, dt=1e-4, worlds=len(commands), gravity=(0, 0, 0), device=device)
+        simulation.sensors.add("lidar", sensors.lidar([(0, 0, -1), (0.1, 0, -1)], position=(0.05, 0.05, 2.0)))
+        simulation.controls["swell"] = commands
+        simulation.step(30)
+        assert simulation.events
+        return simulation.sensors["lidar"]
+
+    np.testing.assert_array_equal(ranges([1.5, 1.0])[0], ranges([1.5])[0])

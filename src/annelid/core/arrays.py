@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -78,6 +79,26 @@ def views_in(library: str, purpose: str) -> Callable[[wp.array[Any]], Any]:
     if not installed("jax"):  # no extra brings it: which build suits depends on the machine
         raise MissingPackage(f"{purpose} needs jax, which is not installed: pip install jax.")
     return wp.to_jax
+
+
+def whole_numbers(what: str, values: Any) -> np.ndarray:
+    """Whole numbers of any size, such as seeds; others are refused.
+
+    Args:
+        what: What they are, for the sentence: "seeds".
+        values: As they were given.
+    """
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        given = np.asarray(None)
+    whole = given.dtype.kind in "iu" or all(isinstance(one, Integral) for one in given.ravel().tolist())
+    if given.dtype.kind == "f":
+        whole = bool(np.isfinite(given).all() and (given % 1 == 0).all())
+    if not whole or given.dtype.kind == "b":
+        raise InvalidValue(f"{what} must be whole numbers, not {values!r:.60}.")
+    exact = [int(one) for one in given.ravel().tolist()]
+    return np.array(exact, object).reshape(given.shape)
 
 
 def as_numbers(what: str, values: Any, dtype: Any = float) -> np.ndarray:

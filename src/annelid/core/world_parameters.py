@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.arrays import as_numbers
+from annelid.core.arrays import as_numbers, whole_numbers
 from annelid.core.described import Described
 from annelid.core.distributions import Curriculum, Distribution, as_distribution
 from annelid.core.errors import InvalidValue, UnknownName
@@ -110,7 +110,7 @@ class Parameters(Described):
                     f"{list(numbers.shape)}."
                 )
             given[:, k] = numbers
-        self._require({name: (given[:, k].min(), given[:, k].max()) for k, name in enumerate(values)})
+        self._require({name: (given[:, k].min(), given[:, k].max()) for k, name in enumerate(values)}, self.drawn_from)
         if not columns:
             return
         with self._gate:
@@ -136,7 +136,7 @@ class Parameters(Described):
         laws = {name: as_distribution(name, given) for name, given in distributions.items()}
         for name in laws:
             self.index(name)
-        self._require({name: law.bounds for name, law in laws.items()})
+        self._require({name: law.bounds for name, law in laws.items()}, laws)
         with self._gate:
             self.drawn_from = laws
             self._laws, self._choices = self._encoded(laws) if laws else (None, self._choices)
@@ -146,7 +146,7 @@ class Parameters(Described):
 
     def reseed(self, seeds: Any = None) -> None:
         """Give worlds the seeds that they draw from and begin to count their draws anew; see `randomise`."""
-        first = as_numbers("seeds", 0 if seeds is None else seeds)
+        first = np.asarray(whole_numbers("seeds", 0 if seeds is None else seeds) % 2**62, np.int64)
         if first.shape not in ((), (self.worlds,)):
             raise InvalidValue(f"{self.worlds} seeds are needed, one a world, not shape {list(first.shape)}.")
         every = (first + (np.arange(self.worlds) if first.ndim == 0 else 0)).astype(np.int64)
@@ -205,8 +205,11 @@ class Parameters(Described):
         assert self._variable is not None
         self._variable.take_parameters(state, before, self._every)
 
-    def _require(self, ranges: Mapping[str, tuple[float, float]]) -> None:
-        """Refuse values that no model can have, and those that this one cannot have together with the others."""
+    def _require(self, ranges: Mapping[str, tuple[float, float]], laws: Mapping[str, Distribution]) -> None:
+        """Refuse values that no model can have, and those that this one cannot have together with the others.
+
+        The others are what they are now, and whatever will be drawn by `laws` when worlds begin again.
+        """
         for name, (low, high) in ranges.items():
             one = self.offered[self.index(name)]
             for value in (low, high):
@@ -218,7 +221,10 @@ class Parameters(Described):
         if ranges and self._variable is not None:
             now = dict(zip(self.names, self.values().T, strict=True))
             held = {name: (float(rows.min()), float(rows.max())) for name, rows in now.items()}
-            self._variable.require_parameters({**held, **ranges})
+            together = {**held, **ranges}
+            for name, law in laws.items():
+                together[name] = min(together[name][0], law.bounds[0]), max(together[name][1], law.bounds[1])
+            self._variable.require_parameters(together)
 
     def _encoded(self, laws: Mapping[str, Distribution]) -> tuple[wp.array[Any], wp.array[Any]]:
         rows, choices = [], []

@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.arrays import Detachable, as_numbers
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
@@ -23,6 +23,13 @@ from annelid.envs.kernels.beginnings import stir_commands
 from annelid.envs.kernels.noise import episode_keys
 from annelid.envs.task import Task
 from annelid.envs.worlds import MOST_WORLDS, Worlds, require
+
+
+class Named(dict[str, Any]):
+    """What rewards are given, by name; a name that is not there is answered with the nearest one."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UnknownName("sensor, goal or measure", name, self)
 
 
 class TaskWorlds(Worlds):
@@ -41,7 +48,7 @@ class TaskWorlds(Worlds):
         self, count: int, options: Task, *, device: str | wp.Device = "auto", threads: int | None = None
     ) -> None:
         require("the number of worlds", count, 1, MOST_WORLDS, whole=True)
-        task = options
+        count, task = int(count), options
         self.task, self.simulation = task, _built(task, count, device, threads)
         self.simulation.parameters.randomise(task.randomise)
         self._goals = Goals(task.goals(), count, self.simulation.solver.device)
@@ -237,9 +244,9 @@ class TaskWorlds(Worlds):
     def _named(self, when: int, measured: Mapping[str, wp.array[Any]]) -> dict[str, Any]:
         """Readings after (0) or before the action (1) and what was measured, by name, as the task takes them."""
         if self.task.arrays == "warp":
-            return {**self._views[when], **measured}
+            return Named({**self._views[when], **measured})
         readings = self._columns(self._convert((self._readings, self._readings_before)[when]))
-        return {**readings, **{name: self._convert(rows) for name, rows in measured.items()}}
+        return Named({**readings, **{name: self._convert(rows) for name, rows in measured.items()}})
 
     def _columns(self, rows: Any) -> dict[str, Any]:
         """Readings by name of the sensor."""
@@ -261,6 +268,8 @@ class TaskWorlds(Worlds):
                 f"{what} must be a Warp array of {dtype.__name__}, as `arrays` says, not {values!r:.60}."
             )
         found: Any = as_numbers(what, values) if arrays == "numpy" else values
+        if arrays == "numpy" and dtype is wp.bool and np.isnan(found).any():
+            raise InvalidValue(f"{what} must be truth values, not {values!r:.60}.")
         if tuple(found.shape) != (self.count,):
             raise InvalidValue(f"{what} must be {self.count} values, one a world, not shape {list(found.shape)}.")
         if arrays == "warp":

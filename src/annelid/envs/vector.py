@@ -147,6 +147,8 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return None
         if seed is None or isinstance(seed, (int, np.integer)):
             first = int(self.np_random.integers(2**31)) if seed is None else int(seed)
+            if first < 0:
+                raise InvalidValue(f"a seed must be 0 or more, not {first}.")
             return [first + world for world in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise InvalidValue(f"{self.num_envs} seeds are needed, one a world, not {len(seed)}.")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.arrays import Detachable, shared_array
+from annelid.core.arrays import Detachable, as_numbers, shared_array, whole_numbers
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
@@ -67,7 +67,7 @@ class Worlds(ABC):
         self.steps, self.seeds, self.episodes = (self._zeros(count, wp.int32) for _ in range(3))
         self._faults, self._given, self._bad_rewards = (self._zeros(count, wp.int32) for _ in range(3))
         self._every = wp.full(count, True, dtype=wp.bool, device=self.device)
-        self._warned = False
+        self._warned = self._begun = False
         self.stopwatch: Stopwatch | None = None
 
     # --- what a task is ---
@@ -142,10 +142,12 @@ class Worlds(ABC):
             seeds: Seed of each world; None goes on to the next episode of the seed that a world has.
             keep_results: Leave rewards and ends of episodes as they are.
         """
+        if mask is not None and not self._begun:
+            raise InvalidValue("a mask chooses among worlds that have begun: restart all of them first.")
         chosen = self._every if mask is None else self._as_mask(mask)
         if not keep_results and chosen.ptr in (self.terminated.ptr, self.truncated.ptr, self.done.ptr):
             chosen = wp.clone(chosen)  # the results of the episode, which are cleared
-        given = np.full(self.count, -1) if seeds is None else np.asarray(seeds, np.int64)
+        given = np.full(self.count, -1) if seeds is None else whole_numbers("seeds", seeds)
         given = np.where(given < 0, -1, given % 2**31)
         if given.shape != (self.count,):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
@@ -158,6 +160,7 @@ class Worlds(ABC):
                 self._launch(kernels.clear_results, [chosen], results)
             self._begin(chosen)
             self._observe(chosen)
+            self._begun = True
 
     def step(self, actions: Any) -> None:
         """Simulate one action of each world; see the attributes for what it led to.
@@ -166,6 +169,8 @@ class Worlds(ABC):
             actions: Shape [count, action_size], NumPy, PyTorch, JAX or Warp, in [-1, 1]. What is outside is clipped
                 with one warning; what is not a number is an error, before anything moves.
         """
+        if not self._begun:
+            raise InvalidValue("there is no episode to act in yet: call restart() before the first step.")
         with held_back():  # Ctrl-C comes between two actions
             self._take(actions)
             self._lap("host")
@@ -207,6 +212,7 @@ class Worlds(ABC):
         require_parameters(self.solver, arrays)
         fill_state(self._everything(), arrays)
         self._after_load()
+        self._begun = True
 
     @abstractmethod
     def _after_load(self) -> None:
@@ -270,13 +276,14 @@ class Worlds(ABC):
         return rows.to(self.device)
 
     def _as_mask(self, mask: Any) -> wp.array[Any]:
-        if isinstance(mask, wp.array):
-            return mask
-        values = np.asarray(mask)
-        if values.shape != (self.count,) or values.dtype != np.bool_:
-            raise InvalidValue(
-                f"a mask of worlds must be {self.count} truth values, not {values.dtype}{list(values.shape)}."
-            )
+        there = isinstance(mask, wp.array)
+        values = mask if there else np.asarray(mask)
+        kind = wp.dtype_to_numpy(mask.dtype) if there else values.dtype
+        if tuple(values.shape) != (self.count,) or kind != np.bool_:
+            found = f"{np.dtype(kind)}{list(values.shape)}"
+            raise InvalidValue(f"a mask of worlds must be {self.count} truth values, not {found}.")
+        if there:
+            return mask.to(self.device)
         return wp.array(values, dtype=wp.bool, device=self.device)
 
     def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
@@ -306,7 +313,7 @@ def read_options(kind: type[Any], given: dict[str, Any]) -> Any:
 def require(name: str, value: float, low: float, high: float, *, whole: bool = False) -> None:
     """Refuse a number outside its range."""
     number = isinstance(value, (int, np.integer)) if whole else isinstance(value, (int, float, np.number))
-    if not number or not low <= value <= high:
+    if not number or isinstance(value, bool) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
         raise InvalidValue(f"{name} must be {kind} from {low:g} to {high:g}, not {value!r}.")
 
@@ -329,6 +336,7 @@ def require_numbers(name: str, values: Any, count: int) -> None:
 
 def _as_floats(actions: Any) -> np.ndarray:
     try:
-        return np.asarray(actions, np.float32)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"actions must be numbers in [-1, 1], not {actions!r}.") from error
+        with np.errstate(over="ignore"):  # what is too large for float32 is clipped with the rest
+            return as_numbers("actions", actions, np.float32)
+    except InvalidValue as error:
+        raise InvalidValue(f"actions must be numbers in [-1, 1], not {actions!r:.60}.") from error

@@ -38,7 +38,7 @@ class EnergySensor(Sensor):
 
         def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any]]:
             members = wp.array(left.astype(np.int32), dtype=wp.int32, device=device)
-            return members, wp.array(model.one.masses[left], dtype=wp.float64, device=device)
+            return members, wp.array(model.masses[left], dtype=wp.float64, device=device)
 
         followed = Followed(model, lambda network: network.masses, chosen, prepare)
 

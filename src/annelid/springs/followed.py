@@ -39,9 +39,9 @@ class Followed(Generic[T]):
         """What was prepared for those that are there now."""
         network = self._model.network
         if network.version != self._version:
-            with network.lock:  # a thread that prepares an edit counts it before all of it is done
+            with network.settled():  # a thread that prepares an edit counts it before all of it is done
                 self._version, left = network.version, self._left()
-            self._prepared = self._prepare(left)
+                self._prepared = self._prepare(left)
         return self._prepared
 
     def _left(self) -> np.ndarray:

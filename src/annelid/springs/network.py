@@ -109,6 +109,11 @@ class Network:
         """Indices of the springs that exist, shape [k]."""
         return np.flatnonzero(self.springs.alive[: self.springs.used])
 
+    def only_broke(self, masses: int) -> bool:
+        """Whether no edit has changed what there is of so many masses: all springs that are gone have broken."""
+        gone = int((~self.springs.alive[: self.springs.used]).sum())
+        return self.masses.used == self.masses.live_count == masses and 2 * gone == len(self.struck["mass"])
+
     def extents(self) -> np.ndarray:
         """First entry and number of entries of each row, shape [r, 2]."""
         return np.stack([self.starts, self.counts], axis=1)

@@ -19,9 +19,11 @@ from annelid.springs.surface import Surface
 def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
     """What can be seen of a model as its network is now."""
     network = model.network
-    version, surface = network.version, Surface(model, readout)
+    whole = model.batched and network.only_broke(model.body.mass_count)  # worlds side by side are seen alike
+    version, surface = network.version, Surface(model, readout, whole=whole)
     body = _skin(model, surface) if surface.exists() else _masses(model, readout, painter.radius)
-    return Scenery(tuple(painter.obstacles()), (body,), lambda: network.version == version)
+    current = (lambda: True) if model.worlds > 1 else (lambda: network.version == version)
+    return Scenery(tuple(painter.obstacles()), (body,), current)
 
 
 def _skin(model: Model, surface: Surface) -> Moving:

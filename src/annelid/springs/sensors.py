@@ -19,6 +19,7 @@ from annelid.springs.body import Where
 from annelid.springs.followed import Followed
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
 from annelid.springs.marks import places_in_rows
+from annelid.springs.model import Model
 from annelid.springs.solver import Solver
 
 _XYZ = ("x", "y", "z")
@@ -95,31 +96,38 @@ class StrainSensor(Sensor):
         chosen = body.springs_of(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor of strain needs at least one spring between the masses that were chosen.")
-        # Worlds that learn side by side are not looked at on the host: what has broken there is read from its marks.
-        network, marked = model.network, model.batched and model.features.breaking
+        # The host looks now and then, or never where worlds learn side by side: what has broken is read from its marks.
+        network, marked = model.network, model.features.breaking
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
         add = strain_kernel(model.types.vec4, marked)
         ends, built = body.springs[chosen], places_in_rows(network, chosen) if marked else np.zeros(0, np.int32)
-        lengths = wp.array(body.rest_lengths[chosen], dtype=wp.float64, device=device)
 
-        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any]]:
+        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], wp.array[Any]]:
             springs = np.where(np.isin(chosen, left)[:, None], ends, -1)
             mass = ends[:, 0]
             places = np.where(network.row_of[mass] == model.rows.row_of[mass], built, -1) if marked else built
             return (
                 wp.array(springs, dtype=wp.vec2i, device=device),
+                wp.array(_passive_lengths(model, chosen), dtype=wp.float64, device=device),
                 wp.array(places.astype(np.int32), dtype=wp.int32, device=device),
             )
 
         followed = Followed(model, lambda network: network.springs, chosen, prepare)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            (springs, places), mine = followed.now(), side(state)
+            (springs, lengths, places), mine = followed.now(), side(state)
             inputs = [springs, lengths, places, body.mass_count, mine.positions, mine.broken]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             wp.launch(finish_mean, model.worlds, [sums, first], [out], device=device)
 
         return Reading(read, (1,))
+
+
+def _passive_lengths(model: Model, chosen: np.ndarray) -> np.ndarray:
+    """Passive rest lengths of springs as built [m], or what edits have made of them."""
+    built, network = model.one.rest_lengths[chosen], model.network
+    now = network.rest_lengths(chosen)  # in single precision, and 0 of a spring without stiffness
+    return np.where((now > 0.0) & ~np.isclose(now, built, rtol=1e-6, atol=0.0), now, built)
 
 
 def position_of(where: Where = None) -> Sensor:

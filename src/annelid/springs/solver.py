@@ -214,6 +214,7 @@ class Solver:
         """Verlet begins with accelerations that suit the parameters of a world."""
         if len(state.accelerations):
             before = clone_state(state)
+            state.accelerations.zero_()  # as at the first beginning: damping looks ahead with them
             self._first_acceleration(state)
             begun = clone_state(state)
             copy_state(before, state)
@@ -582,6 +583,7 @@ class Solver:
     def _first_acceleration(self, state: State) -> None:
         """Verlet begins with the acceleration at the initial state: a kick whose velocities are thrown away."""
         self._bind(state)
+        derive(self.model, self._work, state.variation)  # which may have been drawn anew since it was bound
         features = self.model.features
         if features.actuated:
             self._launch(signal_kernel(features), (1, self.model.signal_count * self.worlds), [], block=256)

@@ -23,14 +23,15 @@ class Surface:
     Args:
         model: The model.
         readout: What reads its states.
+        whole: Show it as it was built, whatever has broken: worlds side by side are seen alike.
 
     Attributes:
         triangles: Corners, outward, shape [t, 3]; the same array while the topology is the same.
         nearest: The mass with the largest share in each point, int32 on the device, once there is something to draw.
     """
 
-    def __init__(self, model: Model, readout: Readout) -> None:
-        self._model, self._readout = model, readout
+    def __init__(self, model: Model, readout: Readout, *, whole: bool = False) -> None:
+        self._model, self._readout, self._whole = model, readout, whole
         self.triangles: np.ndarray = np.zeros((0, 3), np.int32)
         self._stale = True
 
@@ -85,14 +86,17 @@ class Surface:
     def _shown(self) -> tuple[np.ndarray, sparse.csr_array]:
         """Triangles, and the share of each mass in each of their corners."""
         body, network = self._model.body, self._model.network
-        bare = standing_triangles(_uncovered(body), network)
+        bare, whole = _uncovered(body), self._whole or network.version == 0
+        if not whole:
+            bare = standing_triangles(bare, network)
         used, corners = np.unique(bare, return_inverse=True)
         size = self._model.mass_count
         parts = [sparse.csr_array((np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size))]
         triangles, first = [corners.reshape(-1, 3)], len(used)
-        lost = missing_springs(body.springs, network) if network.version else np.zeros((0, 2), np.int32)
+        lost = np.zeros((0, 2), np.int32) if whole else missing_springs(body.springs, network)
         for worn in body.coverings:
-            shown = worn.covering.remaining(_standing(worn, lost, network))
+            present = worn.covering.cells.present if whole else _standing(worn, lost, network)
+            shown = worn.covering.remaining(present)
             triangles.append(shown.triangles + first)
             first += shown.shares.shape[0]
             shares = shown.shares
@@ -103,8 +107,6 @@ class Surface:
 
 def _standing(worn: Worn, lost: np.ndarray, network: Network) -> np.ndarray:
     cells = worn.covering.cells
-    if network.version == 0:
-        return cells.present
     return cells.present & standing_cells(cells.masses + worn.first, cells.partners, lost, network)
 
 

@@ -96,7 +96,9 @@ def _verdict(error: BaseException) -> tuple[int, str] | None:
         return REFUSED, f"{what}: {error.strerror or error}.".replace("\n", " ")
     if isinstance(error, MemoryError):
         return REFUSED, f"there is not enough memory: {str(error).rstrip('.') or 'make what is simulated smaller'}."
-    return None
+    files = sys.modules.get("annelid.core.own_files")
+    sentence = files.blamed(error) if files is not None and isinstance(error, Exception) else ""
+    return (REFUSED, sentence) if sentence else None
 
 
 def _is_ours(error: BaseException) -> bool:
