@@ -70,6 +70,18 @@ def holds_training(folder: Path) -> bool:
     return (folder / "agent.zip").is_file()
 
 
+def read_plan(folder: Path) -> dict[str, Any]:
+    """What was trained in a folder: the fields of a `Plan`."""
+    path = folder / _PLAN
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(before, dict):
+        raise FileFormatError(f"{path} is no plan of a training.")
+    return asdict(Plan("")) | before  # files of earlier versions lack what was added since
+
+
 class Training:
     """A training in a folder.
 
@@ -197,15 +209,8 @@ class Training:
         return make_worlds(self.plan.name, count, device=self.device, threads=self.threads, **self.plan.options)
 
     def _require_same(self) -> None:
-        path = self.folder / _PLAN
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path} cannot be read: {error}.") from error
+        before = read_plan(self.folder)
         now = json.loads(json.dumps(asdict(self.plan)))
-        if not isinstance(before, dict):
-            raise FileFormatError(f"{path} is no plan of a training.")
-        before = asdict(Plan("")) | before  # files of earlier versions lack what was added since
         for name, value in now.items():
             if before[name] != value:
                 raise InvalidValue(f"the training in {self.folder} has {name} = {before[name]!r}, not {value!r}.")

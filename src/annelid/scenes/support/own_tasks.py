@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, make_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.control import connect, read_controller
+from annelid.control import Controller, connect, read_controller
+from annelid.control.loop import Policy
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, parameter, values
@@ -17,6 +19,8 @@ from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
 from annelid.envs.task_options import Member, task_options
 from annelid.envs.task_worlds import TaskWorlds
+from annelid.envs.training.run import holds_training
+from annelid.envs.training.trained import Agent
 
 _SCORE = "score"
 _BEST, _SEED = "best", "seed"
@@ -33,7 +37,7 @@ def task_scene(kind: type[Task]) -> type[Any]:
         raise InvalidValue(
             f"`{_BEST}` names the controller that acts in a scene: rename that option of {kind.__name__}."
         )
-    best = parameter("", "Folder of a search whose best controller acts; without one the action is 0")
+    best = parameter("", "Folder of a search or a training whose controller acts; without one the action is 0")
     own: list[Member] = [(_BEST, str, best)]
     if _SEED not in names:  # else it is one of the task
         own.append((_SEED, int, parameter(0, "Seed of the episode", limits=SEEDS)))
@@ -55,7 +59,7 @@ def _builder(kind: type[Task], names: Sequence[str]) -> Callable[..., Simulation
         worlds.restart(seeds=[given[_SEED]])
         simulation, every, task = worlds.simulation, worlds.action_seconds, worlds.task
         if given[_BEST]:
-            connect(simulation, read_controller(given[_BEST]), every=every, ramp=task.smooth)
+            connect(simulation, _best(given[_BEST], worlds), every=every, ramp=task.smooth)
         else:
             controls = simulation.controls
             controls.command(0.5 * (controls.lows + controls.highs), ramp=every if task.smooth else 0.0)
@@ -65,6 +69,33 @@ def _builder(kind: type[Task], names: Sequence[str]) -> Callable[..., Simulation
         return simulation
 
     return build
+
+
+def _best(path: str, worlds: TaskWorlds) -> Controller | Policy:
+    """Who acts: the best controller of a search, or the agent of a training."""
+    if not holds_training(Path(path)):
+        return read_controller(path)
+    agent, every, controls = Agent(path), worlds.action_seconds, worlds.simulation.controls
+    numbers = (worlds.simulation.sensors.size,)
+    if len(worlds.channels) > 1 or worlds.channels[0].shape != numbers or worlds.action_size != len(controls):
+        raise InvalidValue(
+            f"the agent in {path} sees or does something else than sensors and controls: step the environment with it "
+            "instead, as envs.Agent(...) does, or use the video that annelid train --video made."
+        )
+    if agent.sees.shape != numbers:
+        raise InvalidValue(
+            f"the agent in {path} sees {agent.sees.shape[0]} numbers, and this task tells {numbers[0]}: give the task "
+            f"and the options that it was trained with, {agent.plan.name} {agent.plan.options or ''}."
+        )
+    chosen: np.ndarray | None = None
+
+    def act(time: float, readings: np.ndarray) -> np.ndarray:
+        nonlocal chosen
+        if chosen is None or round(time / every) % agent.plan.repeat == 0:
+            chosen = np.clip(agent(readings), -1.0, 1.0)
+        return np.asarray(controls.lows + 0.5 * (1.0 + chosen) * (controls.highs - controls.lows))
+
+    return act
 
 
 class Score:
