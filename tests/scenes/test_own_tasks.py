@@ -118,10 +118,15 @@ def test_the_page_of_a_task_has_sliders_plots_and_a_reset(tmp_path: Path) -> Non
 
 def test_the_options_of_a_task_are_parameters(tmp_path: Path) -> None:
     kind: Any = own_scene(written(tmp_path))
-    assert [each.name for each in fields(kind)] == ["every", "smooth", "stir", "arrays", "friction", "best", "seed"]
+    assert [each.name for each in fields(kind)] == ["every", "smooth", "stir", "friction", "best", "seed"]
     assert (kind.duration, kind.__doc__) == (0.06, "Crawl along x.")
     plain: Any = own_scene(written(tmp_path, ('    """Crawl along x."""\n', "")))
     assert plain.__doc__ == "The task Crawl."
+    told = "Crawl along x.\n\n    Args:\n        friction: Of the ground\n    "
+    described: Any = own_scene(written(tmp_path, ("Crawl along x.", told)))
+    helps = {each.name: each.metadata["help"] for each in fields(described)}
+    assert (described.__doc__, helps["friction"]) == ("Crawl along x.", "Of the ground")
+    assert helps["stir"]
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,16 @@ class Training:
         resume: Go on from what is there, which must be a training then.
         device: Where worlds and networks compute.
         threads: CPU threads of the worlds; None takes all cores.
+
+    Attributes:
+        unlearnt: Actions of this run that PPO has not learnt from: those of a rollout in which it was stopped.
     """
 
     def __init__(
         self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
     ) -> None:
         self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
+        self.unlearnt = 0
         require_folder(folder)
         begun = holds_training(folder)
         if begun and not resume:

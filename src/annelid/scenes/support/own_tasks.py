@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import fields, make_dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from annelid.envs.training.trained import Agent
 
 _SCORE = "score"
 _BEST, _SEED = "best", "seed"
+_NO_PARAMETERS = ("seconds", "arrays")
+"""How long a command goes on is its own option, and in whose arrays a reward is written its author has decided."""
 
 
 def task_scene(kind: type[Task]) -> type[Any]:
@@ -31,7 +34,7 @@ def task_scene(kind: type[Task]) -> type[Any]:
 
     Its time is that of an episode; how long a command goes on is an option of the command.
     """
-    options = [option for option in task_options(kind) if option[0] != "seconds"]
+    options = [option for option in task_options(kind) if option[0] not in _NO_PARAMETERS]
     names = [name for name, _, _ in options]
     if _BEST in names:
         raise InvalidValue(
@@ -46,7 +49,8 @@ def task_scene(kind: type[Task]) -> type[Any]:
     made = make_dataclass(kind.__name__, [*options, *own], frozen=True, kw_only=True, namespace=members)
     # Python writes a signature where a dataclass has no text of its own.
     told = not (kind.__doc__ or "").startswith(f"{kind.__name__}(")
-    made.__doc__ = kind.__doc__ if told else f"The task {kind.__name__}."
+    text = inspect.getdoc(kind) if told else None
+    made.__doc__ = text.split("\n\n")[0] if text else f"The task {kind.__name__}."
     made.__module__ = kind.__module__
     return made
 
