@@ -20,8 +20,8 @@ COMMANDS = {
     "video": "Make a video (MP4 or GIF) of a scene, or of several",
     "export": "Turn a recording into a page, video, table or geometry",
     "study": "Repeat an experiment of a paper",
-    "evolve": "Search for robots: an experiment, TOML file or FILE.py:TASK",
-    "train": "Let an agent learn in FILE.py:TASK of your own, or in an environment",
+    "evolve": "Search for robots: an experiment by name or TOML file",
+    "train": "Let an agent learn in an environment",
     "bench": "Measure throughput on this machine",
     "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",
@@ -86,8 +86,9 @@ def _help() -> None:
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)
-    console.print(f"\nScenes: {', '.join(known['run'])}; or FILE.py of your own.")
-    console.print(f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list.")
+    console.print(f"\nScenes: {', '.join(known['run'])}.")
+    listed = f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list."
+    console.print(f"{listed} Your own: FILE.py:NAME.", markup=False)
     console.print("Every command takes --help, --device and --json; all but export take --threads.")
 
 

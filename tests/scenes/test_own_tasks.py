@@ -71,6 +71,23 @@ def test_pictures_and_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Path("moving.gif").read_bytes().startswith(b"GIF8")
 
 
+def test_a_task_is_seen_from_where_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking up, only the sky is seen; the default frames the body."""
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    upward = "Camera((0.0, 0.0, 1.0), (0.0, 0.1, 2.0))"
+    imported = "from annelid.shapes import ground\nfrom annelid.view.camera.camera import Camera"
+    spread = {}
+    for follow in (True, False, None):
+        camera = f"\n    camera = {upward}\n    followed = {follow}" if follow is not None else ""
+        changes = ("from annelid.shapes import ground", imported), ("every = 0.02", f"every = 0.02{camera}")
+        task = written(tmp_path, *changes)
+        assert commanded("picture", task, "--at", "0.02", "--out", "still.png", "--pixels", "64", "48") == 0
+        pixels = np.asarray(image.open("still.png").convert("RGB"), float)
+        spread[follow] = np.ptp(pixels[:30, :, 0] - pixels[:30, :, 2])  # without the caption
+    assert max(spread[True], spread[False]) < 20.0 < spread[None]
+
+
 def test_a_task_in_pytorch_is_scored_too(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     scores = []

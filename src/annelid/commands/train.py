@@ -79,7 +79,7 @@ def command(arguments: list[str]) -> int:
     name, rest = split_name(arguments, "environment", environment_names())
     if name is None:
         print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.")
-        print("ENV is one of these environments, or a task of your own: FILE.py, or FILE.py:TASK where it has several.\n")
+        print("ENV is one of these, or a task of your own: FILE.py, or FILE.py:TASK where it has several.\n")
         for known in environment_names():
             print(f"  {known}")
         return 0

@@ -22,6 +22,7 @@ from annelid.envs.task_options import Member, task_options
 from annelid.envs.task_worlds import TaskWorlds
 from annelid.envs.training.run import holds_training
 from annelid.envs.training.trained import Agent
+from annelid.view.camera.camera import Camera
 
 _SCORE = "score"
 _BEST, _SEED = "best", "seed"
@@ -45,7 +46,10 @@ def task_scene(kind: type[Task]) -> type[Any]:
     if _SEED not in names:  # else it is one of the task
         own.append((_SEED, int, parameter(0, "Seed of the episode", limits=SEEDS)))
     duration = next(each.default for each in fields(kind) if each.name == "seconds")
-    members = {"build": _builder(kind, names), "measure": _measure, "status": _status, "duration": duration}
+    members = {
+        "build": _builder(kind, names), "measure": _measure, "status": _status, "viewpoint": _viewpoint,
+        "duration": duration,
+    }  # fmt: skip
     made = make_dataclass(kind.__name__, [*options, *own], frozen=True, kw_only=True, namespace=members)
     # Python writes a signature where a dataclass has no text of its own.
     told = not (kind.__doc__ or "").startswith(f"{kind.__name__}(")
@@ -109,13 +113,14 @@ class Score:
         worlds: One world at the beginning of an episode, whose simulation runs by itself.
 
     Attributes:
+        worlds: That world.
         total: Return so far.
         actions: Actions so far.
         over: Whether the episode has ended.
     """
 
     def __init__(self, worlds: TaskWorlds) -> None:
-        self._worlds = worlds
+        self.worlds = worlds
         self.total, self.actions, self.over = 0.0, 0, False
 
     def __call__(self, simulation: Simulation[Any]) -> None:
@@ -124,11 +129,11 @@ class Score:
             return
         controls = simulation.controls
         share = (controls.targets() - controls.lows) / (controls.highs - controls.lows)
-        self._worlds.actions.assign((2.0 * share - 1.0).astype(np.float32))
-        self._worlds.conclude()
-        self.total += float(self._worlds.rewards.numpy()[0])
+        self.worlds.actions.assign((2.0 * share - 1.0).astype(np.float32))
+        self.worlds.conclude()
+        self.total += float(self.worlds.rewards.numpy()[0])
         self.actions += 1
-        self.over = bool(self._worlds.done.numpy()[0])
+        self.over = bool(self.worlds.done.numpy()[0])
 
 
 def _score(simulation: Simulation[Any]) -> Score:
@@ -148,3 +153,9 @@ def _status(scene: Any, simulation: Simulation[Any]) -> str:
     score = _score(simulation)
     over = " (the episode is over)" if score.over else ""
     return f"return {score.total:.4g} after {score.actions} action{'' if score.actions == 1 else 's'}{over}"
+
+
+def _viewpoint(scene: Any, simulation: Simulation[Any]) -> tuple[Camera | None, bool]:
+    """The camera of the task, and whether it moves along."""
+    worlds = _score(simulation).worlds
+    return worlds.camera, worlds.followed
