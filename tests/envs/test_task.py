@@ -193,6 +193,14 @@ def test_one_world_is_pictured_by_itself() -> None:
             {"terminated": lambda self, now, before, actions: True},
             r"terminated of Bad must be 2 values.*not shape \[\]",
         ),
+        (
+            {"terminated": lambda self, now, before, actions: now["place"][:, 0]},
+            "terminated of Bad must be true or false for each world, not float32: compare",
+        ),
+        (
+            {"reward": lambda self, now, before, actions: now["plaice"][:, 0]},
+            "there is no sensor or goal of this task named 'plaice'. Did you mean 'place'",
+        ),
         ({"reward": lambda self, now, before, actions: "high"}, "reward of Bad must be given as numbers, not 'high'"),
         ({"reward": lambda self, now, before, actions: [[1], [1, 2]]}, "reward of Bad must be given as numbers"),
         ({"reward": lambda self, now, before, actions: np.array([1j, 2])}, "reward of Bad must be given as numbers"),
@@ -217,7 +225,7 @@ def test_what_is_wrong_with_a_task_is_said(changes: dict[str, Any], problem: str
         worlds.restart(seeds=[0, 1])
         worlds.step(np.zeros((2, 2)))
 
-    with pytest.raises(InvalidValue, match=problem):
+    with pytest.raises((InvalidValue, UnknownName), match=problem):
         act()
 
 

@@ -21,6 +21,7 @@ from annelid.envs.hooks import Channel, Hooks
 from annelid.envs.kernels import task as kernels
 from annelid.envs.kernels.beginnings import stir_commands
 from annelid.envs.kernels.noise import episode_keys
+from annelid.envs.readings import Readings
 from annelid.envs.task import Task
 from annelid.envs.worlds import MOST_WORLDS, Worlds, require
 
@@ -234,12 +235,12 @@ class TaskWorlds(Worlds):
         for name, rows in self._measured.items():
             wp.copy(rows, self.now[name])
 
-    def _named(self, when: int, measured: Mapping[str, wp.array[Any]]) -> dict[str, Any]:
+    def _named(self, when: int, measured: Mapping[str, wp.array[Any]]) -> Readings:
         """Readings after (0) or before the action (1) and what was measured, by name, as the task takes them."""
         if self.task.arrays == "warp":
-            return {**self._views[when], **measured}
+            return Readings({**self._views[when], **measured})
         readings = self._columns(self._convert((self._readings, self._readings_before)[when]))
-        return {**readings, **{name: self._convert(rows) for name, rows in measured.items()}}
+        return Readings({**readings, **{name: self._convert(rows) for name, rows in measured.items()}})
 
     def _columns(self, rows: Any) -> dict[str, Any]:
         """Readings by name of the sensor."""
@@ -261,6 +262,9 @@ class TaskWorlds(Worlds):
                 f"{what} must be a Warp array of {dtype.__name__}, as `arrays` says, not {values!r:.60}."
             )
         found: Any = as_numbers(what, values) if arrays == "numpy" else values
+        given_as = np.asarray(values).dtype if arrays == "numpy" else found.dtype
+        if dtype is wp.bool and arrays != "warp" and str(given_as) not in ("bool", "torch.bool"):
+            raise InvalidValue(f"{what} must be true or false for each world, not {given_as}: compare, as in x > 0.5.")
         if tuple(found.shape) != (self.count,):
             raise InvalidValue(f"{what} must be {self.count} values, one a world, not shape {list(found.shape)}.")
         if arrays == "warp":
