@@ -88,6 +88,24 @@ def test_a_task_is_seen_from_where_it_says(tmp_path: Path, monkeypatch: pytest.M
     assert max(spread[True], spread[False]) < 20.0 < spread[None]
 
 
+def test_goals_are_marked_in_what_commands_show(tmp_path: Path) -> None:
+    goals = """def goals(self):
+        return {"target": (0.2, 0.3)}
+
+    def marks(self, goals):
+        place = [[goals["target"][0], 0.0, 0.1]]
+        return [Spheres("target", np.array(place), np.array([0.02]))]
+
+    def reward"""
+    imported = ("from annelid import envs", "import numpy as np\nfrom annelid import envs")
+    shown = "from annelid.core.snapshot import Spheres\nfrom annelid.shapes import ground"
+    changes = imported, ("def reward", goals), ("from annelid.shapes import ground", shown)
+    scene: Any = own_scene(written(tmp_path, *changes))()
+    simulation = scene.build(device="cpu")
+    marked = [part for part in simulation.snapshot().parts if part.name == "target"]
+    np.testing.assert_allclose(marked[0].centers[0, 0], simulation.sensors["target"][0, 0])
+
+
 def test_a_task_in_pytorch_is_scored_too(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     scores = []

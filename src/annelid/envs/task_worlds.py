@@ -13,7 +13,7 @@ from annelid.core.arrays import Detachable, as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
+from annelid.core.snapshot import Look, Part, Snapshot
 from annelid.core.solver import Accompanied, Controllable, Separable, Solver, Troubled, kickable
 from annelid.core.state import take_world
 from annelid.envs.goals import Goals
@@ -100,8 +100,12 @@ class TaskWorlds(Worlds):
     def snapshot(self, world: int = 0) -> Snapshot:
         """One world by itself."""
         shot = self.task.picture(self, world) or self._pictured(world)
-        parts = (*shot.parts, *self.task.marks(self._goals.of(world)))
+        parts = (*shot.parts, *self.marks(world))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, parts)
+
+    def marks(self, world: int = 0) -> tuple[Part, ...]:
+        """What pictures show of the goals of a world."""
+        return tuple(self.task.marks(self._goals.of(world)))
 
     # --- what the task may do with them ---
 

@@ -73,6 +73,7 @@ def _builder(kind: type[Task], names: Sequence[str]) -> Callable[..., Simulation
             controls.command(0.5 * (controls.lows + controls.highs), ramp=every if task.smooth else 0.0)
         score = Score(worlds)
         simulation.attachments[_SCORE] = score
+        simulation.marks = worlds.marks()
         simulation.observe(score, every=every)
         return simulation
 
