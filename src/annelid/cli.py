@@ -87,7 +87,8 @@ def _help() -> None:
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)
     console.print(f"\nScenes: {', '.join(known['run'])}.")
-    console.print(f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list.")
+    listed = f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list."
+    console.print(f"{listed} Your own: FILE.py:NAME.", markup=False)
     console.print("Every command takes --help, --device and --json; all but export take --threads.")
 
 

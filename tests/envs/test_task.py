@@ -194,6 +194,14 @@ def test_one_world_is_pictured_by_itself() -> None:
             {"terminated": lambda self, now, before, actions: True},
             r"terminated of Bad must be 2 values.*not shape \[\]",
         ),
+        (
+            {"terminated": lambda self, now, before, actions: now["place"][:, 0]},
+            "terminated of Bad must be true or false for each world, not float32: compare",
+        ),
+        (
+            {"reward": lambda self, now, before, actions: now["plaice"][:, 0]},
+            "there is no sensor or goal of this task named 'plaice'. Did you mean 'place'",
+        ),
         ({"reward": lambda self, now, before, actions: "high"}, "reward of Bad must be given as numbers, not 'high'"),
         ({"reward": lambda self, now, before, actions: [[1], [1, 2]]}, "reward of Bad must be given as numbers"),
         ({"reward": lambda self, now, before, actions: np.array([1j, 2])}, "reward of Bad must be given as numbers"),
@@ -204,11 +212,11 @@ def test_one_world_is_pictured_by_itself() -> None:
         ),
         (
             {"reward": lambda self, now, before, actions: now["plase"][:, 0]},
-            "no sensor, goal or measure named 'plase'. Did you mean 'place'",
+            "no sensor or goal of this task named 'plase'. Did you mean 'place'",
         ),
         (
             {"terminated": lambda self, now, before, actions: [np.nan, 0.0]},
-            "terminated of Bad must be truth values",
+            "terminated of Bad must be true or false for each world",
         ),
         ({"build": lambda self, **machine: 3}, "build of Bad must return a simulation, not int"),
         ({"build": lambda self, worlds, **machine: Crawl().build(worlds=1, **machine)}, "made 1 worlds, not 2"),

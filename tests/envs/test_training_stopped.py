@@ -35,6 +35,7 @@ def test_what_is_said_after_an_interrupt(tmp_path: Path) -> None:
     resume = "and the same command with --resume goes on from there."
     assert stopped(tmp_path) == f"stopped; what was there in {tmp_path} is kept, {resume}"
     assert stopped(tmp_path, 1234) == f"stopped; 1,234 actions of training are kept in {tmp_path}, {resume}"
+    assert f"kept in {tmp_path} (PPO had not learnt from the last 1,034 yet), and" in stopped(tmp_path, 1234, 1034)
 
 
 @needs_signals
@@ -52,9 +53,10 @@ def test_a_training_is_stopped_wherever_it_is_and_goes_on(tmp_path: Path) -> Non
     assert building["said"] == "annelid: stopped before anything was learnt; the same command begins again.\n"
     for found in later:
         assert found["code"] == 130, found
+        lost = " (PPO had not learnt from the last 16 yet)" if found["place"] == "rollout" else ""
         assert found["said"] == (
-            f"annelid: stopped; {found['actions']:,} actions of training are kept in {folder}, and the same command "
-            "with --resume goes on from there.\n"
+            f"annelid: stopped; {found['actions']:,} actions of training are kept in {folder}{lost}, and the same "
+            "command with --resume goes on from there.\n"
         )
     assert (whole["code"], whole["said"]) == (0, "")
     epochs = 8  # of an update
@@ -83,7 +85,7 @@ def test_another_process_stops_a_training(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=120)
     assert process.returncode == 130
-    kept = f"actions of training are kept in {tmp_path / 'out'}, and the same command with --resume goes on from there."
-    assert kept in told
+    assert f"actions of training are kept in {tmp_path / 'out'} (PPO had not learnt from the last" in told
+    assert "the same command with --resume goes on from there." in told
     assert "Traceback" not in told
     assert (tmp_path / "out" / "agent.zip").is_file()

@@ -71,6 +71,41 @@ def test_pictures_and_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Path("moving.gif").read_bytes().startswith(b"GIF8")
 
 
+def test_a_task_is_seen_from_where_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking up, only the sky is seen; the default frames the body."""
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    upward = "Camera((0.0, 0.0, 1.0), (0.0, 0.1, 2.0))"
+    imported = "from annelid.shapes import ground\nfrom annelid.view.camera.camera import Camera"
+    spread = {}
+    for follow in (True, False, None):
+        camera = f"\n    camera = {upward}\n    followed = {follow}" if follow is not None else ""
+        changes = ("from annelid.shapes import ground", imported), ("every = 0.02", f"every = 0.02{camera}")
+        task = written(tmp_path, *changes)
+        assert commanded("picture", task, "--at", "0.02", "--out", "still.png", "--pixels", "64", "48") == 0
+        pixels = np.asarray(image.open("still.png").convert("RGB"), float)
+        spread[follow] = np.ptp(pixels[:30, :, 0] - pixels[:30, :, 2])  # without the caption
+    assert max(spread[True], spread[False]) < 20.0 < spread[None]
+
+
+def test_goals_are_marked_in_what_commands_show(tmp_path: Path) -> None:
+    goals = """def goals(self):
+        return {"target": (0.2, 0.3)}
+
+    def marks(self, goals):
+        place = [[goals["target"][0], 0.0, 0.1]]
+        return [Spheres("target", np.array(place), np.array([0.02]))]
+
+    def reward"""
+    imported = ("from annelid import envs", "import numpy as np\nfrom annelid import envs")
+    shown = "from annelid.core.snapshot import Spheres\nfrom annelid.shapes import ground"
+    changes = imported, ("def reward", goals), ("from annelid.shapes import ground", shown)
+    scene: Any = own_scene(written(tmp_path, *changes))()
+    simulation = scene.build(device="cpu")
+    marked = [part for part in simulation.snapshot().parts if part.name == "target"]
+    np.testing.assert_allclose(marked[0].centers[0, 0], simulation.sensors["target"][0, 0])
+
+
 def test_a_task_in_pytorch_is_scored_too(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     scores = []
@@ -118,10 +153,15 @@ def test_the_page_of_a_task_has_sliders_plots_and_a_reset(tmp_path: Path) -> Non
 
 def test_the_options_of_a_task_are_parameters(tmp_path: Path) -> None:
     kind: Any = own_scene(written(tmp_path))
-    assert [each.name for each in fields(kind)] == ["every", "smooth", "stir", "arrays", "friction", "best", "seed"]
+    assert [each.name for each in fields(kind)] == ["every", "smooth", "stir", "friction", "best", "seed"]
     assert (kind.duration, kind.__doc__) == (0.06, "Crawl along x.")
     plain: Any = own_scene(written(tmp_path, ('    """Crawl along x."""\n', "")))
     assert plain.__doc__ == "The task Crawl."
+    told = "Crawl along x.\n\n    Args:\n        friction: Of the ground\n    "
+    described: Any = own_scene(written(tmp_path, ("Crawl along x.", told)))
+    helps = {each.name: each.metadata["help"] for each in fields(described)}
+    assert (described.__doc__, helps["friction"]) == ("Crawl along x.", "Of the ground")
+    assert helps["stir"]
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from annelid.commands.support.command_options import Picture
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
+from annelid.core.scene import WithViewpoint
+from annelid.core.simulation import Simulation
 from annelid.view.picture import PICTURES, require_size
 
 
@@ -27,10 +32,16 @@ def command(arguments: list[str]) -> int:
         path = path / f"{scene.name}-{options.at:g}s.png"
     chosen = device(machine.device)
     simulation = scene.build(device=chosen, threads=machine.threads)
+    camera, follow = scene.viewpoint(simulation) if isinstance(scene, WithViewpoint) else (None, False)
+    moves = follow and camera is not None  # what is framed anew is in the middle anyway
+    begin = _middle(simulation) if moves else np.zeros(3)
     with Progress(scene.name, options.at, quiet=machine.json) as progress:
         simulation.run(options.at, progress=progress)
+    if camera is not None and moves:
+        camera = camera.moved(_middle(simulation) - begin)
     simulation.picture(
         path,
+        camera=camera,
         show=options.show,
         field=options.field,
         pixels=options.pixels,
@@ -39,3 +50,8 @@ def command(arguments: list[str]) -> int:
     )
     print(json.dumps({"picture": str(path)}) if machine.json else path)
     return 0
+
+
+def _middle(simulation: Simulation[Any]) -> np.ndarray:
+    """The middle of what there is to see [m]."""
+    return np.asarray(np.mean(simulation.snapshot().bounds(), axis=0))

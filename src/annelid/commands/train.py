@@ -78,7 +78,8 @@ def command(arguments: list[str]) -> int:
     """Train an agent."""
     name, rest = split_name(arguments, "environment", environment_names())
     if name is None:
-        print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.\n")
+        print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.")
+        print("ENV is one of these, or a task of your own: FILE.py, or FILE.py:TASK where it has several.\n")
         for known in environment_names():
             print(f"  {known}")
         return 0
@@ -152,20 +153,22 @@ def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[R
         try:
             return _train_inside(folder, training, settings.steps, options, machine)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(stopped(folder, training.steps)) from None
+            raise KeyboardInterrupt(stopped(folder, training.steps, training.unlearnt)) from None
 
 
-def stopped(folder: Path, steps: int | None = None) -> str:
+def stopped(folder: Path, steps: int | None = None, unlearnt: int = 0) -> str:
     """What is said after Ctrl-C: what is kept, where, and how to go on.
 
     Args:
         folder: Folder of the training.
         steps: Actions so far; None where this run has not come to any.
+        unlearnt: How many of them PPO has not learnt from; they stay counted.
     """
     if not holds_training(folder):
         return "stopped before anything was learnt; the same command begins again."
     kept = f"what was there in {folder} is" if steps is None else f"{steps:,} actions of training are"
     where = "" if steps is None else f" in {folder}"
+    where += f" (PPO had not learnt from the last {unlearnt:,} yet)" if unlearnt else ""
     return f"stopped; {kept} kept{where}, and the same command with --resume goes on from there."
 
 

@@ -12,6 +12,7 @@ from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.progress import Progress
+from annelid.core.scene import WithViewpoint
 from annelid.view.picture import Painter
 from annelid.view.showing import look_of, moments
 from annelid.view.video import video
@@ -29,13 +30,15 @@ def command(arguments: list[str]) -> int:
     chosen = device(machine.device)
     variants = _variants(scene, options.vary)
     simulations = [variant.build(device=chosen, threads=machine.threads) for variant in variants.values()]
+    camera, follow = scene.viewpoint(simulations[0]) if isinstance(scene, WithViewpoint) else (None, True)
     painter = Painter(
         size=options.pixels,
         field=options.field,
         samples=options.samples,
         name=scene.name,
         names=list(variants),
-        follow=True,
+        camera=camera,
+        follow=follow,
         device=chosen,
         threads=machine.threads,
     )

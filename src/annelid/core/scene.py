@@ -84,6 +84,15 @@ class WithStatus(Protocol):
 
 
 @runtime_checkable
+class WithViewpoint(Protocol):
+    """A scene that says where its pictures and videos are taken from."""
+
+    def viewpoint(self, simulation: Simulation[Any]) -> tuple[Any, bool]:
+        """A camera, or None to frame what there is, and whether it moves along with the robot."""
+        ...
+
+
+@runtime_checkable
 class WithOutputs(Protocol):
     """A scene that writes files of its own at the end of a run."""
 

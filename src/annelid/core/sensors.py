@@ -294,7 +294,10 @@ def tells_turn(places: np.ndarray) -> bool:
 def require_turn(places: np.ndarray, what: str) -> None:
     """Refuse to read an orientation off points on one line."""
     if not tells_turn(places):
-        raise InvalidValue(f"an orientation is read off three {what} or more that are not all on one line.")
+        raise InvalidValue(
+            f"an orientation is read off three {what} or more that are not all on one line, which the {len(places)} "
+            "chosen here are not: choose more of them."
+        )
 
 
 def _salt(name: str) -> int:

@@ -32,7 +32,7 @@ from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
 from annelid.core.sensors import Sensors
 from annelid.core.showing import Shown
-from annelid.core.snapshot import Look, Number, Snapshot
+from annelid.core.snapshot import Look, Number, Part, Snapshot
 from annelid.core.solver import Changing, Controllable, Eventful, Limited, Solver, conditional, editable
 from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
@@ -62,6 +62,7 @@ class Simulation(Shown, Described, Generic[S]):
     Attributes:
         events: What has happened in it: springs that broke...
         attachments: Things that belong to it: optimisers, controllers; by name.
+        marks: What its pictures show beside what is simulated, such as a place to reach.
         controls: Channels that take commands, such as `simulation.controls["leg"] = 1.1`.
         sensors: Named readings on the device; `simulation.sensors.add(name, sensor)` adds one.
         parameters: Numbers in which worlds may differ: `simulation.parameters["friction"] = [0.8, 1.2]`, or drawn at
@@ -73,6 +74,7 @@ class Simulation(Shown, Described, Generic[S]):
         self.state = solver.initial_state()
         self.events: list[Event] = []
         self.attachments: dict[str, Any] = {}
+        self.marks: tuple[Part, ...] = ()
         self.gate = Gate()
         self._steps = 0
         self._good = clone_state(self.state)
@@ -351,7 +353,8 @@ class Simulation(Shown, Described, Generic[S]):
             shot = self.solver.snapshot(self.state, chosen)
             kinds = (self.controls, self.sensors, self.parameters) if chosen.numbers else ()
             own = {name: number for kind in kinds for name, number in kind.numbers().items()}
-            return replace(shot, numbers={**own, **shot.numbers}) if own else shot
+            marks = self.marks if chosen.surface else ()
+            return replace(shot, parts=(*shot.parts, *marks), numbers={**own, **shot.numbers}) if own or marks else shot
 
     def positions(self) -> np.ndarray:
         """Positions [m], shape [n, 3], in the order in which the body was built."""

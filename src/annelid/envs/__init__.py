@@ -24,16 +24,23 @@ from annelid.envs.registration import (
 if TYPE_CHECKING:
     from annelid.envs.hooks import Batch, Channel, each_world
     from annelid.envs.task import Task
+    from annelid.envs.training.trained import Agent
     from annelid.envs.worlds import ActionClipped, Worlds
 else:  # the help of the command line names the environments, and does not wait for Warp
     __getattr__ = offered(
         __name__,
-        {"hooks": ["Batch", "Channel", "each_world"], "task": ["Task"], "worlds": ["ActionClipped", "Worlds"]},
+        {
+            "hooks": ["Batch", "Channel", "each_world"],
+            "task": ["Task"],
+            "training.trained": ["Agent"],
+            "worlds": ["ActionClipped", "Worlds"],
+        },
     )
 
 __all__ = [
     "TASKS",
     "ActionClipped",
+    "Agent",
     "Batch",
     "Channel",
     "MissingPackage",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from dataclasses import MISSING, Field, field, fields
 from types import SimpleNamespace
@@ -18,15 +20,21 @@ _HELP = {
     "seconds": "Length of an episode [s]",
     "every": "Simulated time of an action [s]",
     "smooth": "Go to the values of an action smoothly, within its time",
+    "stir": "How far from rest channels begin, at random: a share of their ranges, from 0 to 1",
     "arrays": "Whose arrays the reward takes and returns",
 }
-"""What the options of every task mean; users say it of their own where they like."""
+"""What the options of every task mean; users say it of their own in the docstring of the class, as `name: text`."""
 
 
 def task_options(kind: type[Task]) -> list[Member]:
     """The options of a task; one without a default is refused."""
-    types = _types(kind)
-    return [(each.name, types[each.name], _copied(each, kind)) for each in fields(kind) if each.init]
+    types, helps = _types(kind), _HELP | described(kind)
+    return [(each.name, types[each.name], _copied(each, kind, helps)) for each in fields(kind) if each.init]
+
+
+def described(kind: type[Task]) -> dict[str, str]:
+    """What the docstring of a task says of its options, by name."""
+    return dict(re.findall(r"^\s+(\w+): (.+)$", inspect.getdoc(kind) or "", re.MULTILINE))
 
 
 def _types(kind: type[Task]) -> dict[str, Any]:
@@ -40,8 +48,8 @@ def _types(kind: type[Task]) -> dict[str, Any]:
     return {**known, **found}
 
 
-def _copied(each: Field[Any], kind: type[Task]) -> Any:
-    metadata = {"help": _HELP.get(each.name, ""), **each.metadata}
+def _copied(each: Field[Any], kind: type[Task], helps: dict[str, str]) -> Any:
+    metadata = {"help": helps.get(each.name, ""), **each.metadata}
     if each.default_factory is not MISSING:
         return field(default_factory=each.default_factory, metadata=metadata)
     if each.default is MISSING:

@@ -10,10 +10,10 @@ import numpy as np
 import warp as wp
 
 from annelid.core.arrays import Detachable, as_numbers
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.simulation import Simulation
-from annelid.core.snapshot import Look, Snapshot
+from annelid.core.snapshot import Look, Part, Snapshot
 from annelid.core.solver import Accompanied, Controllable, Separable, Solver, Troubled, kickable
 from annelid.core.state import take_world
 from annelid.envs.goals import Goals
@@ -21,15 +21,9 @@ from annelid.envs.hooks import Channel, Hooks
 from annelid.envs.kernels import task as kernels
 from annelid.envs.kernels.beginnings import stir_commands
 from annelid.envs.kernels.noise import episode_keys
+from annelid.envs.readings import Readings
 from annelid.envs.task import Task
 from annelid.envs.worlds import MOST_WORLDS, Worlds, require
-
-
-class Named(dict[str, Any]):
-    """What rewards are given, by name; a name that is not there is answered with the nearest one."""
-
-    def __missing__(self, name: str) -> Any:
-        raise UnknownName("sensor, goal or measure", name, self)
 
 
 class TaskWorlds(Worlds):
@@ -106,8 +100,12 @@ class TaskWorlds(Worlds):
     def snapshot(self, world: int = 0) -> Snapshot:
         """One world by itself."""
         shot = self.task.picture(self, world) or self._pictured(world)
-        parts = (*shot.parts, *self.task.marks(self._goals.of(world)))
+        parts = (*shot.parts, *self.marks(world))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, parts)
+
+    def marks(self, world: int = 0) -> tuple[Part, ...]:
+        """What pictures show of the goals of a world."""
+        return tuple(self.task.marks(self._goals.of(world)))
 
     # --- what the task may do with them ---
 
@@ -241,12 +239,12 @@ class TaskWorlds(Worlds):
         for name, rows in self._measured.items():
             wp.copy(rows, self.now[name])
 
-    def _named(self, when: int, measured: Mapping[str, wp.array[Any]]) -> dict[str, Any]:
+    def _named(self, when: int, measured: Mapping[str, wp.array[Any]]) -> Readings:
         """Readings after (0) or before the action (1) and what was measured, by name, as the task takes them."""
         if self.task.arrays == "warp":
-            return Named({**self._views[when], **measured})
+            return Readings({**self._views[when], **measured})
         readings = self._columns(self._convert((self._readings, self._readings_before)[when]))
-        return Named({**readings, **{name: self._convert(rows) for name, rows in measured.items()}})
+        return Readings({**readings, **{name: self._convert(rows) for name, rows in measured.items()}})
 
     def _columns(self, rows: Any) -> dict[str, Any]:
         """Readings by name of the sensor."""
@@ -268,8 +266,9 @@ class TaskWorlds(Worlds):
                 f"{what} must be a Warp array of {dtype.__name__}, as `arrays` says, not {values!r:.60}."
             )
         found: Any = as_numbers(what, values) if arrays == "numpy" else values
-        if arrays == "numpy" and dtype is wp.bool and np.isnan(found).any():
-            raise InvalidValue(f"{what} must be truth values, not {values!r:.60}.")
+        given_as = np.asarray(values).dtype if arrays == "numpy" else found.dtype
+        if dtype is wp.bool and arrays != "warp" and str(given_as) not in ("bool", "torch.bool"):
+            raise InvalidValue(f"{what} must be true or false for each world, not {given_as}: compare, as in x > 0.5.")
         if tuple(found.shape) != (self.count,):
             raise InvalidValue(f"{what} must be {self.count} values, one a world, not shape {list(found.shape)}.")
         if arrays == "warp":

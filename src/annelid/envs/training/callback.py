@@ -23,10 +23,12 @@ class Noted(Protocol):
     Attributes:
         source: Its worlds, which know what was paid and counted at the last step.
         history: Its episodes.
+        unlearnt: Actions of the rollout that PPO has not learnt from yet.
     """
 
     source: FromIdleness
     history: History
+    unlearnt: int
 
     @property
     def steps(self) -> int:
@@ -59,7 +61,7 @@ class Noting(BaseCallback):
         count = training.source.num_envs
         self._returns, self._lengths = np.zeros(count), np.zeros(count, int)
         self._before, self._first = training.history.seconds, training.steps
-        self._rollouts = 0
+        self._rollouts, self._learnt = 0, training.steps
         self._begin = self._told = self._saved = time.perf_counter()
 
     def _on_rollout_start(self) -> None:
@@ -70,6 +72,8 @@ class Noting(BaseCallback):
         self._returns += self._owner.source.paid
         self._lengths += self._owner.source.counted
         now, steps = time.perf_counter(), self._owner.steps
+        if isinstance(self.model, OnPolicyAlgorithm):
+            self._owner.unlearnt = steps - self._learnt
         for world in np.flatnonzero(dones):
             seconds = self._before + now - self._begin
             self._owner.history.add(seconds, steps, float(self._returns[world]), int(self._lengths[world]))
@@ -91,6 +95,7 @@ class Noting(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         self._rollouts += 1
+        self._learnt, self._owner.unlearnt = self._owner.steps, 0
 
     def _report(self, now: float) -> None:
         if self._watch is None or now - self._told < _TELL:

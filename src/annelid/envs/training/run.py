@@ -70,6 +70,18 @@ def holds_training(folder: Path) -> bool:
     return (folder / "agent.zip").is_file()
 
 
+def read_plan(folder: Path) -> dict[str, Any]:
+    """What was trained in a folder: the fields of a `Plan`."""
+    path = folder / _PLAN
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(before, dict):
+        raise FileFormatError(f"{path} is no plan of a training.")
+    return asdict(Plan("")) | before  # files of earlier versions lack what was added since
+
+
 class Training:
     """A training in a folder.
 
@@ -79,12 +91,16 @@ class Training:
         resume: Go on from what is there, which must be a training then.
         device: Where worlds and networks compute.
         threads: CPU threads of the worlds; None takes all cores.
+
+    Attributes:
+        unlearnt: Actions of this run that PPO has not learnt from: those of a rollout in which it was stopped.
     """
 
     def __init__(
         self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
     ) -> None:
         self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
+        self.unlearnt = 0
         require_folder(folder)
         begun = holds_training(folder)
         if begun and not resume:
@@ -197,15 +213,8 @@ class Training:
         return make_worlds(self.plan.name, count, device=self.device, threads=self.threads, **self.plan.options)
 
     def _require_same(self) -> None:
-        path = self.folder / _PLAN
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path} cannot be read: {error}.") from error
+        before = read_plan(self.folder)
         now = json.loads(json.dumps(asdict(self.plan)))
-        if not isinstance(before, dict):
-            raise FileFormatError(f"{path} is no plan of a training.")
-        before = asdict(Plan("")) | before  # files of earlier versions lack what was added since
         for name, value in now.items():
             if before[name] != value:
                 raise InvalidValue(f"the training in {self.folder} has {name} = {before[name]!r}, not {value!r}.")

@@ -10,7 +10,9 @@ as a resumed run must go on with it.
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,21 @@ def save_scale(env: VecNormalize, folder: Path) -> None:
         values["observations"] = {name: np.asarray(getattr(env.obs_rms, name)).tolist() for name in _NAMES}
     with replaced(folder / _FILE) as temporary:
         temporary.write_text(json.dumps(values) + "\n", encoding="utf-8")
+
+
+def read_observation_scale(folder: Path) -> Callable[[np.ndarray], np.ndarray] | None:
+    """What brings observations to the size that an agent has learnt from; None where it has seen them as they are."""
+    path = folder / _FILE
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("observations")
+        if values is None:
+            return None
+        mean, var = (np.asarray(values[name], float) for name in ("mean", "var"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise FileFormatError(f"{path} cannot be read as the scale of rewards: {error}.") from error
+    usual = inspect.signature(VecNormalize).parameters  # as in training
+    spread, most = np.sqrt(var + usual["epsilon"].default), usual["clip_obs"].default
+    return lambda seen: np.clip((seen - mean) / spread, -most, most).astype(np.float32)
 
 
 def load_scale(env: VecNormalize, folder: Path) -> None:

@@ -24,7 +24,7 @@ DURATION = 5.0
 
 _MACHINE = ("device", "threads")
 
-_CONTRACT = ("name", "duration", "build", "measure", "adjust", "status", "outputs", "own_file")
+_CONTRACT = ("name", "duration", "build", "measure", "adjust", "status", "viewpoint", "outputs", "own_file")
 """What a scene has by these names, so that no parameter can be called so."""
 
 _PLAIN = (bool, int, float, str, Path, Enum, type(None))
