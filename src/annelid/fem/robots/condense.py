@@ -33,7 +33,7 @@ from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import Base, LaggedSolver
 
 _PARTS, _PARTS_ON_CUDA = 16, 128  # of the nodes, whose products are added up one after the other
-_FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+_FIRST_SHIFT, _LAST_SHIFT = 1e-7, 1e4  # of the mean stiffness on the diagonal
 
 
 @dataclass(frozen=True, eq=False)
