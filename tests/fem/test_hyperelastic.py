@@ -201,3 +201,69 @@ def test_laws_go_with_regions_stiffness_and_pictures() -> None:
     assert simulation.summary().elastic > 0.0
     mesh_shown = next(p for p in simulation.snapshot(Look(fields=("von-mises",))).parts if isinstance(p, Mesh))
     assert 0.0 < host_array(mesh_shown.fields["von-mises"].values).max() < 1e5
+
+
+def shell_of_cubes(inner: float, outer: float, count: int, layers: int) -> TetMesh:
+    """A hollow sphere of hexahedra in 24 tetrahedra each, through the centres of their faces and their own."""
+    angles = np.tan(np.linspace(-np.pi / 4, np.pi / 4, 2 * count + 1))
+    nodes: dict[tuple[float, ...], int] = {}
+    places: list[np.ndarray] = []
+    tetrahedra, cells = [], []
+
+    def node(axis: int, sign: int, at: np.ndarray) -> int:
+        """The node of a side of the cube, in halves of its hexahedra."""
+        way = np.zeros(3)
+        way[axis], way[(axis + 1) % 3], way[(axis + 2) % 3] = sign, angles[at[0]], angles[at[1]]
+        place = (inner + (outer - inner) * at[2] / (2 * layers)) * way / np.linalg.norm(way)
+        key = tuple(np.round(place / outer, 7) + 0.0)
+        if key not in nodes:
+            nodes[key] = len(places)
+            places.append(place)
+        return nodes[key]
+
+    for number, (axis, sign, *corner) in enumerate(
+        (axis, sign, i, j, k)
+        for axis in range(3) for sign in (-1, 1) for i in range(count) for j in range(count) for k in range(layers)
+    ):  # fmt: skip
+        middle = 2 * np.array(corner) + 1
+        for side, out in ((side, out) for side in range(3) for out in (-1, 1)):
+            face = middle + out * np.eye(3, dtype=int)[side]
+            one, two = np.eye(3, dtype=int)[(side + 1) % 3], np.eye(3, dtype=int)[(side + 2) % 3]
+            ring = [face - one - two, face + one - two, face + one + two, face - one + two]
+            for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
+                tetrahedra.append([node(axis, sign, at) for at in (middle, face, a, b)])
+                cells.append(number)
+    points, found = np.array(places), np.array(tetrahedra)
+    turned = np.linalg.det(points[found[:, 1:]] - points[found[:, :1]]) < 0.0
+    found[turned] = found[turned][:, [0, 1, 3, 2]]
+    return TetMesh(points, found.astype(np.int32), cells=np.array(cells))
+
+
+def pressure_in_shell(law: Law, inner: float, outer: float, stretch: float) -> float:
+    """Pressure that holds an incompressible hollow sphere at a stretch of its inner radius."""
+    outside = np.cbrt(outer**3 - inner**3 + (stretch * inner) ** 3) / outer
+    around = np.linspace(outside, stretch, 4001)
+    tensions = law.tensions(np.stack([around**-2, around, around], axis=-1))
+    return float(np.trapezoid(2.0 * (tensions[:, 1] - tensions[:, 0] * around**-3) / (around**3 - 1.0), around))
+
+
+def test_a_thick_sphere_is_inflated_past_the_maximum_of_its_pressure() -> None:
+    law = LAWS["neo-hooke"]
+    solid = fem.Solid(shell_of_cubes(1.0, 1.5, 3, 1), material(law, 0.4999))
+    for axis, others in enumerate(("yz", "xz", "xy")):
+        poles = [np.argmin(np.linalg.norm(solid.nodes - s * 1.5 * np.eye(3)[axis], axis=1)) for s in (1.0, -1.0)]
+        solid.fix(poles, axes=others)
+    air = fem.Pneumatic(name="air", pressure=(0.0, 1e6), growth=(0.0, 60.0))
+    robot = fem.Robot(solid, [air], [], gravity=(0.0, 0.0, 0.0), device="cpu")
+    simulation = fem.forward_simulation(robot, dt=0.1, strokes=["air"])
+    simulation.sensors.add("volume", fem.volume_of("air"))
+    hollow = float(simulation.sensors["volume"].item())
+    inner = np.cbrt(hollow / (4.0 / 3.0 * np.pi))
+    outer = np.cbrt(inner**3 + solid.element_volumes.sum() / (4.0 / 3.0 * np.pi))
+    found = []
+    for stretch in (1.4, 1.7, 2.0):
+        simulation.controls["air"] = hollow * (stretch**3 - 1.0)
+        simulation.step(1)
+        found.append(simulation.solver.readout.efforts(simulation.state)["air"])
+        assert found[-1] == pytest.approx(pressure_in_shell(law, inner, outer, stretch), rel=0.04)
+    assert found[2] < found[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.materials import material
+from annelid.materials import Law, material
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
@@ -34,6 +34,7 @@ def pendulum(
     resolution: int = 1,
     layers: int | None = None,
     cells: int = 100,
+    law: Law | None = None,
     device: Any = "auto",
     threads: int | None = None,
 ) -> fem.Robot:
@@ -46,6 +47,7 @@ def pendulum(
         resolution: Cells through a wall.
         layers: Cells along the axis.
         cells: Columns along each side of the grid, where weights are found by columns.
+        law: How it resists large strains, see `pendulum_solid`.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
@@ -54,16 +56,17 @@ def pendulum(
         for number, side in enumerate(SIDES)
     ]
     tip = fem.Point(name="tip", at=(0.0, 0.0, -LENGTH))
-    solid = pendulum_solid(resolution=resolution, layers=layers)
+    solid = pendulum_solid(resolution=resolution, layers=layers, law=law)
     return fem.Robot(solid, chambers, [tip], device=device, threads=threads)
 
 
-def pendulum_solid(*, resolution: int = 1, layers: int | None = None) -> fem.Solid:
+def pendulum_solid(*, resolution: int = 1, layers: int | None = None, law: Law | None = None) -> fem.Solid:
     """The pendulum: soft silicone with stiffer hoops in its wall, held at its top.
 
     Args:
         resolution: Cells through a wall: 1 gives 399 nodes; 2 with 24 layers about 5,000.
         layers: Cells along the axis; 6 times the resolution by default.
+        law: How it resists large strains, scaled to its modulus; None for co-rotational elasticity.
     """
     mesh = pendulum_mesh(
         radius=_RADIUS, length=LENGTH, core=_CORE, wall=_WALL, cap=_CAP, resolution=resolution, layers=layers
@@ -75,6 +78,8 @@ def pendulum_solid(*, resolution: int = 1, layers: int | None = None) -> fem.Sol
     wall = np.hypot(middle[:, 0], middle[:, 1]) > _RADIUS - _WALL
     parts = TetMesh(mesh.nodes, mesh.tetrahedra, regions=(hoop & wall).astype(np.int32), cells=mesh.cells)
     soft = material("ecoflex-00-30").with_(poisson_ratio=0.45)
+    if law is not None:
+        soft = soft.with_(law=law).with_(youngs_modulus=soft.youngs_modulus)
     return fem.Solid(parts, [soft, soft.with_(youngs_modulus=_HOOP_MODULUS)]).fix(lambda p: p[:, 2] > -1e-9)
 
 

@@ -260,8 +260,8 @@ class Forward:
             slow = slow + 1 if moved > 0.9 * last else 0
             if slow > 8:
                 return False
-            # A shifted stiffness makes iterations creep along its softest mode, each by the same part of the one before:
-            # then the sum of all that would follow is made in one.
+            # A shifted stiffness makes iterations creep along its softest mode, by the same part of the last each.
+            # Then the sum of all that would follow is made in one.
             before, ratio, last = ratio, moved / last, moved
             creeps = stride == 1.0 and 0.3 < ratio < 1.0 and abs(ratio - before) < 0.05 * ratio
             stride = min(1.0 / (1.0 - ratio), _STRIDE) if creeps else 1.0
