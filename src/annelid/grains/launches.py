@@ -10,6 +10,7 @@ import warp as wp
 from annelid.core.replay import Graphs
 from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
+from annelid.grains.kernels import touched as touched_programs
 from annelid.grains.kernels.layout import HALTED, STALE
 from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
 from annelid.grains.kernels.worlds import call_worlds
@@ -71,7 +72,9 @@ class Launches:
         used += [(call_worlds, _BLOCK)] if features.worlds else []
         used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
         if features.tracked:
-            used += [(body_programs.count_chunks, _BLOCK), (body_programs.scan_chunk_counts, 256)]
+            used += [(touched_programs.count_chunks, _BLOCK)]
+            used += [(touched_programs.scan_chunk_counts, touched_programs.SCAN_BLOCK)]
+            used += [(body_programs.note_speeds, _BLOCK)]
             used += [(kernel, body_programs.BODY_BLOCK) for kernel in body_programs.body_kernels(features)]
             if features.points:
                 used.append((body_programs.point_kernel(features), 32))
@@ -124,30 +127,31 @@ class Launches:
         self._launch(move, count, [step, final, model.parameters, self.lists, self.bodies], block=block)
 
     def _refresh(self, grains: Any) -> None:
-        """Sort the grains and make their lists, if they are stale."""
+        """Sort the grains of worlds whose lists are stale, and make these."""
         model, lists, n = self.model, self.lists, self.model.count
         keep, bring, list_all = refresh_kernels(model.features)
         cells = model.world_count * model.parameters.cell_count
-        spans = -(-cells // cell_programs.SCAN_SPAN)
+        spans = model.world_count * -(-model.parameters.cell_count // cell_programs.SCAN_SPAN)
         self._launch(keep, n, [grains, lists, self.old, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
         self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
         self._launch(cell_programs.count_grains, n, [model.parameters, lists, grains])
         scan = cell_programs.SCAN_BLOCK
-        self._launch(cell_programs.scan_spans, spans * scan, [lists, cells], block=scan)
+        self._launch(cell_programs.scan_spans, spans * scan, [model.parameters, lists], block=scan)
         self._launch(cell_programs.scan_totals, scan, [lists, spans], block=scan)
-        self._launch(cell_programs.add_totals, cells + 1, [lists, cells, n])
+        self._launch(cell_programs.add_totals, cells, [model.parameters, lists])
         self._launch(cell_programs.place_grains, n, [lists])
-        self._launch(cell_programs.order_cells, cells, [lists])
+        self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
         self._launch(bring, n, [self.old, grains, lists])
         self._launch(list_all, n, [model.parameters, grains, self.kept, lists, self.bodies])
         if model.features.tracked:
             shares = self.bodies.count * self.bodies.chunks
-            self._launch(body_programs.count_chunks, shares, [model.parameters, lists, self.bodies])
-            self._launch(body_programs.scan_chunk_counts, 256, [self.bodies], block=256)
-            self._launch(body_programs.write_chunks, shares, [model.parameters, lists, self.bodies])
-        self._launch(cell_programs.settle_worlds, model.world_count, [lists])
+            block = touched_programs.SCAN_BLOCK
+            self._launch(touched_programs.count_chunks, shares, [lists, self.bodies])
+            self._launch(touched_programs.scan_chunk_counts, block, [self.bodies], block=block)
+            self._launch(touched_programs.write_chunks, shares, [lists, self.bodies])
+        self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
 
     def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:
         wp.launch(kernel, dim, arguments, device=self.device, block_dim=block)

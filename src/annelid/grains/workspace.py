@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.state import declared, state_arrays
+from annelid.grains.kernels.cells import SCAN_SPAN
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
@@ -91,6 +92,7 @@ class Workspace:
         _point(self.lists, self._of_lists, arrays)
         _point(self.bodies, self._of_bodies, arrays)
         self._keep_room(state)
+        self.bodies.unlisted.fill_(1)
         return True
 
     def unbind(self) -> None:
@@ -111,6 +113,7 @@ class Workspace:
                 if growing[source].grows:
                     setattr(self.kept, name, wp.zeros_like(arrays[source]))
             self.lists.body_spots = self._zeros(n * body_places, wp.vec3)
+            self.bodies.touched_before = self._zeros(n * body_places, wp.int32)
         for lists in (self.lists, self.kept):
             lists.places, lists.body_places = places, body_places
 
@@ -124,13 +127,17 @@ class Workspace:
         lists = self.lists
         lists.starts, lists.cursors = self._zeros(cells + 1, wp.int32), self._zeros(cells + 1, wp.int32)
         lists.order, lists.keys = self._zeros(n, wp.int32), self._zeros(n, wp.int32)
-        lists.sums = self._zeros(cells // 2048 + 2, wp.int32)
+        lists.sums = self._zeros(model.world_count * (model.parameters.cell_count // SCAN_SPAN + 1), wp.int32)
+        rows = np.bincount(model.worlds, minlength=model.world_count)
+        lists.first_of_world = wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
         lists.trouble, lists.pushes = self.trouble, self.pushes
         self.kept.counts = self._zeros(n, wp.vec2i)
         self.kept.places = -1
         count = len(model.bodies)
         self.bodies.chunk_counts = self._zeros(count * self.bodies.chunks, wp.int32)
         self.bodies.totals = self._zeros(count * self.bodies.parts, ContactSum)
+        self.bodies.touched_first_before = self._zeros(count + 1, wp.int32)
+        self.bodies.unlisted = self._zeros(1, wp.int32)
 
     def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)

@@ -12,7 +12,6 @@ from annelid.grains.kernels.layout import (
     FREE,
     HALTED,
     MARGIN,
-    PLANE,
     Bodies,
     Features,
     Lists,
@@ -202,122 +201,9 @@ def body_total(features: Features) -> wp.Function:
 
 
 @wp.func
-def rest_body(b: int, lists: Lists, bodies: Bodies):
-    """Lists around a body were made: it has not travelled since."""
-    if lists.flags[wp.static(FLAGS) + bodies.forms[b].world] == 1:
-        bodies.travel[b] = 0.0
-
-
-@wp.func
 def body_speed(b: int, bodies: Bodies) -> float:
     """Largest speed of the surface of a body [m/s]."""
     return wp.length(bodies.velocities[b]) + wp.length(bodies.spins[b]) * bodies.forms[b].reach
-
-
-@wp.func
-def chunk_range(b: int, chunk: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> wp.vec2i:
-    """A share of the grains of a body's world, which lie together; nothing for walls, whose forces nobody sums."""
-    world = bodies.forms[b].world
-    low = lists.starts[world * parameters.cell_count]
-    high = lists.starts[(world + 1) * parameters.cell_count]
-    each = (high - low + bodies.chunks - 1) // bodies.chunks
-    first = wp.min(low + chunk * each, high)
-    last = wp.min(first + each, high)
-    if bodies.forms[b].kind == wp.static(PLANE):
-        last = first
-    return wp.vec2i(first, last)
-
-
-@wp.func
-def count_chunk(b: int, chunk: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> int:
-    """Places of the lists of a share of the grains that name body b."""
-    found = int(0)
-    share = chunk_range(b, chunk, parameters, lists, bodies)
-    for i in range(share[0], share[1]):
-        for k in range(lists.counts[i][1]):
-            if lists.bodies[i * lists.body_places + k] == b:
-                found += 1
-    return found
-
-
-@wp.func
-def write_chunk(b: int, chunk: int, place: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-    """Note down those places."""
-    at = place
-    share = chunk_range(b, chunk, parameters, lists, bodies)
-    for i in range(share[0], share[1]):
-        for k in range(lists.counts[i][1]):
-            if lists.bodies[i * lists.body_places + k] == b:
-                bodies.touched[at] = i * lists.body_places + k
-                at += 1
-
-
-@wp.func
-def scan_chunks(bodies: Bodies):
-    """Where the places of each body, and of each of its chunks, begin."""
-    running = int(0)
-    for b in range(bodies.count):
-        bodies.touched_first[b] = running
-        for chunk in range(bodies.chunks):
-            found = bodies.chunk_counts[b * bodies.chunks + chunk]
-            bodies.chunk_counts[b * bodies.chunks + chunk] = running
-            running += found
-    bodies.touched_first[bodies.count] = running
-
-
-@wp.kernel
-def count_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
-    t = wp.tid()
-    bodies.chunk_counts[t] = count_chunk(t // bodies.chunks, t % bodies.chunks, parameters, lists, bodies)
-
-
-@wp.func_native(
-    """
-#if defined(__CUDA_ARCH__)
-    __shared__ int sums[256];
-    __shared__ int carry;
-    if (threadIdx.x == 0) carry = 0;
-    __syncthreads();
-    const int total = bodies.count * bodies.chunks;
-    for (int base = 0; base < total; base += 256) {
-        const int at = base + threadIdx.x;
-        const int own = at < total ? bodies.chunk_counts.data[at] : 0;
-        sums[threadIdx.x] = own;
-        __syncthreads();
-        for (int hop = 1; hop < 256; hop <<= 1) {
-            const int other = threadIdx.x >= hop ? sums[threadIdx.x - hop] : 0;
-            __syncthreads();
-            sums[threadIdx.x] += other;
-            __syncthreads();
-        }
-        const int start = carry + sums[threadIdx.x] - own;
-        if (at < total) {
-            bodies.chunk_counts.data[at] = start;
-            if (at % bodies.chunks == 0) bodies.touched_first.data[at / bodies.chunks] = start;
-        }
-        __syncthreads();
-        if (threadIdx.x == 255) carry += sums[255];
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) bodies.touched_first.data[bodies.count] = carry;
-#endif
-"""
-)
-def scan_block(bodies: Bodies) -> None:
-    """The same as `scan_chunks`, by one block of 256 threads."""
-
-
-@wp.kernel
-def scan_chunk_counts(bodies: Bodies):
-    scan_block(bodies)
-
-
-@wp.kernel
-def write_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
-    t = wp.tid()
-    if t < bodies.count:
-        rest_body(t, lists, bodies)
-    write_chunk(t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], parameters, lists, bodies)
 
 
 @wp.func_native(

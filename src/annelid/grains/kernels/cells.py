@@ -14,6 +14,7 @@ from annelid.grains.kernels.layout import (
     HALTED,
     LIMIT,
     MARGIN,
+    Bodies,
     Grains,
     Lists,
     Parameters,
@@ -68,13 +69,15 @@ def key_of(x: wp.vec4, world: int, margin: float, parameters: Parameters) -> int
 
 
 @wp.func
-def cell_now(i: int, parameters: Parameters, grains: Grains, lists: Lists) -> int:
-    """Cell of grain i; in a world whose lists are not stale, the one that it was put into, so that nothing moves."""
-    world = grains.names[i][1]
-    x = grains.positions[i]
-    if lists.flags[wp.static(FLAGS) + world] == 0:
-        x = lists.built[i]
-    return key_of(x, world, lists.reach[reach_place(wp.static(MARGIN), world)], parameters)
+def cell_now(i: int, world: int, parameters: Parameters, grains: Grains, lists: Lists) -> int:
+    """Cell of grain i, which is in a world whose lists are being made."""
+    return key_of(grains.positions[i], world, lists.reach[reach_place(wp.static(MARGIN), world)], parameters)
+
+
+@wp.func
+def spans_of_world(parameters: Parameters) -> int:
+    """Spans of cells that a world has; none has cells of two worlds."""
+    return (parameters.cell_count + wp.static(SCAN_SPAN - 1)) // wp.static(SCAN_SPAN)
 
 
 @wp.func
@@ -94,27 +97,37 @@ def set_margins(parameters: Parameters, lists: Lists):
 
 
 @wp.kernel
-def settle_worlds(lists: Lists):
+def settle_worlds(lists: Lists, bodies_out: Bodies):
     """Lists of all worlds that were stale are fresh, unless some did not fit."""
-    place = wp.static(FLAGS) + wp.tid()
+    world = wp.tid()
+    place = wp.static(FLAGS) + world
     if lists.flags[wp.static(HALTED)] == 0 and lists.flags[place] == 1:
         lists.flags[place] = 0
+    if world == 0:
+        bodies_out.unlisted[0] = 0
 
 
 @wp.func
-def sort_here(parameters: Parameters, lists: Lists, grains: Grains):
-    """Sort the grains by cells, on one thread."""
-    cells = parameters.worlds * parameters.cell_count
-    for c in range(cells + 1):
-        lists.starts[c] = 0
-    for i in range(parameters.count):
-        key = cell_now(i, parameters, grains, lists)
+def sort_world(world: int, parameters: Parameters, lists: Lists, grains: Grains):
+    """Sort the grains of a world by cells, on one thread; they stay in the rows of their world."""
+    low = lists.first_of_world[world]
+    high = lists.first_of_world[world + 1]
+    first = world * parameters.cell_count
+    end = first + parameters.cell_count
+    for c in range(first, end):
+        lists.cursors[c] = 0
+    for i in range(low, high):
+        key = cell_now(i, world, parameters, grains, lists)
         lists.keys[i] = key
-        lists.starts[key + 1] = lists.starts[key + 1] + 1
-    for c in range(cells):
-        lists.cursors[c] = lists.starts[c]
-        lists.starts[c + 1] = lists.starts[c + 1] + lists.starts[c]
-    for i in range(parameters.count):
+        lists.cursors[key] = lists.cursors[key] + 1
+    start = int(low)
+    for c in range(first, end):
+        count = lists.cursors[c]
+        lists.starts[c] = start
+        lists.cursors[c] = start
+        start += count
+    lists.starts[end] = high
+    for i in range(low, high):
         key = lists.keys[i]
         place = lists.cursors[key]
         lists.order[place] = i
@@ -123,11 +136,14 @@ def sort_here(parameters: Parameters, lists: Lists, grains: Grains):
 
 @wp.kernel
 def count_grains(parameters: Parameters, lists: Lists, grains: Grains):
-    """Grains of each cell."""
+    """Grains of each cell, in worlds whose lists are made."""
     i = wp.tid()
-    key = cell_now(i, parameters, grains, lists)
+    world = grains.names[i][1]
+    key = int(-1)
+    if lists.flags[wp.static(FLAGS) + world] == 1:
+        key = cell_now(i, world, parameters, grains, lists)
+        wp.atomic_add(lists.cursors, key, 1)
     lists.keys[i] = key
-    wp.atomic_add(lists.cursors, key, 1)
 
 
 @wp.func_native(
@@ -163,20 +179,33 @@ def block_scan(value: int) -> int:
 
 
 @wp.kernel
-def scan_spans(lists: Lists, cells: int):
-    """Sums of counts before each cell, within its span of cells; totals of the spans."""
+def scan_spans(parameters: Parameters, lists: Lists):
+    """Sums of counts before each cell, within its span of cells; totals of the spans.
+
+    A world whose lists are not made is passed over: its first span counts for all of it.
+    """
     t = wp.tid()
-    first = t * wp.static(SCAN_EACH)
+    span = t // wp.static(SCAN_BLOCK)
+    lane = t % wp.static(SCAN_BLOCK)
+    spans = spans_of_world(parameters)
+    world = span // spans
+    within = span % spans
+    if lists.flags[wp.static(FLAGS) + world] != 1:
+        if lane == 0:
+            lists.sums[span] = wp.where(within == 0, lists.first_of_world[world + 1] - lists.first_of_world[world], 0)
+        return
+    end = (world + 1) * parameters.cell_count
+    first = world * parameters.cell_count + within * wp.static(SCAN_SPAN) + lane * wp.static(SCAN_EACH)
     own = int(0)
-    for c in range(first, wp.min(first + wp.static(SCAN_EACH), cells)):
+    for c in range(first, wp.min(first + wp.static(SCAN_EACH), end)):
         own += lists.cursors[c]
     through = block_scan(own)
     running = through - own
-    for c in range(first, wp.min(first + wp.static(SCAN_EACH), cells)):
+    for c in range(first, wp.min(first + wp.static(SCAN_EACH), end)):
         lists.starts[c] = running
         running += lists.cursors[c]
-    if t % wp.static(SCAN_BLOCK) == wp.static(SCAN_BLOCK - 1):
-        lists.sums[t // wp.static(SCAN_BLOCK)] = through
+    if lane == wp.static(SCAN_BLOCK - 1):
+        lists.sums[span] = through
 
 
 @wp.kernel
@@ -195,29 +224,40 @@ def scan_totals(lists: Lists, spans: int):
 
 
 @wp.kernel
-def add_totals(lists: Lists, cells: int, count: int):
-    """Where each cell begins."""
+def add_totals(parameters: Parameters, lists: Lists):
+    """Where each cell begins, in worlds whose lists are made."""
     c = wp.tid()
-    if c < cells:
-        start = lists.starts[c] + lists.sums[c // wp.static(SCAN_SPAN)]
-        lists.starts[c] = start
-        lists.cursors[c] = start
-    if c == cells:
-        lists.starts[c] = count
+    world = c // parameters.cell_count
+    if lists.flags[wp.static(FLAGS) + world] != 1:
+        return
+    within = c - world * parameters.cell_count
+    start = lists.starts[c] + lists.sums[world * spans_of_world(parameters) + within // wp.static(SCAN_SPAN)]
+    lists.starts[c] = start
+    lists.cursors[c] = start
+    if within == parameters.cell_count - 1:
+        following = bool(False)
+        if world + 1 < parameters.worlds:
+            following = lists.flags[wp.static(FLAGS) + world + 1] == 1
+        if not following:  # else it is the first cell of that world
+            lists.starts[c + 1] = lists.first_of_world[world + 1]
 
 
 @wp.kernel
 def place_grains(lists: Lists):
-    """Put each grain into its cell, in any order."""
+    """Put each grain of these worlds into its cell, in any order."""
     i = wp.tid()
-    place = wp.atomic_add(lists.cursors, lists.keys[i], 1)
-    lists.order[place] = i
+    key = lists.keys[i]
+    if key >= 0:
+        place = wp.atomic_add(lists.cursors, key, 1)
+        lists.order[place] = i
 
 
 @wp.kernel
-def order_cells(lists: Lists):
+def order_cells(parameters: Parameters, lists: Lists):
     """Sort the few grains of each cell, so that their order is always the same; make the counters ready again."""
     c = wp.tid()
+    if lists.flags[wp.static(FLAGS) + c // parameters.cell_count] != 1:
+        return
     first = lists.starts[c]
     last = lists.starts[c + 1]
     lists.cursors[c] = 0

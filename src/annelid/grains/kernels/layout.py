@@ -189,7 +189,8 @@ class Lists:
     body_predicted: wp.array[wp.vec3]  # predicted for the next step [N s]
     body_rollings: wp.array[wp.vec3]  # [N m s]
     built: wp.array[wp.vec4]  # where each grain was when the lists were made [m]
-    starts: wp.array[wp.int32]  # first grain of each cell
+    first_of_world: wp.array[wp.int32]  # first row of each world, where it always lies, and the number of rows
+    starts: wp.array[wp.int32]  # first grain of each cell, in worlds whose lists are being made
     cursors: wp.array[wp.int32]  # where the next grain of each cell goes
     order: wp.array[wp.int32]  # old place of each grain
     keys: wp.array[wp.int32]  # cell of each grain
@@ -254,6 +255,9 @@ class Bodies:
     loads: wp.array[wp.vec3]  # force and torque from outside on each body, two each
     touched_first: wp.array[wp.int32]  # where each body's contacts begin in `touched`
     touched: wp.array[wp.int32]  # places in `Lists.bodies`, ascending
+    touched_first_before: wp.array[wp.int32]  # the same before lists of some worlds were made
+    touched_before: wp.array[wp.int32]
+    unlisted: wp.array[wp.int32]  # 1 where `touched` does not fit the lists of any world, else 0
     chunks: wp.int32  # shares of the grains of a world that are counted side by side
     chunk_counts: wp.array[wp.int32]
     points: wp.array[wp.vec4]  # in the frames of their bodies [m], body

@@ -5,23 +5,14 @@ import functools
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
-from annelid.grains.kernels.bodies import (
-    body_speed,
-    body_total,
-    count_chunk,
-    point_contacts,
-    rest_body,
-    scan_chunks,
-    write_chunk,
-)
-from annelid.grains.kernels.cells import set_margin, sort_here
+from annelid.grains.kernels.bodies import body_speed, body_total, point_contacts
+from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, reorder
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     APPROACH,
     BUILDS,
     CHANGES,
-    FASTEST,
     FLAGS,
     HALTED,
     LIMIT,
@@ -34,87 +25,89 @@ from annelid.grains.kernels.layout import (
     Parameters,
     is_stale,
     reach_place,
-    world_of,
 )
 from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.program import close_batch, grain_impulses
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
+from annelid.grains.kernels.touched import list_touched
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
-def find_margins(features: Features) -> wp.Function:
-    """A function for one thread: find how far lists must reach, from the largest speed of each world."""
-    world, many = world_of(features), features.worlds
-
-    @wp.func
-    def margins(parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies):
-        for i in range(parameters.count):
-            v = grains.velocities[i]
-            place = reach_place(wp.static(FASTEST), world(i, grains))
-            lists.reach[place] = wp.max(lists.reach[place], v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        for w in range(parameters.worlds):
-            place = reach_place(wp.static(FASTEST), w)
-            lists.reach[place] = wp.sqrt(lists.reach[place])
-            if wp.static(not many):
-                lists.flags[wp.static(FLAGS) + w] = 1
-        for b in range(bodies.count):
-            place = reach_place(wp.static(FASTEST), bodies.forms[b].world)
-            lists.reach[place] = wp.max(lists.reach[place], body_speed(b, bodies))
-        limit = float(0.0)
-        for w in range(parameters.worlds):
-            set_margin(w, lists.reach[reach_place(wp.static(FASTEST), w)], parameters, lists)
-            limit = wp.max(limit, lists.reach[reach_place(wp.static(MARGIN), w)])
-        lists.reach[wp.static(LIMIT)] = limit / (wp.static(APPROACH) * parameters.dt)
-
-    return margins
+@wp.func
+def find_margin(w: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies):
+    """Find how far the lists of a world must reach, from its largest speed."""
+    fastest = float(0.0)
+    for i in range(lists.first_of_world[w], lists.first_of_world[w + 1]):
+        v = grains.velocities[i]
+        fastest = wp.max(fastest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    fastest = wp.sqrt(fastest)
+    for b in range(bodies.first_of_world[w], bodies.first_of_world[w + 1]):
+        fastest = wp.max(fastest, body_speed(b, bodies))
+    set_margin(w, fastest, parameters, lists)
 
 
 @wp.func
-def list_touched(parameters: Parameters, lists: Lists, bodies: Bodies):
-    """List, on one thread, the places of the lists of grains that name each body."""
-    for t in range(bodies.count * bodies.chunks):
-        bodies.chunk_counts[t] = count_chunk(t // bodies.chunks, t % bodies.chunks, parameters, lists, bodies)
-    scan_chunks(bodies)
-    for t in range(bodies.count * bodies.chunks):
-        write_chunk(t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], parameters, lists, bodies)
-    for b in range(bodies.count):
-        rest_body(b, lists, bodies)
+def note_limit(parameters: Parameters, lists: Lists):
+    """Tell the largest speed that the lists of any world allow for."""
+    limit = float(0.0)
+    for w in range(parameters.worlds):
+        limit = wp.max(limit, lists.reach[reach_place(wp.static(MARGIN), w)])
+    lists.reach[wp.static(LIMIT)] = limit / (wp.static(APPROACH) * parameters.dt)
+
+
+@wp.func
+def rows_within(w: int, low: int, high: int, lists: Lists) -> wp.vec2i:
+    """Rows of a world among those of a member."""
+    return wp.vec2i(wp.max(low, lists.first_of_world[w]), wp.min(high, lists.first_of_world[w + 1]))
 
 
 @functools.cache
 def team_refresh(features: Features) -> wp.Function:
-    """A function for each member: sort the grains and make their lists. It returns the new ticket."""
-    make, margins, world, stale = collect(features), find_margins(features), world_of(features), is_stale(features)
+    """A function for each member: sort the grains of stale worlds and make their lists. It returns the new ticket."""
+    make, stale = collect(features), is_stale(features)
     materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
-    tracked, bouncing = features.tracked, features.bouncing
+    tracked, bouncing, many = features.tracked, features.bouncing, features.worlds
 
     @wp.func
     def refresh(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int,
         parameters: Parameters, here: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
     ) -> int:  # fmt: skip
-        for i in range(low, high):
-            if stale(world(i, here), lists):
-                keep_grain(i, wp.static(materials), wp.static(guests), here, old)
-                keep_list(i, wp.static(rolling), lists, kept)
+        for w in range(parameters.worlds):
+            if stale(w, lists):
+                rows = rows_within(w, low, high, lists)
+                for i in range(rows[0], rows[1]):
+                    keep_grain(i, wp.static(materials), wp.static(guests), here, old)
+                    keep_list(i, wp.static(rolling), lists, kept)
+        if wp.static(not many):
+            if rank == 0:
+                lists.flags[wp.static(FLAGS)] = 1
         team_barrier(counter, size, ticket + 1)
+        for w in range(rank, parameters.worlds, size):
+            if stale(w, lists):
+                find_margin(w, parameters, here, lists, bodies)
+                sort_world(w, parameters, lists, here)
+        team_barrier(counter, size, ticket + 2)
         if rank == 0:
-            margins(parameters, here, lists, bodies)
-            sort_here(parameters, lists, here)
+            note_limit(parameters, lists)
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
-        team_barrier(counter, size, ticket + 2)
-        for i in range(low, high):
-            if stale(world(i, here), lists):  # a world lies in the same places before and after
-                reorder(i, lists.order, old, here, wp.static(materials), wp.static(guests))
-            if wp.static(bouncing):
+        for w in range(parameters.worlds):
+            if stale(w, lists):  # a world lies in the same rows before and after
+                rows = rows_within(w, low, high, lists)
+                for i in range(rows[0], rows[1]):
+                    reorder(i, lists.order, old, here, wp.static(materials), wp.static(guests))
+        if wp.static(bouncing):
+            for i in range(low, high):
                 here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
-        for i in range(low, high):
-            make(i, parameters, here, kept, lists, bodies)
+        for w in range(parameters.worlds):
+            if stale(w, lists):
+                rows = rows_within(w, low, high, lists)
+                for i in range(rows[0], rows[1]):
+                    make(i, parameters, here, kept, lists, bodies)
         team_barrier(counter, size, ticket + 4)
         if rank == 0:
             if wp.static(tracked):

@@ -1,0 +1,83 @@
+"""Lists of worlds side by side: each is made when it must, and the others are left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid.grains.kernels.layout import FLAGS, STALE
+from annelid.grains.kernels.layout import PLANE as WALL
+
+from .blade import drive, simulated
+
+WORLDS = 4
+
+
+@pytest.fixture
+def moving(device: str) -> Any:
+    """Worlds whose blades move at different speeds, so that their lists do not age together."""
+    simulation = simulated(device, WORLDS)
+    drive(simulation)
+    return simulation
+
+
+def let_grow_stale(simulation: Any, worlds: list[int]) -> None:
+    """Let the lists of these worlds, and of no others, be made in the next step."""
+    flags = simulation.state.flags.numpy().copy()
+    flags[STALE], flags[FLAGS:] = bool(worlds), 0
+    flags[[FLAGS + world for world in worlds]] = 1
+    simulation.state.flags.assign(flags)
+
+
+def places_by_looking(simulation: Any) -> list[list[int]]:
+    """Places of the lists of grains that name each body, walls apart."""
+    state, solver = simulation.state, simulation.solver
+    counts, kinds = state.counts.numpy()[:, 1], solver.bodies.forms.numpy()["kind"]
+    lists = state.bodies.numpy().reshape(len(counts), -1)
+    listed = np.arange(lists.shape[1]) < counts[:, None]
+    return [
+        [] if kind == WALL else np.flatnonzero((listed & (lists == number)).ravel()).tolist()
+        for number, kind in enumerate(kinds)
+    ]
+
+
+def places_noted(simulation: Any) -> list[list[int]]:
+    """The same, as the state has noted them down."""
+    first, touched = simulation.state.touched_first.numpy(), simulation.state.touched.numpy()
+    return [touched[low:high].tolist() for low, high in zip(first[:-1], first[1:], strict=True)]
+
+
+def test_only_stale_worlds_are_sorted(moving: Any) -> None:
+    lists, each = moving.solver.lists, moving.solver.model.count // WORLDS
+    built = moving.state.built.numpy().copy()
+    lists.order.fill_(-1)
+    let_grow_stale(moving, [2])
+    moving.step(1)
+    order = lists.order.numpy().reshape(WORLDS, each)
+    assert np.flatnonzero((order >= 0).all(axis=1)).tolist() == [2]
+    assert np.flatnonzero((order < 0).all(axis=1)).tolist() == [0, 1, 3]
+    assert sorted(order[2]) == list(range(2 * each, 3 * each))
+    changed = (moving.state.built.numpy() != built).any(axis=1).reshape(WORLDS, each).any(axis=1)
+    assert changed.tolist() == [False, False, True, False]
+
+
+def test_what_touches_bodies_is_kept_where_lists_of_other_worlds_are_made(moving: Any) -> None:
+    lengths = set()
+    for stale in ([0], [1, 3], [2], [0, 1, 2, 3], [3]):
+        let_grow_stale(moving, stale)
+        moving.step(4)  # on CUDA they are looked at in every fourth step
+        assert places_noted(moving) == places_by_looking(moving)
+        lengths.add(int(moving.state.touched_first.numpy()[-1]))
+    assert len(lengths) > 1, "what touches the bodies never changed, so that nothing had to be moved along"
+
+
+def test_longer_lists_are_looked_through_in_every_world(moving: Any) -> None:
+    """Places are counted in lists of a certain length: none of those noted before holds in longer ones."""
+    let_grow_stale(moving, [1])
+    room = len(moving.state.bodies) // moving.solver.model.count
+    moving.solver.reserve(moving.state, 32, room + 3)
+    moving.step(1)
+    assert len(moving.state.bodies) == (room + 3) * moving.solver.model.count
+    assert places_noted(moving) == places_by_looking(moving)
