@@ -60,6 +60,17 @@ _PULLS: tuple[Parameter, ...] = (
 assert len(_PULLS) == PULL
 
 
+TERRAIN: tuple[Parameter, ...] = (
+    Parameter("terrain", 0.0, 1e3, 1.0, "", "factor on the heights of uneven ground"),
+    Parameter("terrain_x", -1e6, 1e6, 0.0, "m", "how far uneven ground is shifted along x"),
+    Parameter("terrain_y", -1e6, 1e6, 0.0, "m", "how far uneven ground is shifted along y"),
+)
+"""Parameters of the shape of the ground, where it has one: how rough it is, and which part of it a world is on."""
+
+NEEDED: Mapping[str, str] = {one.name: "ground with heights among its obstacles, a HeightField" for one in TERRAIN}
+"""What a simulation must have for parameters that only some have, by their names."""
+
+
 def factor(name: str, does: str, low: float = 1e-3, high: float = 1e3) -> Parameter:
     """A parameter that multiplies something."""
     return Parameter(name, low, high, 1.0, "", f"factor on {does}")

@@ -16,7 +16,7 @@ from annelid.core.gate import Gate
 from annelid.core.kernels import parameters as kernels
 from annelid.core.snapshot import Number
 from annelid.core.solver import Coupled, Solver, Variable
-from annelid.core.variation import Parameter, Variation, begin_varying, require_variation
+from annelid.core.variation import NEEDED, Parameter, Variation, begin_varying, require_variation
 
 
 class Parameters(Described):
@@ -66,6 +66,8 @@ class Parameters(Described):
         """Place of a parameter."""
         if not self.names:
             raise InvalidValue(f"a simulation of {self._physics} has no parameters of worlds.")
+        if name not in self.names and name in NEEDED:
+            raise InvalidValue(f"parameter {name!r} needs {NEEDED[name]}, and this simulation has none.")
         if name not in self.names:
             raise UnknownName("parameter", name, self.names)
         return self.names.index(name)

@@ -111,11 +111,16 @@ class Painter:
 
     def obstacles(self) -> list[Any]:
         """Those that are drawn."""
-        return [
-            _part(number, contact)
-            for number, contact in enumerate(self.model.world.contacts)
-            if contact.function is None and not contact.rigid.hidden
-        ]
+        return [self.part(contact) for contact in self.shown]
+
+    @property
+    def shown(self) -> list[Contact]:
+        """Obstacles that are drawn."""
+        return [one for one in self.model.world.contacts if one.function is None and not one.rigid.hidden]
+
+    def part(self, contact: Contact) -> Plane | Spheres | Mesh:
+        """One of them, as it was built."""
+        return _part(self.model.world.contacts.index(contact), contact)
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         summary = self.readout.summary(state)

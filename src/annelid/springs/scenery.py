@@ -10,7 +10,11 @@ import warp as wp
 from annelid.core.kernels.arrays import pick_points
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Mesh, Spheres
+from annelid.shapes import HeightField
+from annelid.springs.kernels.parameters import shape_ground
 from annelid.springs.model import Model
+from annelid.springs.obstacles import Contact
+from annelid.springs.parameters import parameters_of
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
 from annelid.springs.surface import Surface
@@ -22,8 +26,34 @@ def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
     whole = model.batched and network.only_broke(model.body.mass_count)  # worlds side by side are seen alike
     version, surface = network.version, Surface(model, readout, whole=whole)
     body = _skin(model, surface) if surface.exists() else _masses(model, readout, painter.radius)
-    current = (lambda: True) if model.worlds > 1 else (lambda: network.version == version)
-    return Scenery(tuple(painter.obstacles()), (body,), current)
+    shaped = model.features.shaped
+    still = tuple(painter.part(contact) for contact in painter.shown if not (shaped and _has_heights(contact)))
+    own = tuple(_ground(model, painter, contact) for contact in painter.shown if shaped and _has_heights(contact))
+
+    def current() -> bool:
+        return model.features.shaped == shaped and (model.worlds > 1 or network.version == version)
+
+    return Scenery(still, (body, *own), current)
+
+
+def _has_heights(contact: Contact) -> bool:
+    return isinstance(contact.rigid.geometry, HeightField)
+
+
+def _ground(model: Model, painter: Painter, contact: Contact) -> Moving:
+    """Ground with heights, where each world has its own."""
+    part = painter.part(contact)
+    assert isinstance(part, Mesh)
+    vertices = wp.array(part.vertices.astype(np.float32), dtype=wp.vec3, device=model.device)
+    out = wp.zeros(model.worlds * len(vertices), dtype=wp.vec3, device=model.device)
+    place, width = wp.vec3(*contact.rigid.position), len(parameters_of(model))
+
+    def points(state: Any) -> wp.array[Any]:
+        inputs = [vertices, place, width, state.variation.values]
+        wp.launch(shape_ground, (model.worlds, len(vertices)), inputs, [out], device=model.device)
+        return out
+
+    return Moving(part, points)
 
 
 def _skin(model: Model, surface: Surface) -> Moving:

@@ -70,7 +70,7 @@ class GroupSensor(Sensor):
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             mine, (members, rests, scale) = side(state), followed.now()
-            inputs = [members, rests, model.arrays, mine.positions, mine.velocities]
+            inputs = [members, rests, model.arrays, mine.variation.values, mine.positions, mine.velocities]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             if self.quantity == "turn":
                 wp.launch(finish_turn, model.worlds, [sums, first], [out], device=device)

@@ -31,7 +31,7 @@ from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_k
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
 from annelid.springs.network import Patch
-from annelid.springs.parameters import PARAMETERS, derive, require_stable, scale_masses
+from annelid.springs.parameters import derive, heed, parameters_of, require_stable, scale_masses
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
 from annelid.springs.scenery import scenery_of
@@ -118,7 +118,7 @@ class Solver:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
-        return PARAMETERS
+        return parameters_of(self.model)
 
     def variation(self, state: State) -> Variation:
         """Where a state keeps its parameters."""
@@ -128,6 +128,7 @@ class Solver:
         """Follow a change of parameters: masses are part of the positions, the rest is read at each batch of steps."""
         scale_masses(self.model, state.positions, state.variation, before, mask)
         self._begin_accelerations(state, mask)
+        heed(self.model, state.variation)
         if self._bound is state:
             self._bound = None  # kernels that heed parameters from now on
 
@@ -222,7 +223,7 @@ class Solver:
 
     @cached_property
     def _at_rest(self) -> wp.array[Any]:
-        rests = np.tile([parameter.rest for parameter in PARAMETERS], self.worlds)
+        rests = np.tile([parameter.rest for parameter in self.parameters], self.worlds)
         return wp.array(rests, dtype=wp.float64, device=self.device)
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from annelid.springs.kernels.layout import Layout
-from annelid.springs.kernels.surfaces import obstacle_gap
+from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
 
@@ -34,7 +34,14 @@ class Plugins:
 
 @functools.cache
 def mass_acceleration(
-    types: Layout, *, pushed: bool, guided: bool, touching: tuple[int, ...], plugins: Plugins, varied: bool
+    types: Layout,
+    *,
+    pushed: bool,
+    guided: bool,
+    touching: tuple[int, ...],
+    plugins: Plugins,
+    varied: bool,
+    shaped: bool,
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
@@ -43,10 +50,12 @@ def mass_acceleration(
     Friction and constraints look ahead by `horizon`, the time for which the integrator will use the acceleration: they
     stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
     `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
-    gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`.
+    gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
+    what makes the ground of its world, where it is `shaped`.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
-    touch, obstacle_at, obstacles = _touch(types), obstacle_gap(types, touching), bool(touching)
+    touch, obstacle_at, obstacles = _touch(types), obstacle_gap(types, touching, shaped), bool(touching)
+    shape = shaped_obstacle(types)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces)
 
@@ -65,6 +74,7 @@ def mass_acceleration(
         spring_force: vec3,
         pull: vec3,
         scale: vec4,
+        ground: vec3,
     ) -> vec3:
         force = spring_force - v * (parameters.drag * wp.length(v))
         if wp.static(pushed):
@@ -81,6 +91,8 @@ def mass_acceleration(
                 if wp.static(varied):
                     obstacle.friction = obstacle.friction * scale[2]
                     obstacle.sliding_friction = obstacle.sliding_friction * scale[2]
+                if wp.static(shaped):
+                    obstacle = shape(obstacle, ground)
                 surface = obstacle_at(model.grid_values, obstacle, x)
                 if surface[3] < real(0.0):
                     normal = vec3(surface[0], surface[1], surface[2])

@@ -55,7 +55,7 @@ def layout(real: Any) -> Layout:
         kind=wp.int32,  # PLANE, BALL, BOX, HEIGHTS or GRID
         place=vec3,  # unit normal, centre, or first node [m]
         size=real,  # distance of the plane from the origin along its normal, radius, or spacing of the grid [m]
-        spacing=vec3,  # half the sides of the box, or distances between heights [m]
+        spacing=vec3,  # half the sides of the box [m]; distances between heights [m], and a factor on them
         turn=mat33,  # from the box's axes to the world's
         first=wp.int32,  # where its values begin in `grid_values`
         counts=wp.vec3i,  # values along each axis
@@ -110,6 +110,7 @@ def layout(real: Any) -> Layout:
         parameters=wp.array[wp.float64],  # of worlds, where they differ
         pulls=wp.array[vec3],  # gravity of each world, made of them [m/s²]
         scales=wp.array[vec4],  # its factors on stiffness, damping, friction and mass
+        grounds=wp.array[vec3],  # factor on its heights, and how far these are shifted along x and y [m]
         forces=wp.array[vec3],  # of springs (CPU)
         accelerations=wp.array[vec3],  # of the last step (Verlet)
         x_p=wp.array[vec4],  # states within a step

@@ -15,10 +15,42 @@ SCALES = ("stiffness", "damping", "friction", "mass")
 MASS = PULL + SCALES.index("mass")
 """Column of the factor on masses."""
 
+TERRAIN = PULL + len(SCALES)
+"""First column of what makes the ground of a world, where there are heights: a factor, and shifts along x and y."""
+
+
+@wp.func
+def ground_of(values: wp.array[wp.float64], first: int) -> wp.vec3d:
+    """Factor on the heights of a world, and how far they are shifted along x and y [m]."""
+    at = first + wp.static(TERRAIN)
+    return wp.vec3d(values[at], values[at + 1], values[at + 2])
+
+
+@wp.kernel(enable_backward=False)
+def shape_ground(
+    vertices: wp.array[wp.vec3],  # of the ground as it was built [m]
+    place: wp.vec3,  # of its zero
+    width: int,  # parameters of a world
+    parameters: wp.array[wp.float64],
+    # Out:
+    vertices_out: wp.array[wp.vec3],
+):
+    """Where the ground of each world is, world by world."""
+    world, k = wp.tid()
+    ground = ground_of(parameters, world * width)
+    x = vertices[k]
+    height = wp.float32(ground[0]) * (x[2] - place[2])
+    vertices_out[world * vertices.shape[0] + k] = wp.vec3(
+        x[0] + wp.float32(ground[1]), x[1] + wp.float32(ground[2]), place[2] + height
+    )
+
 
 @functools.cache
-def derive_world(types: Layout) -> wp.Function:
-    """A function `(world, model, work)` that makes the pull and the factors of a world from its parameters."""
+def derive_world(types: Layout, shaped: bool) -> wp.Function:
+    """A function `(world, model, work)` that makes the pull and the factors of a world from its parameters.
+
+    Where the ground is `shaped`, it makes that too.
+    """
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
 
     @wp.func
@@ -35,14 +67,17 @@ def derive_world(types: Layout) -> wp.Function:
             real(work.parameters[at + 2]),
             real(work.parameters[at + 3]),
         )
+        if wp.static(shaped):
+            ground = ground_of(work.parameters, first)
+            work.grounds[world] = vec3(real(ground[0]), real(ground[1]), real(ground[2]))
 
     return derive
 
 
 @functools.cache
-def derive_kernel(types: Layout) -> wp.Kernel:
+def derive_kernel(types: Layout, shaped: bool) -> wp.Kernel:
     """`derive_world` for all worlds."""
-    derive, Arrays, Work = derive_world(types), types.Arrays, types.Work
+    derive, Arrays, Work = derive_world(types, shaped), types.Arrays, types.Work
 
     @wp.kernel(module="unique", enable_backward=False)
     def derive_all(model: Arrays, work: Work):

@@ -62,11 +62,13 @@ def mass_update(
     substeps: int = 1,
     *,
     apart: bool = False,
+    shaped: bool = False,
 ) -> wp.Function:
     """What one pass does with mass i, at `here` with velocity v, once the force of its springs is known.
 
     `base` and `speed` are its position and velocity at the beginning of the step. Where functions of the user are told
-    `apart`, they learn the number of a mass in its world and the time since that world began.
+    `apart`, they learn the number of a mass in its world and the time since that world began. Worlds that are `shaped`
+    have ground of their own.
     """
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     Parameters = types.Parameters
@@ -121,8 +123,11 @@ def mass_update(
             if wp.static(kick):
                 horizon = dt * real(0.5)
                 v_from = speed + work.accelerations[i] * horizon
+            ground = vec3()
+            if wp.static(shaped):
+                ground = work.grounds[wp.min(i // model.masses_a_world, model.world_count - 1)]
             a = acceleration(
-                i, number, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale
+                i, number, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale, ground
             )
             if wp.static(kind == "euler"):
                 x = x + v * dt

@@ -15,7 +15,7 @@ from annelid.springs.kernels.collisions import contact_force, remember
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
-from annelid.springs.kernels.layout import layout
+from annelid.springs.kernels.layout import HEIGHTS, layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
@@ -44,6 +44,11 @@ class Features:
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
     worlds: bool = False  # a batch of them, each with a beginning of its own
     varied: bool = False  # with parameters of its own
+
+    @property
+    def shaped(self) -> bool:
+        """Whether worlds have ground of their own."""
+        return self.varied and HEIGHTS in self.touching
 
     @property
     def actuated(self) -> bool:
@@ -213,7 +218,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     evaluate, per_step = features.signal_at(), features.signal_rows_per_step
     one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
-    tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types)
+    tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types, features.shaped)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
@@ -271,6 +276,7 @@ def _acceleration(features: Features) -> wp.Function:
         touching=features.touching,
         plugins=features.plugins,
         varied=features.varied,
+        shaped=features.shaped,
     )
 
 
@@ -278,7 +284,8 @@ def _update(features: Features, kind: str) -> wp.Function:
     """What a pass does with a mass; functions of the user are told the world's own numbers where there are worlds."""
     apart = features.worlds and bool(features.plugins or features.conditions)
     accelerate, conditions = _acceleration(features), features.conditions
-    return mass_update(layout(features.real), kind, accelerate, conditions, features.substeps, apart=apart)
+    types, shaped = layout(features.real), features.shaped
+    return mass_update(types, kind, accelerate, conditions, features.substeps, apart=apart, shaped=shaped)
 
 
 @functools.cache

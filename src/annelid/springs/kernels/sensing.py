@@ -6,8 +6,9 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.sums import PARTS, Sums
-from annelid.springs.kernels.layout import Layout
-from annelid.springs.kernels.surfaces import obstacle_gap
+from annelid.springs.kernels.layout import HEIGHTS, Layout
+from annelid.springs.kernels.parameters import ground_of
+from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
 
@@ -18,7 +19,7 @@ def _mean(types: Layout, moving: bool) -> wp.Function:
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
         sums = Sums()
         for axis in range(3):
             if wp.static(moving):
@@ -36,7 +37,7 @@ def _moment(types: Layout) -> wp.Function:
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
         sums = Sums()
         for row in range(3):
             for column in range(3):
@@ -47,17 +48,19 @@ def _moment(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def _contact(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
-    """Push of obstacles along their normals [N], and whether there is any."""
+def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool) -> wp.Function:
+    """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground."""
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
-    gap_of = obstacle_gap(types, kinds)
+    gap_of, shape = obstacle_gap(types, kinds, shaped), shaped_obstacle(types)
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
         sums = Sums()
         if x[3] > real(0.0):  # what is fixed is held, whatever pushes
             for k in range(model.parameters[0].obstacle_count):
                 obstacle = model.obstacles[k]
+                if wp.static(shaped):
+                    obstacle = shape(obstacle, ground)
                 found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
                 if found[3] < real(0.0):
                     normal = vec3(found[0], found[1], found[2])
@@ -73,27 +76,37 @@ def _contact(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
 
 @functools.cache
 def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
-    """Sum a quantity of the members of a group, world by world, into `PARTS` parts each."""
+    """Sum a quantity of the members of a group, world by world, into `PARTS` parts each.
+
+    Where obstacles have heights, the parameters of worlds, if there are any, say what these are.
+    """
+    shaped = HEIGHTS in kinds
     if kind in ("position", "velocity"):
         value = _mean(types, kind == "velocity")
     else:
-        value = _moment(types) if kind == "moment" else _contact(types, kinds)
-    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped)
+    real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
 
     @wp.kernel(module="unique", enable_backward=False)
     def add(
         members: wp.array[wp.int32],
         rests: wp.array[wp.vec3d],
         model: Arrays,
+        parameters: wp.array[wp.float64],  # of worlds; empty where they do not differ
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
         sums_out: wp.array2d[Sums],
     ):
         world, part = wp.tid()
+        ground = vec3(real(1.0), real(0.0), real(0.0))
+        if wp.static(shaped):
+            if parameters.shape[0] > 0:
+                own = ground_of(parameters, world * (parameters.shape[0] // model.world_count))
+                ground = vec3(real(own[0]), real(own[1]), real(own[2]))
         total = Sums()
         for k in range(part, members.shape[0], wp.static(PARTS)):
             i = world * model.masses_a_world + members[k]
-            total += value(i, rests[k], model, positions[i], velocities[i])
+            total += value(i, rests[k], model, positions[i], velocities[i], ground)
         sums_out[world, part] = total
 
     return add

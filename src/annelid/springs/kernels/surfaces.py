@@ -10,10 +10,13 @@ wp.set_module_options({"enable_backward": False})
 
 
 @functools.cache
-def obstacle_gap(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
-    """Unit normal (x, y, z) and gap [m] (w, negative inside) at a point; only the `kinds` in use are compiled."""
+def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False) -> wp.Function:
+    """Unit normal (x, y, z) and gap [m] (w, negative inside) at a point; only the `kinds` in use are compiled.
+
+    Where worlds have ground of their own, `shaped`, heights are multiplied by the factor of their obstacle.
+    """
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
-    in_box, over_heights, in_grid = _box_gap(types), _heights_gap(types), _grid_gap(types)
+    in_box, over_heights, in_grid = _box_gap(types), _heights_gap(types, shaped), _grid_gap(types)
     planes, balls, boxes, heights, grids = (kind in kinds for kind in (PLANE, BALL, BOX, HEIGHTS, GRID))
 
     @wp.func
@@ -44,6 +47,22 @@ def obstacle_gap(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
 
 
 @functools.cache
+def shaped_obstacle(types: Layout) -> wp.Function:
+    """A function `(obstacle, ground) -> obstacle`: as it is in a world with ground of its own."""
+    vec3, Obstacle = types.vec3, types.Obstacle
+    real = types.real
+
+    @wp.func
+    def shape(obstacle: Obstacle, ground: vec3) -> Obstacle:
+        if obstacle.kind == wp.static(HEIGHTS):
+            obstacle.place = obstacle.place + vec3(ground[1], ground[2], real(0.0))
+            obstacle.spacing = vec3(obstacle.spacing[0], obstacle.spacing[1], ground[0])
+        return obstacle
+
+    return shape
+
+
+@functools.cache
 def _box_gap(types: Layout) -> wp.Function:
     """Inside, the way out is through the nearest face; outside it does not matter, only that the gap is positive."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
@@ -65,7 +84,7 @@ def _box_gap(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def _heights_gap(types: Layout) -> wp.Function:
+def _heights_gap(types: Layout, shaped: bool) -> wp.Function:
     """Distance to the tangent plane of the bilinear surface above or below; the rim continues outwards for ever."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
 
@@ -87,6 +106,11 @@ def _heights_gap(types: Layout) -> wp.Function:
         h01 = real(values[at + 1])
         h10 = real(values[at + ny])
         h11 = real(values[at + ny + 1])
+        if wp.static(shaped):
+            h00 *= field.spacing[2]
+            h01 *= field.spacing[2]
+            h10 *= field.spacing[2]
+            h11 *= field.spacing[2]
         low = h00 + (h01 - h00) * v
         high = h10 + (h11 - h10) * v
         slope_x = (high - low) / field.spacing[0]
