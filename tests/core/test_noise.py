@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import springs
+from annelid import Uniform, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 
@@ -76,3 +76,29 @@ def test_noise_that_is_none_is_refused(noise: Any) -> None:
 def test_seeds_that_are_none_are_refused(seeds: Any) -> None:
     with pytest.raises(InvalidValue, match="seeds of sensors must be"):
         body_of(2, "cpu").sensors.seed(seeds)
+
+
+def test_worlds_may_differ_in_noise(device: str) -> None:
+    """Each world has its share of noise, alone as among others, and draws it when it begins again."""
+    plain, varied = body_of(3, device, tip=0.02), body_of(3, device, tip=0.02)
+    varied.parameters["noise"] = [1.0, 0.0, 2.5]
+    noise = plain.sensors["tip"] - 0.05
+    np.testing.assert_allclose(varied.sensors["tip"] - 0.05, [noise[0], 0.0 * noise[1], 2.5 * noise[2]], atol=1e-7)
+    np.testing.assert_array_equal(varied.sensors["tip"][0], plain.sensors["tip"][0])
+    alone = body_of(1, device, tip=0.02)
+    alone.sensors.seed([2])
+    alone.parameters["noise"] = 2.5
+    np.testing.assert_array_equal(varied.sensors["tip"][2], alone.sensors["tip"][0])
+    varied.parameters.randomise({"noise": Uniform(0.5, 2.0)})
+    drawn = varied.parameters["noise"]
+    varied.reset([1])
+    assert (varied.parameters["noise"] != drawn).tolist() == [False, True, False]
+
+
+def test_a_factor_on_no_noise_is_refused() -> None:
+    silent = body_of(2, "cpu", tip=0.0)
+    with pytest.raises(InvalidValue, match="none has any: add one first"):
+        silent.parameters.randomise({"noise": Uniform(0.5, 2.0)})
+    assert not silent.state.variation.there
+    silent.sensors.add("loud", springs.velocity_of(), noise=1.0)
+    silent.parameters["noise"] = 2.0

@@ -155,6 +155,16 @@ def test_noise_has_its_spread_and_its_seed(simulate: Callable[..., Any]) -> None
     np.testing.assert_array_equal(values[0], values[2])
 
 
+def test_worlds_may_differ_in_noise(simulate: Callable[..., Any]) -> None:
+    robot = one(*[sensors.time_function(amplitude=0.0).noisy(0.5)] * 20)
+    plain, varied = simulate([robot, robot, robot]), simulate([robot, robot, robot])
+    varied.parameters["noise"] = [1.0, 0.0, 3.0]
+    noise = first_inputs(plain).reshape(3, 20)
+    found = first_inputs(varied).reshape(3, 20)
+    np.testing.assert_array_equal(found[:2], [noise[0], 0.0 * noise[1]])
+    np.testing.assert_allclose(found[2], 3.0 * noise[2], rtol=1e-6)
+
+
 def test_windows(simulate: Callable[..., Any]) -> None:
     """Mean and difference of a known function over the last readings, also while there are few of them."""
     wave = sensors.time_function(frequency=0.7)

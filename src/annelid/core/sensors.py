@@ -23,7 +23,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels.noise import add_noise, step_keys
 from annelid.core.snapshot import MOST_NUMBERS, Number
-from annelid.core.solver import Controllable, Coupled, Solver
+from annelid.core.solver import Controllable, Coupled, Noisy, Solver, Variable
 from annelid.core.state import State, state_arrays
 
 K = TypeVar("K")
@@ -126,6 +126,7 @@ class Sensors(Described):
         self._noises: dict[str, float] = {}
         self._seeds = wp.array(np.arange(solver.worlds, dtype=np.int32), dtype=wp.int32, device=solver.device)
         self._keys = wp.zeros_like(self._seeds)
+        self._nothing = wp.zeros(0, dtype=wp.float64, device=solver.device)
         self._values = self._room()
 
     # --- what there is ---
@@ -144,6 +145,11 @@ class Sensors(Described):
     def labels(self) -> tuple[str, ...]:
         """What each number of a world is: "tip.x"..."""
         return tuple(label for name, reading in self._readings.items() for label in _labels(name, reading))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether some sensor has noise, one of these or one of the robots themselves."""
+        return bool(self._noises) or (isinstance(self._solver, Noisy) and self._solver.noisy)
 
     def __len__(self) -> int:
         return len(self._readings)
@@ -231,8 +237,13 @@ class Sensors(Described):
         reading = self._readings[name]
         reading.read(self._state(), out, first)
         if name in self._noises:
-            inputs = [keys, _salt(name), self._noises[name], first, out]
+            inputs = [keys, _salt(name), self._noises[name], first, self._parameters(), out]
             wp.launch(add_noise, (self._solver.worlds, reading.size), inputs, device=self._solver.device)
+
+    def _parameters(self) -> wp.array[Any]:
+        """Parameters of worlds, the last of which is a factor on noise; empty where they do not differ."""
+        solver = self._solver
+        return solver.variation(self._state()).values if isinstance(solver, Variable) else self._nothing
 
     def _step_keys(self) -> wp.array[Any]:
         """What noise is drawn from now, by seed and step of each world."""

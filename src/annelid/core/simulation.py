@@ -88,7 +88,8 @@ class Simulation(Shown, Described, Generic[S]):
         self._runs = Runs()
         self.controls = self._controls()
         self.sensors = Sensors(solver, lambda: self.state, self.gate)
-        self.parameters = Parameters(solver, lambda: (self.state, self._good), self.gate)
+        good, noisy = lambda: (self.state, self._good), lambda: self.sensors.noisy
+        self.parameters = Parameters(solver, good, self.gate, noisy)
 
     # --- where it stands ---
 

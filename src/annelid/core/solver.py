@@ -227,6 +227,16 @@ class Variable(Protocol):
 
 
 @runtime_checkable
+class Noisy(Protocol):
+    """A physics whose robots have sensors of their own, which may have noise."""
+
+    @property
+    def noisy(self) -> bool:
+        """Whether one of them has."""
+        ...
+
+
+@runtime_checkable
 class Accompanied(Protocol):
     """A physics that lets someone follow each step, on CUDA within the graph of many of them."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import FileFormatError
-from annelid.core.kernels.parameters import PULL
+from annelid.core.kernels.parameters import LAST, PULL
 from annelid.core.quantity import Quantity
 from annelid.core.state import rows
 
@@ -46,8 +46,9 @@ class Variation:
 FOLLOWING: tuple[Parameter, ...] = (
     Parameter("gain", 0.0, 100.0, 1.0, "", "how far controls go from rest, as a factor"),
     Parameter("lag", 0.0, 1e3, 0.0, "s", "time constant with which controls follow commands"),
+    Parameter("noise", 0.0, 1e3, 1.0, "", "factor on the noise of sensors"),
 )
-"""Parameters of whatever takes commands; they follow those of the physics."""
+"""Parameters of whatever takes commands and is read; they follow those of the physics."""
 
 _PULLS: tuple[Parameter, ...] = (
     Parameter("gravity", -100.0, 100.0, 1.0, "", "factor on gravity"),
@@ -58,6 +59,7 @@ _PULLS: tuple[Parameter, ...] = (
     Parameter("push_z", -1e4, 1e4, 0.0, "m/s²", "acceleration of everything along z"),
 )
 assert len(_PULLS) == PULL
+assert len(FOLLOWING) == LAST
 
 
 TERRAIN: tuple[Parameter, ...] = (
@@ -77,7 +79,7 @@ def factor(name: str, does: str, low: float = 1e-3, high: float = 1e3) -> Parame
 
 
 def declared_parameters(*own: Parameter) -> tuple[Parameter, ...]:
-    """All parameters of a physics: what pulls, its own ones, and how commands are followed."""
+    """All parameters of a physics: what pulls, its own ones, how commands are followed, and how well it is read."""
     return (*_PULLS, *own, *FOLLOWING)
 
 

@@ -26,12 +26,15 @@ class Parameters(Described):
         solver: What heeds them.
         states: The states whose parameters these are; all of them are changed alike.
         gate: Turns between threads.
+        noisy: Whether some sensor has noise.
     """
 
-    def __init__(self, solver: Solver, states: Callable[[], Sequence[Any]], gate: Gate) -> None:
+    def __init__(
+        self, solver: Solver, states: Callable[[], Sequence[Any]], gate: Gate, noisy: Callable[[], bool]
+    ) -> None:
         self._variable = solver if isinstance(solver, Variable) else None
         self.worlds, self._device = solver.worlds, solver.device
-        self._physics, self._states, self._gate = solver.physics, states, gate
+        self._physics, self._states, self._gate, self._noisy = solver.physics, states, gate, noisy
         self._laws: wp.array[Any] | None = None
         self._choices = wp.zeros(1, dtype=wp.float64, device=self._device)
         self._every = wp.full(self.worlds, True, dtype=wp.bool, device=self._device)
@@ -220,6 +223,11 @@ class Parameters(Described):
                         f"parameter {name!r} cannot be {value:g}: it is a number from {one.low:g} to {one.high:g}"
                         f"{f' {one.unit}' if one.unit else ''}, {one.does}."
                     )
+        if ranges.get("noise", (1.0, 1.0)) != (1.0, 1.0) and not self._noisy():
+            raise InvalidValue(
+                "parameter 'noise' is a factor on the noise of sensors, and none has any: add one first, with "
+                "sensors.add(..., noise=...)."
+            )
         if ranges and self._variable is not None:
             now = dict(zip(self.names, self.values().T, strict=True))
             held = {name: (float(rows.min()), float(rows.max())) for name, rows in now.items()}

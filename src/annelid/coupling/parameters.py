@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.variation import Parameter, Variation, begin_varying, declared_parameters, factor
+from annelid.core.variation import FOLLOWING, Parameter, Variation, begin_varying, declared_parameters, factor
 from annelid.coupling.kernels.parameters import hand_on_values, scale_guests
 from annelid.grains import Solver as GrainsSolver
 from annelid.grains import State as GrainsState
@@ -35,7 +35,8 @@ PARAMETERS: tuple[Parameter, ...] = declared_parameters(
 )
 
 _NAMES = [parameter.name for parameter in PARAMETERS]
-_ELSEWHERE = {"friction", "gain", "lag"}  # of a side: springs touch nothing by themselves, commands come ready
+_READY = {one.name for one in FOLLOWING}  # commands come ready, and sensors read the whole
+_ELSEWHERE = {"friction", *_READY}  # of a side: springs touch nothing by themselves
 
 
 class SideParameters:
@@ -75,7 +76,7 @@ def _names_of(side: SpringsSolver | GrainsSolver) -> dict[str, str]:
     own = [parameter.name for parameter in side.parameters]
     if isinstance(side, SpringsSolver):
         return {name: name for name in own if name not in _ELSEWHERE}
-    return {name: name if name in _NAMES else f"{GRAIN}{name}" for name in own if name not in ("gain", "lag")}
+    return {name: name if name in _NAMES else f"{GRAIN}{name}" for name in own if name not in _READY}
 
 
 def require_both(

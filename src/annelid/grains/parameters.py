@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.variation import Parameter, Variation, declared_parameters, factor
+from annelid.core.variation import FOLLOWING, Parameter, Variation, declared_parameters, factor
 from annelid.grains.kernels.layout import Varied
 from annelid.grains.kernels.parameters import FACTORS, derive_worlds, follow_bodies, follow_grains
 from annelid.grains.model import Model
@@ -98,7 +98,8 @@ def require_physical(model: Model, ranges: Mapping[str, tuple[float, float]], *,
         of_grains: What names of parameters of grains begin with where these are told to users.
     """
     method = model.features.method
-    deaf = {"paper": set(ranges) - {"gain", "lag"}, "hertz": {"restitution", "cohesion"}}.get(method, set())
+    heard = {one.name for one in FOLLOWING}
+    deaf = {"paper": set(ranges) - heard, "hertz": {"restitution", "cohesion"}}.get(method, set())
     rests = {parameter.name: (parameter.rest, parameter.rest) for parameter in parameters_of(model)}
     changed = [name for name, held in ranges.items() if held != rests[name]]
     told = {name: f"{of_grains}{name}" if name in FACTORS[:-1] else name for name in ranges}

@@ -279,6 +279,7 @@ class Model:
             setattr(sensors, name, self._array(np.array(values, np.int32), wp.int32))
         settings = np.array([[*s.settings, s.noise] for _, s, _, _ in flat]).reshape(-1, 4)
         sensors.settings = self._array(settings, self.types.vec4)
+        self.noisy = bool(settings[:, 3].any())
         sensors.mass_mask = self._array(np.concatenate([s.mass_mask for s in self.shapes]), wp.int32)
         return int(starts[-1]), sensors
 

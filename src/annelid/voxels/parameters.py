@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annelid.core.errors import InvalidValue
-from annelid.core.variation import Parameter, declared_parameters, factor
+from annelid.core.variation import FOLLOWING, Parameter, declared_parameters, factor
 from annelid.voxels.kernels.parameters import COLUMNS
 from annelid.voxels.model import Model
 
@@ -19,7 +19,7 @@ _ALL = {
     )
 }
 
-PARAMETERS: tuple[Parameter, ...] = tuple(_ALL[name] for name in (*COLUMNS, "gain", "lag"))
+PARAMETERS: tuple[Parameter, ...] = tuple(_ALL[name] for name in (*COLUMNS, *(one.name for one in FOLLOWING)))
 """What can differ; nothing moves along y."""
 
 

@@ -108,6 +108,11 @@ class Solver:
         return Commanded(state.commands, state.clock, state.variation, state.origins)
 
     @property
+    def noisy(self) -> bool:
+        """Whether sensors of the robots have noise."""
+        return self.model.noisy
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return PARAMETERS

@@ -4,6 +4,8 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.parameters import LAST
+
 wp.set_module_options({"enable_backward": False})
 
 NOT_FINITE, OUTSIDE = 1, 2
@@ -77,10 +79,10 @@ def taken(
 
 @wp.func
 def following_of(world: int, worlds: int, parameters: wp.array[wp.float64]) -> int:
-    """Where gain and lag of a world are: the last two of its parameters."""
+    """Where gain and lag of a world are: the first of the last of its parameters."""
     place = int(-1)
     if parameters.shape[0] > 0:
-        place = (world + 1) * (parameters.shape[0] // worlds) - 2
+        place = (world + 1) * (parameters.shape[0] // worlds) - wp.static(LAST)
     return place
 
 
@@ -101,7 +103,7 @@ def take_commands(
 ):
     """Let channels of masked worlds go from where they are to new values, clipped to their limits, in `ramp` steps.
 
-    In worlds whose last two parameters are a gain and a lag, they go so much further from rest, and follow late.
+    In worlds that have parameters, with a gain and a lag, they go so much further from rest, and follow late.
     """
     world, k = wp.tid()
     if mask.shape[0] > 0:

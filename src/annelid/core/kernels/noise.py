@@ -22,9 +22,17 @@ def step_keys(
 
 @wp.kernel(enable_backward=False)
 def add_noise(
-    keys: wp.array[wp.int32], salt: int, sigma: float, first: int, readings: wp.array2d[wp.float32]
-):  # fmt: skip
+    keys: wp.array[wp.int32],
+    salt: int,
+    sigma: float,
+    first: int,
+    parameters: wp.array[wp.float64],  # of worlds, the last of each a factor on noise; empty where they do not differ
+    readings: wp.array2d[wp.float32],
+):
     """Add normal noise to the numbers of a sensor from column `first` on."""
     world, k = wp.tid()
     random = wp.rand_init(keys[world] ^ salt, k)
-    readings[world, first + k] = readings[world, first + k] + sigma * wp.randn(random)
+    spread = sigma
+    if parameters.shape[0] > 0:
+        spread *= wp.float32(parameters[(world + 1) * (parameters.shape[0] // keys.shape[0]) - 1])
+    readings[world, first + k] = readings[world, first + k] + spread * wp.randn(random)

@@ -12,6 +12,9 @@ UNIFORM, LOG_UNIFORM, NORMAL, CHOICE = range(4)
 PULL = 6
 """Parameters that every physics with gravity has first: its factor, two slopes, three pushes."""
 
+LAST = 3
+"""Parameters that every physics has last: gain and lag of controls, and a factor on the noise of sensors."""
+
 
 @wp.struct
 class Law:

@@ -3,14 +3,14 @@
 
 import warp as wp
 
-from annelid.core.kernels.parameters import PULL, world_pull
+from annelid.core.kernels.parameters import LAST, PULL, world_pull
 
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
 
 STIFFNESS, MASS, DAMPING = range(PULL, PULL + 3)
-"""Columns of the factors of a world; damping is there for solids in motion only. Two columns follow, gain and lag."""
+"""Columns of the factors of a world; damping is there for solids in motion only. `LAST` others follow."""
 
 DERIVED = 6
 """Numbers that are derived of a world: its pull [m/s²], three of them, and its factors."""
@@ -27,7 +27,7 @@ def derive_worlds(gravity: wp.vec3d, width: int, values: wp.array[f64], derived_
     derived_out[world, 3] = values[first + wp.static(STIFFNESS)]
     derived_out[world, 4] = values[first + wp.static(MASS)]
     derived_out[world, 5] = f64(1.0)
-    if width > wp.static(DAMPING + 2):
+    if width > wp.static(DAMPING + LAST):
         derived_out[world, 5] = values[first + wp.static(DAMPING)]
 
 

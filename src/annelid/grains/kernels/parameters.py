@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.core.kernels.parameters import PULL, world_pull
+from annelid.core.kernels.parameters import LAST, PULL, world_pull
 from annelid.grains.kernels.layout import FREE, Body, Varied
 
 wp.set_module_options({"enable_backward": False})
@@ -13,8 +13,8 @@ FACTORS = ("friction", "restitution", "cohesion", "density", "skin_friction")
 DENSITY = PULL + FACTORS.index("density")
 """Column of the factor on the density of grains."""
 
-GUESTS = PULL + len(FACTORS) + 2
-"""Parameters of a world where there are guests: with a gain and a lag."""
+GUESTS = PULL + len(FACTORS) + LAST
+"""Parameters of a world where there are guests."""
 
 
 @wp.func

@@ -66,6 +66,7 @@ def layout(real: Any) -> Layout:
         object=wp.int32,  # first body that is no robot's
         pull=vec2,  # gravity of a world with parameters of its own [m/s²]; set when it is stepped, as are the next
         scale=vec4,  # its factors on stiffness, damping, friction and mass
+        noise=real,  # its factor on the noise of sensors
     )
     tables = _struct(
         f"VoxelTables{bits}",

@@ -38,9 +38,10 @@ def pair_contacts(types: Layout, varied: bool) -> wp.Function:
         pa, pb = read(positions, a), read(positions, b)
         va, vb = read(velocities, a), read(velocities, b)
         body_a, body_b = world.shape_body + a, world.shape_body + b
-        ka, kb = tables.body_constants[body_a], tables.body_constants[body_b]
+        heavier = real(1.0)
         if wp.static(varied):
-            ka, kb = ka / world.scale[3], kb / world.scale[3]
+            heavier = world.scale[3]
+        ka, kb = tables.body_constants[body_a] / heavier, tables.body_constants[body_b] / heavier
         sa, sb = tables.body_surface[body_a], tables.body_surface[body_b]
         box = tables.body_box[body_b]
         friction, rebound = wp.sqrt(sa[1] * sb[1]), wp.max(sa[2], sb[2])

@@ -30,6 +30,7 @@ def vary_world(types: Layout) -> wp.Function:
             real(cosine * z - sine * x + values[at + 3]),
         )
         world.scale = vec4(real(values[at + 4]), real(values[at + 5]), real(values[at + 6]), real(values[at + 7]))
+        world.noise = real(values[at + values.shape[0] // tables.worlds.shape[0] - 1])
         return world
 
     return vary

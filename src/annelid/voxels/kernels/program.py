@@ -91,7 +91,7 @@ def world_run(features: Features) -> wp.Function:
     links_of = link_forces(types, features.forced, varied)
     bodies_of = body_step(types, features.grounded, features.loaded, not paired, varied)
     move, pairs = body_move(types), pair_contacts(types, varied)
-    controls_of, inputs_of = apply_controls(types, features.worked, varied), sense(types, paired)
+    controls_of, inputs_of = apply_controls(types, features.worked, varied), sense(types, paired, varied)
     commanded, obey = features.commanded, obey_commands(types, features.worked, varied)
     act = brain_act(real, features.kinds, features.functions, group_barrier)
     place, block = address(vec4), shared_block(bits, features.quads)

@@ -7,6 +7,7 @@ import warp as wp
 from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.memory import address
+from annelid.voxels.kernels.parameters import vary_world
 from annelid.voxels.kernels.program import Features, world_clock
 from annelid.voxels.kernels.sensing import sense, sensor_layout
 
@@ -18,7 +19,8 @@ def _sense_world(features: Features) -> wp.Function:
     types = layout(features.real)
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
     Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
-    inputs_of, place = sense(types, features.paired), address(types.vec4)
+    inputs_of, place = sense(types, features.paired, features.varied), address(types.vec4)
+    varied, vary = features.varied, vary_world(types)
 
     @wp.func
     def read(
@@ -26,6 +28,8 @@ def _sense_world(features: Features) -> wp.Function:
         motion: Motion,
     ):  # fmt: skip
         world = tables.worlds[number]
+        if wp.static(varied):
+            world = vary(world, number, tables, motion)
         now = world_clock(motion.clock, motion.origins, number)
         for b in range(world.brain, world.brain + world.brain_count):
             brain = brains.brains[b]

@@ -139,8 +139,11 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
 
 
 @functools.cache
-def sense(types: Layout, paired: bool) -> wp.Function:
-    """Inputs of one controller: readings, with noise, seen through their windows."""
+def sense(types: Layout, paired: bool, varied: bool) -> wp.Function:
+    """Inputs of one controller: readings, with noise, seen through their windows.
+
+    Where worlds are `varied`, they have factors of their own on noise.
+    """
     real = types.real
     World, Tables, Motion, Terrain, Sensors = (
         types.World, types.Tables, types.Motion, types.Terrain, sensor_layout(types.real),
@@ -171,7 +174,10 @@ def sense(types: Layout, paired: bool) -> wp.Function:
             )  # fmt: skip
             if settings[3] > real(0.0):
                 random = wp.rand_init(sensors.seeds[i], int(call))
-                value += settings[3] * real(wp.randn(random))
+                spread = settings[3]
+                if wp.static(varied):
+                    spread *= world.noise
+                value += spread * real(wp.randn(random))
             length = sensors.lengths[i]
             if length > 1:
                 start = sensors.histories[i]
