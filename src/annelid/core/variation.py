@@ -69,7 +69,9 @@ TERRAIN: tuple[Parameter, ...] = (
 )
 """Parameters of the shape of the ground, where it has one: how rough it is, and which part of it a world is on."""
 
-NEEDED: Mapping[str, str] = {one.name: "ground with heights among its obstacles, a HeightField" for one in TERRAIN}
+_HEIGHTS = "ground with heights among its obstacles, such as a HeightField"
+
+NEEDED: Mapping[str, str] = {"terrain": _HEIGHTS, "terrain_x": _HEIGHTS, "terrain_y": f"{_HEIGHTS}, and space along y"}
 """What a simulation must have for parameters that only some have, by their names."""
 
 

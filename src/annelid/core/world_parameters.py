@@ -70,7 +70,7 @@ class Parameters(Described):
         if not self.names:
             raise InvalidValue(f"a simulation of {self._physics} has no parameters of worlds.")
         if name not in self.names and name in NEEDED:
-            raise InvalidValue(f"parameter {name!r} needs {NEEDED[name]}, and this simulation has none.")
+            raise InvalidValue(f"parameter {name!r} needs {NEEDED[name]}, which this simulation does not have.")
         if name not in self.names:
             raise UnknownName("parameter", name, self.names)
         return self.names.index(name)

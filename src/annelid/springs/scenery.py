@@ -8,10 +8,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.kernels.arrays import pick_points
+from annelid.core.kernels.parameters import shape_ground
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Mesh, Spheres
 from annelid.shapes import HeightField
-from annelid.springs.kernels.parameters import shape_ground
+from annelid.springs.kernels.parameters import TERRAIN
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
 from annelid.springs.parameters import parameters_of
@@ -46,10 +47,10 @@ def _ground(model: Model, painter: Painter, contact: Contact) -> Moving:
     assert isinstance(part, Mesh)
     vertices = wp.array(part.vertices.astype(np.float32), dtype=wp.vec3, device=model.device)
     out = wp.zeros(model.worlds * len(vertices), dtype=wp.vec3, device=model.device)
-    place, width = wp.vec3(*contact.rigid.position), len(parameters_of(model))
+    zero, width = contact.rigid.position[2], len(parameters_of(model))
 
     def points(state: Any) -> wp.array[Any]:
-        inputs = [vertices, place, width, state.variation.values]
+        inputs = [vertices, zero, TERRAIN, 2, width, state.variation.values]
         wp.launch(shape_ground, (model.worlds, len(vertices)), inputs, [out], device=model.device)
         return out
 

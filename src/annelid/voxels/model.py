@@ -187,6 +187,7 @@ class Model:
         return Features(
             real=self.real,
             grounded=self.world.terrain is not None,
+            uneven=self.world.terrain is not None and self.world.terrain.uneven,
             loaded=any(robot.loads for robot in self.robots),
             forced=forced,
             paired=bool(self.world.boxes) or any(len(robots) > 1 for robots in self.worlds),

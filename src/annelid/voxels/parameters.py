@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annelid.core.errors import InvalidValue
-from annelid.core.variation import FOLLOWING, Parameter, declared_parameters, factor
+from annelid.core.variation import FOLLOWING, TERRAIN, Parameter, declared_parameters, factor
 from annelid.voxels.kernels.parameters import COLUMNS
 from annelid.voxels.model import Model
 
@@ -19,8 +19,13 @@ _ALL = {
     )
 }
 
-PARAMETERS: tuple[Parameter, ...] = tuple(_ALL[name] for name in (*COLUMNS, *(one.name for one in FOLLOWING)))
-"""What can differ; nothing moves along y."""
+_LEVEL = tuple(_ALL[name] for name in (*COLUMNS, *(one.name for one in FOLLOWING)))
+_UNEVEN = (*_LEVEL[: len(COLUMNS)], *TERRAIN[:2], *FOLLOWING)
+
+
+def parameters_of(model: Model) -> tuple[Parameter, ...]:
+    """What can differ; nothing moves along y."""
+    return _UNEVEN if model.features.uneven else _LEVEL
 
 
 def require_substeps(model: Model, ranges: Mapping[str, tuple[float, float]]) -> None:

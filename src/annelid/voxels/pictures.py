@@ -105,10 +105,10 @@ class Painter:
         centers = self.readout.centers(state)[self.model.first_robot[:-1]]
         reach = 1.5 * max(max(robot.size) for robot in self.model.robots) + 6.0
         quads, worlds = [], []
-        for world, x in enumerate(centers[:, 0]):
-            inside = ground.points[np.abs(ground.points[:, 0] - x) < reach, 0]
-            xs = np.concatenate([[x - reach], inside, [x + reach]])
-            ys = np.minimum(ground.height(xs), ground.height(x) + 0.3 * reach)
+        for world, (x, (higher, shift)) in enumerate(zip(centers[:, 0], self.readout.grounds(state), strict=True)):
+            points = ground.points[:, 0] + shift
+            xs = np.concatenate([[x - reach], points[np.abs(points - x) < reach], [x + reach]])
+            ys = higher * np.minimum(ground.height(xs - shift), ground.height(x - shift) + 0.3 * reach)
             low = float(ys.min()) - 2.0
             quads.append(np.stack([
                 np.stack([xs[:-1], ys[:-1]], axis=1), np.stack([xs[1:], ys[1:]], axis=1),

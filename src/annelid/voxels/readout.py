@@ -16,7 +16,7 @@ from annelid.voxels.kernels import totals as columns
 from annelid.voxels.kernels.elastic import elastic_kernel
 from annelid.voxels.kernels.layout import M_MASS_SIDE, M_SIDE
 from annelid.voxels.model import Model
-from annelid.voxels.parameters import PARAMETERS
+from annelid.voxels.parameters import parameters_of
 from annelid.voxels.tables import CORNERS, Shape
 
 
@@ -139,10 +139,18 @@ class Readout:
 
     def _varied(self, state: Any) -> dict[str, np.ndarray]:
         """Parameters of worlds by name, shape [worlds]."""
-        count, values = len(self.model.worlds), state.variation.values.numpy().reshape(-1, len(PARAMETERS)).T
+        count, parameters = len(self.model.worlds), parameters_of(self.model)
+        values = state.variation.values.numpy().reshape(-1, len(parameters)).T
         if not values.size:
-            values = np.repeat([[parameter.rest] for parameter in PARAMETERS], count, axis=1)
-        return dict(zip((parameter.name for parameter in PARAMETERS), values, strict=True))
+            values = np.repeat([[parameter.rest] for parameter in parameters], count, axis=1)
+        return dict(zip((parameter.name for parameter in parameters), values, strict=True))
+
+    def grounds(self, state: Any) -> np.ndarray:
+        """Factor on the heights of each world, and how far its ground is shifted [m], shape [worlds, 2]."""
+        varied, count = self._varied(state), len(self.model.worlds)
+        if "terrain" not in varied:
+            return np.tile([1.0, 0.0], (count, 1))
+        return np.column_stack([varied["terrain"], varied["terrain_x"]])
 
     def _pulls(self, varied: dict[str, np.ndarray]) -> np.ndarray:
         """Gravity of worlds [m/s²], shape [worlds, 2]; see `kernels.parameters.vary_world`."""

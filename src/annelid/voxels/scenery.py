@@ -8,10 +8,13 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.parameters import shape_ground
 from annelid.core.scenery import Moving, Scenery
 from annelid.core.snapshot import Color, Mesh
+from annelid.voxels.kernels.parameters import TERRAIN
 from annelid.voxels.kernels.scenery import plates_kernel
 from annelid.voxels.model import Model
+from annelid.voxels.parameters import parameters_of
 from annelid.voxels.readout import Readout
 from annelid.voxels.terrain import Terrain
 
@@ -33,10 +36,26 @@ def scenery_of(model: Model, readout: Readout, faces: np.ndarray, half: float, c
     if len(np.unique(model.shape_of)) > 1:
         raise InvalidValue("robots cannot be seen by sensors where worlds differ: give one robot and worlds=n.")
     ground = model.world.terrain
-    still = () if ground is None else (_ground(ground, colors[0]),)
+    shaped = model.features.shaped
+    still = () if ground is None or shaped else (_ground(ground, colors[0]),)
+    own = (_own_ground(model, _ground(ground, colors[0])),) if ground is not None and shaped else ()
     voxels = _plates(model, "robots", readout.corner_bodies, readout.corner_arms, faces, half)
     boxes = [_box(model, number, faces, half, colors[1]) for number in range(len(model.world.boxes))]
-    return Scenery(still, (voxels, *boxes))
+    return Scenery(still, (voxels, *boxes, *own), lambda: model.features.shaped == shaped)
+
+
+def _own_ground(model: Model, part: Mesh) -> Moving:
+    """Ground where each world has its own."""
+    worlds, device, width = len(model.worlds), model.device, len(parameters_of(model))
+    vertices = wp.array(part.vertices.astype(np.float32), dtype=wp.vec3, device=device)
+    out = wp.zeros(worlds * len(vertices), dtype=wp.vec3, device=device)
+
+    def points(state: Any) -> wp.array[Any]:
+        inputs = [vertices, 0.0, TERRAIN, 1, width, state.variation.values]
+        wp.launch(shape_ground, (worlds, len(vertices)), inputs, [out], device=device)
+        return out
+
+    return Moving(part, points)
 
 
 def _box(model: Model, number: int, faces: np.ndarray, half: float, color: Color) -> Moving:

@@ -25,7 +25,7 @@ from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
-from annelid.voxels.parameters import PARAMETERS, require_substeps
+from annelid.voxels.parameters import parameters_of, require_substeps
 from annelid.voxels.pictures import Painter
 from annelid.voxels.readout import Readout
 
@@ -115,7 +115,7 @@ class Solver:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
-        return PARAMETERS
+        return parameters_of(self.model)
 
     def variation(self, state: State) -> Variation:
         """Where a state keeps its parameters."""
@@ -123,6 +123,7 @@ class Solver:
 
     def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Follow a change of parameters, which kernels read at the beginning of each call."""
+        self.model.features = replace(self.model.features, varied=True)
         if self._bound is state:
             self._bound = None
 

@@ -53,6 +53,11 @@ class Terrain:
         return ys[piece] + (x - xs[piece]) * (ys[piece + 1] - ys[piece]) / (xs[piece + 1] - xs[piece])
 
     @property
+    def uneven(self) -> bool:
+        """Whether it has more than one height."""
+        return bool(np.ptp(self.points[:, 1]) > 0.0)
+
+    @property
     def start(self) -> float:
         """Where robots are placed: their left end, 1 m behind the second point [m]."""
         return float(self.points[1, 0] if len(self.points) > 2 else self.points[0, 0]) + 1.0

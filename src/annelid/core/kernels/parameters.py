@@ -134,3 +134,26 @@ def scale_rows(
         at = world * width + column
         row[3] = type(row[3])(wp.float64(row[3]) * before[at] / values[at])
         rows[i] = row
+
+
+@wp.kernel(enable_backward=False)
+def shape_ground(
+    vertices: wp.array[wp.vec3],  # of the ground as it was built [m]
+    zero: float,  # what its heights are measured from [m]
+    column: int,  # of the factor on them; one or two shifts follow
+    axes: int,  # number of these
+    width: int,  # parameters of a world
+    parameters: wp.array[wp.float64],
+    # Out:
+    vertices_out: wp.array[wp.vec3],
+):
+    """Where the ground of each world is, world by world."""
+    world, k = wp.tid()
+    at = world * width + column
+    x = vertices[k]
+    ahead = wp.float32(parameters[at + 1])
+    aside = float(0.0)
+    if axes == 2:
+        aside = wp.float32(parameters[at + 2])
+    height = zero + wp.float32(parameters[at]) * (x[2] - zero)
+    vertices_out[world * vertices.shape[0] + k] = wp.vec3(x[0] + ahead, x[1] + aside, height)

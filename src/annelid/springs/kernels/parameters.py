@@ -26,25 +26,6 @@ def ground_of(values: wp.array[wp.float64], first: int) -> wp.vec3d:
     return wp.vec3d(values[at], values[at + 1], values[at + 2])
 
 
-@wp.kernel(enable_backward=False)
-def shape_ground(
-    vertices: wp.array[wp.vec3],  # of the ground as it was built [m]
-    place: wp.vec3,  # of its zero
-    width: int,  # parameters of a world
-    parameters: wp.array[wp.float64],
-    # Out:
-    vertices_out: wp.array[wp.vec3],
-):
-    """Where the ground of each world is, world by world."""
-    world, k = wp.tid()
-    ground = ground_of(parameters, world * width)
-    x = vertices[k]
-    height = wp.float32(ground[0]) * (x[2] - place[2])
-    vertices_out[world * vertices.shape[0] + k] = wp.vec3(
-        x[0] + wp.float32(ground[1]), x[1] + wp.float32(ground[2]), place[2] + height
-    )
-
-
 @functools.cache
 def derive_world(types: Layout, shaped: bool) -> wp.Function:
     """A function `(world, model, work)` that makes the pull and the factors of a world from its parameters.

@@ -53,14 +53,32 @@ def segment_at(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def ground_points(types: Layout, varied: bool) -> wp.Function:
+def piece_of(types: Layout, shaped: bool) -> wp.Function:
+    """Left end and normal of a piece of ground, of a world whose heights are multiplied where it is `shaped`."""
+    real, vec2, vec4, Terrain = types.real, types.vec2, types.vec4, types.Terrain
+
+    @wp.func
+    def get(terrain: Terrain, number: int, ground: vec2) -> vec4:
+        piece = terrain.pieces[number]
+        if wp.static(shaped):
+            if ground[0] != real(1.0):
+                normal = wp.normalize(vec2(ground[0] * piece[2], piece[3]))
+                piece = vec4(piece[0], ground[0] * piece[1], normal[0], normal[1])
+        return piece
+
+    return get
+
+
+@functools.cache
+def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
     """Contact impulses of the ground on a body: its new velocity, and the bits of the masses that touch.
 
-    Where worlds are `varied`, friction is multiplied by `rougher`.
+    Where worlds are `varied`, friction is multiplied by `rougher`; where they are `shaped`, heights by the first number
+    of `ground`, and the second tells how far they are shifted.
     """
     real, vec2, vec3, vec4, vec8 = types.real, types.vec2, types.vec3, types.vec4, types.vec8
     Tables, Terrain = types.Tables, types.Terrain
-    bucket, find = bucket_at(types), segment_at(types)
+    bucket, find, get = bucket_at(types), segment_at(types), piece_of(types, shaped)
 
     @wp.func
     def goal_speed(gap: real, speed: real, rebound: real, h: real, rate: real) -> real:
@@ -81,13 +99,18 @@ def ground_points(types: Layout, varied: bool) -> wp.Function:
         velocity: vec3,
         inverse: vec2,
         rougher: real,
+        ground: vec2,
         h: real,
     ) -> vec4:
         x, y, c, s = position[0], position[1], position[2], position[3]
+        higher = real(1.0)
+        if wp.static(shaped):
+            higher = ground[0]
+            x = x - ground[1]
         v = velocity
         surface = tables.body_surface[body]
         radius = surface[0]
-        if y - radius > terrain.tops[bucket(terrain, x)] + real(_NEAR):
+        if y - radius > higher * terrain.tops[bucket(terrain, x)] + real(_NEAR):
             return vec4(v[0], v[1], v[2], real(0.0))
         im, ii, rate = inverse[0], inverse[1], real(1.0) / h
         count = int(0)
@@ -101,14 +124,14 @@ def ground_points(types: Layout, varied: bool) -> wp.Function:
         bits = int(0)
         rebound = wp.max(surface[2], terrain.restitution)
         leftmost = find(terrain, x - radius)
-        piece = terrain.pieces[leftmost]
+        piece = get(terrain, leftmost, ground)
         # Most bodies stand over one piece of ground: they need not ask what is under each of their points.
         alone = leftmost == terrain.count - 2 or terrain.xs[leftmost + 1] >= x + radius
         for p in range(tables.point_begin[body], tables.point_begin[body + 1]):
             arm = tables.points[p]
             ax, ay = c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]
             if not alone:
-                piece = terrain.pieces[find(terrain, x + ax)]
+                piece = get(terrain, find(terrain, x + ax), ground)
             ux, uy = piece[2], piece[3]
             gap = (x + ax - piece[0]) * ux + (y + ay - piece[1]) * uy
             if gap < real(_NEAR) and count < wp.static(_CAPACITY):
@@ -126,13 +149,18 @@ def ground_points(types: Layout, varied: bool) -> wp.Function:
             filled = tables.body_quadrants[body]
             peak = leftmost + 1
             while peak < terrain.count - 1 and terrain.xs[peak] < x + radius:
-                ox, oy = terrain.xs[peak] - x, terrain.ys[peak] - y
+                ox, oy = terrain.xs[peak] - x, higher * terrain.ys[peak] - y
                 before = (terrain.ys[peak] - terrain.ys[peak - 1]) * (terrain.xs[peak + 1] - terrain.xs[peak])
                 after = (terrain.ys[peak + 1] - terrain.ys[peak]) * (terrain.xs[peak] - terrain.xs[peak - 1])
                 bx, by = c * ox + s * oy - box[0], c * oy - s * ox - box[1]
                 wide, high = box[2] - wp.abs(bx), box[3] - wp.abs(by)
                 corner = wp.where(bx < real(0.0), 0, 1) + wp.where(by < real(0.0), 0, 2)
-                if before > after and wide > -real(_NEAR) and high > -real(_NEAR) and (filled >> corner) & 1 == 1:
+                if (
+                    higher * before > higher * after
+                    and wide > -real(_NEAR)
+                    and high > -real(_NEAR)
+                    and (filled >> corner) & 1 == 1
+                ):
                     depth = wp.min(wide, high)
                     fx = wp.where(wide < high, -wp.sign(bx), real(0.0))
                     fy = wp.where(wide < high, real(0.0), -wp.sign(by))
@@ -196,13 +224,13 @@ def turn(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied: bool) -> wp.Function:
+def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied: bool, shaped: bool) -> wp.Function:
     """A substep of all bodies of a world: forces, damping, ground; and positions, unless pairs come in between."""
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
     World, Tables, Terrain, Motion = types.World, types.Tables, types.Terrain, types.Motion
     bits = 32 if real is wp.float32 else 64
     read, write, total = load(vec4, bits), store(vec4, bits), link_sum(types)
-    touch, moved = ground_points(types, varied), turn(types)
+    touch, moved = ground_points(types, varied, shaped), turn(types)
 
     @wp.func
     def step(
@@ -244,7 +272,7 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied:
                     v += vec3(h * gx, h * gy, real(0.0))
                 touching = int(0)
                 if wp.static(grounded):
-                    result = touch(body, tables, terrain, position, v, vec2(im, ii), rougher, h)
+                    result = touch(body, tables, terrain, position, v, vec2(im, ii), rougher, world.ground, h)
                     v = vec3(result[0], result[1], result[2])
                     touching = int(result[3])
                 motion.touching[world.body + b] = touching

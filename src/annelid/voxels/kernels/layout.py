@@ -67,6 +67,7 @@ def layout(real: Any) -> Layout:
         pull=vec2,  # gravity of a world with parameters of its own [m/s²]; set when it is stepped, as are the next
         scale=vec4,  # its factors on stiffness, damping, friction and mass
         noise=real,  # its factor on the noise of sensors
+        ground=vec2,  # its factor on heights, and how far its ground is shifted [m]
     )
     tables = _struct(
         f"VoxelTables{bits}",

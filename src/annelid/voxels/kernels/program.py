@@ -40,6 +40,7 @@ class Features:
     Attributes:
         real: Scalar type.
         grounded: There is ground.
+        uneven: It has more than one height.
         loaded: Some bodies are pushed from outside.
         forced: Some voxels are actuated by force.
         paired: Worlds hold several robots or objects.
@@ -55,6 +56,7 @@ class Features:
 
     real: Any = wp.float32
     grounded: bool = False
+    uneven: bool = False
     loaded: bool = False
     forced: bool = False
     paired: bool = False
@@ -66,6 +68,11 @@ class Features:
     kinds: frozenset[int] = frozenset()
     functions: tuple[wp.Function, ...] = ()
     quads: int = 0
+
+    @property
+    def shaped(self) -> bool:
+        """Whether worlds have ground of their own."""
+        return self.varied and self.uneven
 
 
 @wp.func
@@ -87,11 +94,12 @@ def world_run(features: Features) -> wp.Function:
     Sensors, Brains = sensor_layout(real), brain_layout(real).Brains
     paired, sensing, watched, shared = features.paired, features.sensing, features.watched, features.quads > 0
     controlled, extra_links = bool(features.kinds), 10 if features.forced else 6
-    varied, vary = features.varied, vary_world(types)
+    varied, shaped = features.varied, features.shaped
+    vary = vary_world(types, shaped)
     links_of = link_forces(types, features.forced, varied)
-    bodies_of = body_step(types, features.grounded, features.loaded, not paired, varied)
+    bodies_of = body_step(types, features.grounded, features.loaded, not paired, varied, shaped)
     move, pairs = body_move(types), pair_contacts(types, varied)
-    controls_of, inputs_of = apply_controls(types, features.worked, varied), sense(types, paired, varied)
+    controls_of, inputs_of = apply_controls(types, features.worked, varied), sense(types, paired, varied, shaped)
     commanded, obey = features.commanded, obey_commands(types, features.worked, varied)
     act = brain_act(real, features.kinds, features.functions, group_barrier)
     place, block = address(vec4), shared_block(bits, features.quads)

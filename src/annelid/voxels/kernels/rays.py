@@ -11,20 +11,26 @@ wp.set_module_options({"enable_backward": False})
 
 
 @functools.cache
-def lidar_distance(types: Layout) -> wp.Function:
-    """Distance to the ground along a ray [m], at most its reach."""
+def lidar_distance(types: Layout, shaped: bool) -> wp.Function:
+    """Distance to the ground along a ray [m], at most its reach; `ground` tells how it is `shaped`, as elsewhere."""
     real, vec2, Terrain = types.real, types.vec2, types.Terrain
     find = segment_at(types)
 
     @wp.func
-    def cast(terrain: Terrain, origin: vec2, ray: vec2, reach: real) -> real:
+    def cast(terrain: Terrain, ground: vec2, eye: vec2, ray: vec2, reach: real) -> real:
         result = reach
+        origin = eye
+        higher = real(1.0)
+        if wp.static(shaped):
+            higher = ground[0]
+            origin = vec2(eye[0] - ground[1], eye[1])
         if terrain.count > 1:
             low = find(terrain, wp.min(origin[0], origin[0] + ray[0] * reach))
             high = find(terrain, wp.max(origin[0], origin[0] + ray[0] * reach))
             for piece in range(low, high + 1):
-                ax, ay = terrain.xs[piece] - origin[0], terrain.ys[piece] - origin[1]
-                dx, dy = terrain.xs[piece + 1] - terrain.xs[piece], terrain.ys[piece + 1] - terrain.ys[piece]
+                ax, ay = terrain.xs[piece] - origin[0], higher * terrain.ys[piece] - origin[1]
+                dx = terrain.xs[piece + 1] - terrain.xs[piece]
+                dy = higher * (terrain.ys[piece + 1] - terrain.ys[piece])
                 cross = ray[0] * dy - ray[1] * dx
                 if cross != real(0.0):
                     along = (ax * dy - ay * dx) / cross

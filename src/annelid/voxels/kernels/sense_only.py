@@ -19,8 +19,8 @@ def _sense_world(features: Features) -> wp.Function:
     types = layout(features.real)
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
     Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
-    inputs_of, place = sense(types, features.paired, features.varied), address(types.vec4)
-    varied, vary = features.varied, vary_world(types)
+    inputs_of, place = sense(types, features.paired, features.varied, features.shaped), address(types.vec4)
+    varied, vary = features.varied, vary_world(types, features.shaped)
 
     @wp.func
     def read(

@@ -61,12 +61,12 @@ def touch_reading(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def lidar_reading(types: Layout, paired: bool) -> wp.Function:
+def lidar_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     """A function `-> real`: distance along a ray to what is not the robot itself, over the reach of the lidar."""
     real, vec2, vec4 = types.real, types.vec2, types.vec4
     World, Tables, Terrain, Pose = types.World, types.Tables, types.Terrain, pose_layout(types)
     read = load(vec4, 32 if real is wp.float32 else 64)
-    ground, beside = lidar_distance(types), box_distance(types)
+    ground, beside = lidar_distance(types, shaped), box_distance(types)
 
     @wp.func
     def seen(
@@ -76,7 +76,7 @@ def lidar_reading(types: Layout, paired: bool) -> wp.Function:
         cs, sn = wp.cos(settings[0]), wp.sin(settings[0])
         ray = vec2(heading[0] * cs - heading[1] * sn, heading[1] * cs + heading[0] * sn)
         origin = (pose.north_west + pose.north_east + pose.south_east + pose.south_west) * real(0.25)
-        distance = ground(terrain, origin, ray, settings[1])
+        distance = ground(terrain, world.ground, origin, ray, settings[1])
         if wp.static(paired):
             own = tables.body_surface[world.shape_body + tables.mass_body[4 * (world.shape_voxel + voxel)]][3]
             for b in range(world.body_count):
@@ -89,7 +89,7 @@ def lidar_reading(types: Layout, paired: bool) -> wp.Function:
 
 
 @functools.cache
-def voxel_reading(types: Layout, paired: bool) -> wp.Function:
+def voxel_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     """One reading of one sensor."""
     real, vec4 = types.real, types.vec4
     World, Tables, Motion, Terrain, Sensors = (
@@ -98,7 +98,7 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
     touches, pose_of, share_crumpled, heading_in = (
         touch_reading(types), voxel_pose(types), crumpled(types), heading_of(types),
     )  # fmt: skip
-    seen = lidar_reading(types, paired)
+    seen = lidar_reading(types, paired, shaped)
 
     @wp.func
     def reading(
@@ -139,16 +139,16 @@ def voxel_reading(types: Layout, paired: bool) -> wp.Function:
 
 
 @functools.cache
-def sense(types: Layout, paired: bool, varied: bool) -> wp.Function:
+def sense(types: Layout, paired: bool, varied: bool, shaped: bool) -> wp.Function:
     """Inputs of one controller: readings, with noise, seen through their windows.
 
-    Where worlds are `varied`, they have factors of their own on noise.
+    Where worlds are `varied`, they have factors of their own on noise; where they are `shaped`, ground of their own.
     """
     real = types.real
     World, Tables, Motion, Terrain, Sensors = (
         types.World, types.Tables, types.Motion, types.Terrain, sensor_layout(types.real),
     )  # fmt: skip
-    reading = voxel_reading(types, paired)
+    reading = voxel_reading(types, paired, shaped)
 
     @wp.func
     def inputs(
