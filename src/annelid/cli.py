@@ -83,7 +83,7 @@ def _help() -> None:
         known = entries()
     console = Console(highlight=False)
     console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
-    table = Table(box=None, show_header=False, padding=(0, 3, 0, 2))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 1))
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)

@@ -16,7 +16,8 @@ from annelid.commands.support.options import parse
 from annelid.core.errors import InvalidValue
 from annelid.materials import Law, Material, NeoHooke, Ogden, Yeoh, matching, material, names
 
-_POINTS = 200
+_POINTS, _FIRST = 200, 0.05
+"""Points of a curve, and the strain of the first."""
 _SOURCES, _VARIANTS = 5, 25
 """Most materials whose sources are told in full, and whose laws are."""
 _ATTRIBUTION = (
@@ -75,7 +76,7 @@ def plot(path: Path, found: tuple[Material, ...]) -> Path:
 
 
 def _curve(law: Law, farthest: float) -> np.ndarray:
-    strains = np.linspace(0.02, farthest, _POINTS)
+    strains = np.linspace(_FIRST, farthest, _POINTS)
     return np.column_stack([strains, 1e-3 * law.uniaxial(1.0 + strains)])
 
 

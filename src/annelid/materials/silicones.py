@@ -23,8 +23,8 @@ _SMALL = 0.5
 _USUAL_DENSITY = 1070.0
 """That of unfilled platinum silicones, within 30 kg/m^3."""
 _SOURCE = (
-    "Our fit to the Soft Robotics Materials Database (L. Marechal, L. Lindenroth; doi 10.1089/soro.2019.0115; ODbL 1.0, "
-    "contents DbCL 1.0): the first pull of a specimen to failure at 0.23 /s"
+    "Our fit to the Soft Robotics Materials Database (L. Marechal, L. Lindenroth; doi 10.1089/soro.2019.0115; ODbL "
+    "1.0, contents DbCL 1.0): the first pull of a specimen to failure at 0.23 /s"
 )
 _APPARENT = (
     "Strains are as published and hold the stretch of the specimen's shoulders: a casting may be 1.7 times as stiff."
@@ -101,8 +101,8 @@ def _made(silicone: Silicone, name: LawName) -> Material:
         damping=0.05,
         measured_to=farthest,
         source=(
-            f"{silicone.title}. {_SOURCE}, fitted up to a strain of {farthest:g}, R² {quality:.4g}. {strains} Poisson's "
-            f"ratio and damping (loss factor 0.1, as a beam of Dragon Skin 10 had at 8 Hz) are {maker}."
+            f"{silicone.title}. {_SOURCE}, fitted up to a strain of {farthest:g}, R² {quality:.4g}. {strains} "
+            f"Poisson's ratio and damping (loss factor 0.1, as a beam of Dragon Skin 10 had at 8 Hz) are {maker}."
         ),
     )
 
