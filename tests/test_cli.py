@@ -26,6 +26,7 @@ from annelid.core import memory
 from annelid.core.archives import read_archive
 from annelid.core.checkpoint import KIND
 from annelid.core.ownership import LOCK, owned
+from annelid.materials import names
 from annelid.scenes.bounce import Bounce
 from annelid.scenes.registry import scene_names
 
@@ -271,6 +272,35 @@ def test_doctor(cli: Callable[..., Result], tmp_path: Path) -> None:
     assert everything(tmp_path) == []
 
 
+# --- materials ---
+
+
+def test_materials_are_listed_and_told_in_full(cli: Callable[..., Result], tmp_path: Path) -> None:
+    listed = cli("materials")
+    assert listed.code == 0
+    assert max(map(len, listed.out.splitlines())) <= 80
+    assert all(f"{name} " in listed.out for name in names())
+    assert "Marechal" in listed.out
+    one = " ".join(cli("materials", "Dragon Skin 10").out.split())
+    assert "μ 34.77, α 2.858" in one
+    assert "C 27.95, 1.576, -0.02341" in one
+    assert one.count("Soft Robotics Materials Database") == 1 + 4
+    assert "/yeoh" not in cli("materials", "rubber").out.replace("NAME/yeoh", "")
+    assert "Structural steel" in cli("materials", "steel").out
+    assert everything(tmp_path) == []
+
+
+def test_materials_as_json_and_as_a_picture(cli: Callable[..., Result], tmp_path: Path) -> None:
+    found = cli("materials", "ecoflex", "--json", "--plot", "curves.png").json()
+    assert found["plot"] == "curves.png"
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    soft = next(each for each in found["materials"] if each["name"] == "ecoflex-00-10/yeoh")
+    assert soft["law"] == {"kind": "Yeoh", "c1": 3605.0, "c2": 137.9, "c3": -0.1887}
+    assert (soft["measured_to"], soft["density"]) == (3.0, 1040.0)
+    assert len(cli("materials", "silicone", "--json").json()["materials"]) == 76
+    assert len(cli("materials", "--json").json()["materials"]) == len(names())
+
+
 # --- refusals ---
 
 
@@ -303,6 +333,10 @@ REFUSED = [
     (["run", "bounce", "--record-every", "-1"], "--record-every must be a positive time, not -1.0."),
     (["picture", "bounce", "--pixels", "0", "0"], "between 2 and 16384 pixels, not 0 x 0."),
     (["video", "bounce", "--masses", "3", "--pixels", "4", "0", "--device", "cpu"], "pixels, not 4 x 0."),
+    (["materials", "ecoflx-00-30"], "no material named 'ecoflx-00-30'. Did you mean 'ecoflex-00-30'?"),
+    (["materials", "dragon-skin-10/gent"], "'dragon-skin-10' comes as 'dragon-skin-10/ogden', "),
+    (["materials", "--plot", "curves.jpg"], "--plot curves.jpg must be the name of a PNG"),
+    (["materials", "steel", "--plot", "curves.png"], "'steel' has no law for large strains that could be drawn"),
 ]
 
 

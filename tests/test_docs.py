@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annelid.materials import PRESETS
+from annelid.materials import PRESETS, SILICONES, Silicone
 from annelid.scenes.registry import scene_names
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,6 +41,16 @@ def test_the_table_of_materials_has_the_figures_of_the_code() -> None:
     fields = ("density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping")
     figures = [[f"`{m.name}`", *(f"{vars(m)[name]:.4g}" for name in fields)] for m in PRESETS]
     assert table("materials.md", "| preset |") == figures
+
+
+def test_the_table_of_silicones_has_the_constants_of_the_code() -> None:
+    def row(silicone: Silicone) -> list[str]:
+        laws = (silicone.neo_hooke[:1], silicone.yeoh[:3], silicone.ogden[:2], (silicone.corrected or ())[:2])
+        constants = [", ".join(f"{value:.4g}" for value in law) for law in laws]
+        density = "" if silicone.density is None else f"{silicone.density:g}"
+        return [f"`{silicone.name}`", density, f"{silicone.breaks:g}", *constants]
+
+    assert table("materials.md", "| silicone | density") == [row(silicone) for silicone in SILICONES]
 
 
 def test_pages_need_nothing_but_markdown_to_be_read() -> None:

@@ -29,7 +29,7 @@ REFUSED = {
     "viser": ("view", ["view worm", "view recording.rec", "bench view"]),
     "PIL": ("view", ["picture worm", "video worm --out worm.gif", "export a.rec a.gif", "export a.rec a.mp4"]),
     "imageio_ffmpeg": ("view", ["video worm", "export a.rec a.mp4", "evolve worm --video", "train Bulldozer --video"]),
-    "matplotlib": ("view", ["study lattices"]),
+    "matplotlib": ("view", ["study lattices", "materials --plot silicones.png"]),
     "cma": ("evolve", ["evolve cma.toml"]),
     "ribs": ("evolve", ["evolve map-elites.toml"]),
     "pymoo": ("evolve", ["evolve nsga2.toml"]),

@@ -22,6 +22,7 @@ COMMANDS = {
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or TOML file",
     "train": "Let an agent learn in an environment",
+    "materials": "List materials, their laws and sources, and draw them",
     "bench": "Measure throughput on this machine",
     "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",
@@ -82,14 +83,14 @@ def _help() -> None:
         known = entries()
     console = Console(highlight=False)
     console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
-    table = Table(box=None, show_header=False, padding=(0, 3, 0, 2))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 1))
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
     console.print(table)
     console.print(f"\nScenes: {', '.join(known['run'])}.")
     listed = f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list."
     console.print(f"{listed} Your own: FILE.py:NAME.", markup=False)
-    console.print("Every command takes --help, --device and --json; all but export take --threads.")
+    console.print("Commands take --help and --json; those that compute --device, most --threads.")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

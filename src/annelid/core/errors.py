@@ -102,6 +102,10 @@ class UnlikeShape(UserWarning):
     """A body differs from the shapes that it was made of: a coarse lattice, or a part that holds none of it."""
 
 
+class BeyondMeasured(UserWarning):
+    """A solid is strained farther than the law of its material was measured."""
+
+
 class IndicesAreSlots(UserWarning):
     """Indices of masses in an edit count removed masses too, unlike the rows of `positions()`."""
 

@@ -125,6 +125,7 @@ def equilibrium(
     model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
     positions = model.vectors(solid.nodes if start is None else start)
     Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
+    model.measured.look(positions)
     return np.asarray(positions.numpy())
 
 

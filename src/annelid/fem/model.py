@@ -20,6 +20,7 @@ from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import Linear, linear_solver
 from annelid.fem.loads import Loads
+from annelid.fem.measured import MeasuredRange
 from annelid.fem.parameters import Varied
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
@@ -46,6 +47,7 @@ class Model:
         stiffness_scale: Mean stiffness of the elements [N/m].
         unknowns: The free components of the nodes.
         linear: Solver of the linear systems.
+        measured: Warns of strains beyond the range in which materials were measured.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Model:
                 raise InvalidValue(f"an element set is on {extra.device}, the solid on {self.device}; use one device.")
         shear, lame = solid.moduli
         self.tetrahedra = _tetrahedra(solid, self.crew)
+        self.measured = MeasuredRange(solid, self.device)
         self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.extras], self.crew)
         self.rest = self.vectors(solid.nodes)
         self.offsets = self.vectors(solid.offsets)

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
+from annelid.core.events import Event
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
@@ -165,6 +166,10 @@ class Solver:
             f"{where}node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a "
             "longer ramp, a stiffer material or a smaller dt may help"
         )
+
+    def collect_events(self, *states: State) -> list[Event]:
+        """Whether strains have left the range in which a material was measured, told once."""
+        return self.model.measured.events(states[0].positions, states[0].clock, self.dt)
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

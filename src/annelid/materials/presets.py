@@ -1,10 +1,7 @@
-"""The presets, each with the source of its figures, and how they are found by name."""
+"""The presets for small strains, each with the source of its figures."""
 
 from __future__ import annotations
 
-import re
-
-from annelid.core.errors import InvalidValue, UnknownName
 from annelid.materials.material import Material
 
 PRESETS: tuple[Material, ...] = (
@@ -125,31 +122,4 @@ PRESETS: tuple[Material, ...] = (
         ),
     ),
 )
-"""All presets."""
-
-
-def material(name: str | Material) -> Material:
-    """The preset of that name; upper case, spaces, hyphens and underscores do not matter.
-
-    A Material is handed back as it is, so that functions can take either.
-    """
-    if isinstance(name, Material):
-        return name
-    if not isinstance(name, str):
-        raise InvalidValue(f"a material is named by a string such as 'ecoflex-00-30', not by {name!r}.")
-    found = _BY_KEY.get(_key(name))
-    if found is None:
-        raise UnknownName("material", name, names())
-    return found
-
-
-def names() -> tuple[str, ...]:
-    """Names of all presets, sorted."""
-    return tuple(sorted(preset.name for preset in PRESETS))
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-_BY_KEY = {_key(preset.name): preset for preset in PRESETS}
+"""Materials that are known at small strains; those for large ones are in `silicones`."""

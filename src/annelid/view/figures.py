@@ -89,6 +89,26 @@ def curve_plot(
     return _finished(figure, axes, path, x_label, y_label, legend=len(curves) > 1)
 
 
+def range_plot(path: str | Path, curves: Mapping[str, np.ndarray], *, x_label: str, y_label: str) -> Path:
+    """Draw many curves that each have a range of their own over a logarithmic y, the highest first in the legend.
+
+    Args:
+        path: File to write, a PNG.
+        curves: Points of each curve by name, shape [n, 2].
+        x_label: Name and unit of x.
+        y_label: Name and unit of y.
+    """
+    figure, axes = _figure()
+    reach = min(curve[-1, 0] for curve in curves.values())
+    height = {name: float(np.interp(reach, *curve.T)) for name, curve in curves.items()}
+    for i, name in enumerate(sorted(curves, key=lambda name: -height[name])):
+        style = ("-", "--", ":")[i // 10 % 3]  # matplotlib has ten colours of its own
+        axes.plot(*curves[name].T, style, linewidth=1.5, label=name)
+    axes.set_yscale("log")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return _finished(figure, axes, path, x_label, y_label, legend=False)
+
+
 def _finished(figure: Any, axes: Any, path: str | Path, x_label: str, y_label: str, *, legend: bool) -> Path:
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)

@@ -78,6 +78,8 @@ def _needed(command: str, given: Sequence[str]) -> list[Need]:
         needs += _VIDEOS.get(Path(given[1]).suffix.lower(), ())
     elif command == "study" and "--no-plot" not in given:
         needs.append(_PLOT_OF_STUDY)
+    elif command == "materials" and _value(given, "--plot"):
+        needs.append(_PLOT)
     elif command == "bench" and given[0] in _BENCHES:
         needs.append(_BENCHES[given[0]])
     elif command == "train":

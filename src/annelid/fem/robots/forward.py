@@ -91,6 +91,7 @@ class Forward:
             if self._attempt(begin + aim * (goal - begin)):
                 last, reached, parts = Posture.of(robot), aim, parts + 1
                 if reached == 1.0:
+                    robot.model.measured.look(robot.positions)
                     return parts
                 part = min(2.0 * part, 1.0 - reached)
                 continue

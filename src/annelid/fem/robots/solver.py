@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.events import Event
 from annelid.core.identity import identity
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
@@ -150,6 +151,10 @@ class RobotSolver:
             return f"in world {world} {reason}" if self.worlds > 1 else reason
         active = ", ".join(self.readout.active_limits(state)) or "none"
         return f"active limits: {active}; smaller efforts, targets that move less a step or a stiffer solid may help"
+
+    def collect_events(self, *states: RobotState) -> list[Event]:
+        """Whether strains have left the range in which a material was measured, told once."""
+        return self.model.measured.events(states[0].positions, states[0].clock, self.dt)
 
     def fingerprint(self) -> str:
         """Identity of the robot, for checkpoints."""
