@@ -320,11 +320,17 @@ def test_noise_belongs_to_seed_and_episode(device: str, tmp_path: Path) -> None:
     alone.restart()
     many.restart(mask=np.array([False, False, True]))
     alone.save(tmp_path / "alone.npz")
-    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])
+    np.testing.assert_array_equal(
+        many.observations["observation"].numpy()[2], alone.observations["observation"].numpy()[0]
+    )
     assert not np.isclose(alone.observations["observation"].numpy()[0, 4:], begun[0, 4:]).any()
     many.step(np.zeros((3, 2)))
     alone.step(np.zeros((1, 2)))
-    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])
+    np.testing.assert_array_equal(
+        many.observations["observation"].numpy()[2], alone.observations["observation"].numpy()[0]
+    )
     alone.load(tmp_path / "alone.npz")
     alone.step(np.zeros((1, 2)))
-    np.testing.assert_array_equal(many.observations["observation"].numpy()[2], alone.observations["observation"][0])
+    np.testing.assert_array_equal(
+        many.observations["observation"].numpy()[2], alone.observations["observation"].numpy()[0]
+    )

@@ -6,6 +6,8 @@ import ctypes
 import os
 import re
 import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext
 
 import warp as wp
 
@@ -47,6 +49,17 @@ def _init() -> None:
 
 
 _start_warp()
+
+_UNDISTURBED = threading.RLock()
+
+
+def undisturbed(device: wp.Device) -> AbstractContextManager[object]:
+    """What is launched on CUDA within this context is not mixed with what other threads launch or capture.
+
+    Warp has one stream for all threads: a launch of another thread would become part of a graph that is being
+    captured. Nobody waits for another lock of the library within it.
+    """
+    return _UNDISTURBED if device.is_cuda else nullcontext()
 
 
 def device(name: str | wp.Device = "auto") -> wp.Device:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.device import thread_count
+from annelid.core.device import thread_count, undisturbed
 from annelid.core.pool import Pool
 
 _BLOCK = 512  # threads of the one block of a launch that reduces
@@ -159,7 +159,7 @@ class Graphs:
 
 def captured(work: Callable[[], None], device: wp.Device) -> Any:
     """A graph of what some code launches; nothing is executed."""
-    with wp.ScopedCapture(device=device) as capture:
+    with undisturbed(device), wp.ScopedCapture(device=device) as capture:
         work()
     return capture.graph
 

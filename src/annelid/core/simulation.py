@@ -8,7 +8,7 @@ import threading
 import time as wall
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
@@ -21,6 +21,7 @@ import warp as wp
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.controls import Controls
 from annelid.core.described import Described
+from annelid.core.device import undisturbed
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
@@ -350,7 +351,7 @@ class Simulation(Shown, Described, Generic[S]):
         Among its numbers are the readings of sensors and the values of controls, in the first of several worlds.
         """
         chosen = look or Look()
-        with self.gate:
+        with self.gate, self._undisturbed():
             shot = self.solver.snapshot(self.state, chosen)
             kinds = (self.controls, self.sensors, self.parameters) if chosen.numbers else ()
             own = {name: number for kind in kinds for name, number in kind.numbers().items()}
@@ -359,17 +360,17 @@ class Simulation(Shown, Described, Generic[S]):
 
     def positions(self) -> np.ndarray:
         """Positions [m], shape [n, 3], in the order in which the body was built."""
-        with self.gate:
+        with self.gate, self._undisturbed():
             return self.solver.readout.positions(self.state)
 
     def velocities(self) -> np.ndarray:
         """Velocities [m/s], shape [n, 3], in the order in which the body was built."""
-        with self.gate:
+        with self.gate, self._undisturbed():
             return self.solver.readout.velocities(self.state)
 
     def summary(self) -> Summary:
         """Mass, momenta and energies of this moment."""
-        with self.gate:
+        with self.gate, self._undisturbed():
             return self.solver.readout.summary(self.state)
 
     def snapshot_numbers(self) -> Mapping[str, Number]:
@@ -384,7 +385,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def state_hash(self) -> str:
         """A hash of every bit of the state."""
-        with self.gate:
+        with self.gate, self._undisturbed():
             return state_hash(self.state)
 
     def save(self, path: str | PathLike[str], *, scene: str = "", file: str = "") -> None:
@@ -395,7 +396,7 @@ class Simulation(Shown, Described, Generic[S]):
             scene: Name of the scene, for messages to those who take the file for something else.
             file: The user's own file that the scene is from, FILE.py or FILE.py:NAME, for the same messages.
         """
-        with self.gate:
+        with self.gate, self._undisturbed():
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
             identity, steps = self.solver.fingerprint(), self._steps
             save_checkpoint(
@@ -406,7 +407,7 @@ class Simulation(Shown, Described, Generic[S]):
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._refuse_inside("load")
         self._require_idle()
-        with self.gate:
+        with self.gate, self._undisturbed():
             self._require_idle()
             self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._after_jump()
@@ -429,7 +430,7 @@ class Simulation(Shown, Described, Generic[S]):
         """
         self._refuse_inside("reset")
         self._require_idle()
-        with self.gate:
+        with self.gate, self._undisturbed():
             self._require_idle()
             mask = None if worlds is None else self._mask(worlds)
             self.parameters.redraw(mask)
@@ -561,8 +562,13 @@ class Simulation(Shown, Described, Generic[S]):
             for pacer in self._pacers:
                 if step % pacer.every == 0:
                     pacer.act(self.state, step)
-            self.solver.advance(self.state, until - step)
+            with self._undisturbed():
+                self.solver.advance(self.state, until - step)
             self._steps = until
+
+    def _undisturbed(self) -> AbstractContextManager[object]:
+        """What is launched within is not mixed with what other threads launch."""
+        return undisturbed(self.solver.device)
 
     def _controls(self) -> Controls:
         solver = self.solver
@@ -593,16 +599,17 @@ class Simulation(Shown, Described, Generic[S]):
         """Look for divergence and conditions, at intervals that cost little, and remember the state if it is good."""
         if self._unchecked == 0:
             return None
-        step = self.solver.diverged_at()
-        hit = self._first_condition()
-        if hit is not None and (step is None or hit[0] < step):
-            self._return_to(hit[0])
-            return hit[1]
-        if step is not None:
-            self._fail(step)
-        self._collect_events()
-        self._choose_interval()
-        self._remember()
+        with self._undisturbed():
+            step = self.solver.diverged_at()
+            hit = self._first_condition()
+            if hit is not None and (step is None or hit[0] < step):
+                self._return_to(hit[0])
+                return hit[1]
+            if step is not None:
+                self._fail(step)
+            self._collect_events()
+            self._choose_interval()
+            self._remember()
         return next((b for b in list(self._breakpoints) if _in_python(b) and b.condition(self)), None)
 
     def _choose_interval(self) -> None:

@@ -30,7 +30,7 @@ class Launches:
 
     Attributes:
         companion: Who follows each step; see `Solver.accompany`.
-        begun: Step at which each world began, where there are several.
+        begun: Step at which each world began.
         phases: Remainders of these steps by PATIENCE, ascending.
     """
 

@@ -142,9 +142,8 @@ class Solver:
         restore_worlds(source, target, mask, self._world_of)
         self.begin_varied(source, target, mask)
         wp.launch(make_stale, self.worlds, [mask], [target.flags], device=self.device)
-        if len(target.begun):
-            wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
-            self._note_beginnings(target)
+        wp.launch(begin_again, self.worlds, [mask, target.clock], [target.begun], device=self.device)
+        self._note_beginnings(target)
 
     def begin_varied(self, source: State, target: State, mask: wp.array[Any]) -> None:
         """Let worlds that are as in another state follow their own parameters."""
@@ -208,7 +207,7 @@ class Solver:
 
     def _note_beginnings(self, state: State) -> None:
         """Worlds that began at other steps are looked at in other steps."""
-        if self._launches is not None and len(state.begun):
+        if self._launches is not None:
             self._launches.begun = state.begun
             self._launches.phases = tuple(np.unique(state.begun.numpy() % PATIENCE).tolist())
 

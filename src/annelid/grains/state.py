@@ -65,7 +65,7 @@ class State:
         point_impulses: Impulses on points of bodies by other bodies [N s].
         point_predicted: Those predicted for the next step [N s].
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
-        begun: Step at which each world began, shape [worlds]; kept where there are several.
+        begun: Step at which each world began, shape [worlds].
         variation: Parameters in which worlds differ; empty while they do not.
         reach: Margins and speeds of the lists.
         flags: Flags of the lists.
@@ -136,5 +136,5 @@ def row_counts(model: Model, points: int, places: int, body_places: int) -> dict
         "body-list": bodies,
         "point": points,
         "channel": len(model.controls) * model.world_count,
-        "world": model.world_count if model.features.worlds else 0,
+        "world": model.world_count,
     }

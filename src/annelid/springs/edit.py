@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from annelid.core.device import undisturbed
 from annelid.core.errors import AnnelidError, InvalidValue, StaleHandle
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
@@ -235,7 +236,7 @@ class Editor:
         network = self._network
         # What depends on the moment is looked up while the simulation stands still; the rest is prepared while it runs.
         if self._solver.model.features.breaking or any(new.rest_lengths is None for new in self._added):
-            with gate, network.settled():
+            with gate, network.settled(), undisturbed(self._solver.device):
                 self._solver.sweep_broken(self._states)
                 self._prepare(gate)
         else:
@@ -262,7 +263,8 @@ class Editor:
     def _install(self, patch: Patch, masses_gone: np.ndarray) -> None:
         begin = time.perf_counter()
         changes = [change for _, change in self._mass_changes]
-        self._solver.install(patch, changes, masses_gone, self._states)
+        with undisturbed(self._solver.device):
+            self._solver.install(patch, changes, masses_gone, self._states)
         self.pause_seconds = time.perf_counter() - begin
 
     def _check(self) -> tuple[np.ndarray, np.ndarray]:
