@@ -25,8 +25,7 @@ CONTROLS = (
 def simulated(device: str, worlds: int = 1, **options: Any) -> Any:
     """A small bed with a blade in it and a ball on top."""
     spots = jittered_lattice((6, 6, 3), 2.1 * RADIUS, jitter=0.05 * RADIUS, seed=1, corner=(1.05 * RADIUS,) * 3)
-    radii = np.where(np.arange(len(spots)) % 3, RADIUS, 0.96 * RADIUS)
-    bed = grains.Bed(spots, radii, grains.Grain(friction=0.5))
+    bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
     bodies = [*box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0)), BLADE, BALL]
     options = {"obstacles": bodies, "controls": CONTROLS, "dt": 2.5e-4, "threads": 1, "overlapping": "push", **options}
     with grains.start.on_purpose():
