@@ -117,7 +117,7 @@ class Features:
 def shared_by_teams(features: Features) -> Features:
     """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
 
-    To look up the world of a grain and to choose among the simple surfaces cost a CPU less than one part in a hundred,
+    To look up the world of a grain and to choose among the simple surfaces cost a CPU about one part in a hundred,
     and change no bit; a kernel takes seconds to compile. Grids of distances are the surface that takes longest.
     """
     simple = tuple(range(GRID)) if set(features.kinds) - {PLANE} else features.kinds
