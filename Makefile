@@ -19,6 +19,8 @@ setup: $(if $(EXTRA),$(EXTRA:%=$(VENV)/.extra-%),$(VENV)/.dev)  ## Install the p
 run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 	$(BIN)/annelid run worm
 
+# Processes that tests start would compile the package again where the environment forbids to keep bytecode.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev  ## Run the test suite, two files at a time
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 

@@ -212,7 +212,9 @@ def test_a_circle_is_found() -> None:
 def at_the_top(source: str) -> set[str]:
     """Names that a source text imports as it is imported itself."""
     names: set[str] = set()
-    for node in ast.parse(source).body:
+    for node in import_statements(source):
+        if node.col_offset > 0:  # it is indented, and imported later or for type checkers
+            continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -78,6 +78,8 @@ def test_a_run_without_posix(tmp_path: Path) -> None:
 
 def unnamed_encodings(source: str) -> list[str]:
     """Calls that open a text file in the encoding of the machine."""
+    if "open" not in source and "_text" not in source:  # quicker than a look at the syntax
+        return []
     return [ast.unparse(call) for call in ast.walk(ast.parse(source)) if isinstance(call, ast.Call) and _unnamed(call)]
 
 

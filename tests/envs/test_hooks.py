@@ -47,7 +47,7 @@ class Push(envs.Task):
         spots = grains.jittered_lattice((5, 5, 2), 2.1 * RADIUS, seed=1)
         blade = Rigid(Box((0.01, 0.08, 0.04)), position=(-0.01, 0.5 * EDGE, 0.03), motion="driven", name="blade")
         simulation = grains.simulation(
-            grains.Bed(spots, RADIUS),
+            grains.Bed(spots, RADIUS, grains.Grain(rolling=0.02)),
             obstacles=[*box_walls((-0.05, 0.0, 0.0), (EDGE, EDGE, 1.0)), blade],
             controls=[grains.velocity_control("ahead", blade, "x", low=-0.5, high=0.5)],
             dt=5e-4,

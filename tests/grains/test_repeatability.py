@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from annelid.core.state import state_hash
+from annelid.grains.kernels.layout import BALL, BOX, GRID, PLANE, Features, shared_by_teams
 
 from .conftest import bed_with_ball
 
@@ -66,3 +67,12 @@ def test_runs_repeat_on_every_device(device: str) -> None:
         hashes.add(simulation.state_hash())
     assert len(hashes) == 1
     assert np.isfinite(simulation.summary().total)
+
+
+def test_models_share_the_kernel_of_a_team_where_that_costs_nothing() -> None:
+    alone = shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True))
+    assert alone == shared_by_teams(Features(kinds=(PLANE, BOX), tracked=True, worlds=True))
+    with_mesh = Features(kinds=(PLANE, GRID), tracked=True)
+    assert alone != shared_by_teams(with_mesh) == shared_by_teams(Features(kinds=(PLANE, BALL, GRID), tracked=True))
+    assert shared_by_teams(Features(kinds=(PLANE,))).kinds == (PLANE,)  # walls alone
+    assert alone != shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True, rolling=True))

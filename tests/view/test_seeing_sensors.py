@@ -30,10 +30,11 @@ def bed(device: str, worlds: int = 1) -> Any:
     """A few grains, a ball and a driven blade above the ground."""
     rows = grains.Bed(np.array([[0.0, 0.0, 0.1], [0.5, 0.0, 0.2], [-0.5, 0.0, 0.2]]), np.array([0.1, 0.2, 0.2]))
     blade = Rigid(Box((0.1, 0.4, 0.4)), position=(-2.0, 0.0, 1.0), motion="driven", name="blade")
+    aside = Rigid(Sphere(0.1), position=(0.0, 90.0, 0.1), motion="free")  # out of sight: kernels of other tests serve
     push = grains.velocity_control("push", "blade", "x", low=-1.0, high=1.0)
     turn = grains.spin_control("turn", "blade", "y", low=-4.0, high=4.0)
     return grains.simulation(
-        rows, dt=1e-3, obstacles=[ground(0.5), BALL, blade], controls=[push, turn], worlds=worlds, device=device
+        rows, dt=1e-3, obstacles=[ground(0.5), BALL, blade, aside], controls=[push, turn], worlds=worlds, device=device
     )
 
 

@@ -26,7 +26,15 @@ from annelid.core.variation import Parameter, Variation
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
-from annelid.grains.kernels.layout import BODY_OVERFLOW, HALTED, LIMIT, OVERFLOW, RESIDUAL, TOO_FAST
+from annelid.grains.kernels.layout import (
+    BODY_OVERFLOW,
+    HALTED,
+    LIMIT,
+    OVERFLOW,
+    RESIDUAL,
+    TOO_FAST,
+    shared_by_teams,
+)
 from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale, place_bodies
 from annelid.grains.launches import Launches
@@ -334,7 +342,7 @@ class Solver:
         if self.model.features.bouncing:
             wp.copy(work.here.starts, work.here.velocities)
         self._team.run(
-            team_kernel(self.model.features),
+            team_kernel(shared_by_teams(self.model.features)),
             [steps, self.model.sweeps, self.model.parameters, work.here, work.there, work.old, work.lists, work.kept,
              work.bodies],
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Types of the kernels: which features are compiled, and the structures of parameters, grains, lists and bodies."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import warp as wp
 
@@ -111,6 +111,17 @@ class Features:
     def keeps_rolling(self) -> bool:
         """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
         return self.rolling or self.method == "hertz"
+
+
+@functools.cache
+def shared_by_teams(features: Features) -> Features:
+    """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
+
+    To look up the world of a grain and to choose among the simple surfaces cost a CPU about one part in a hundred,
+    and change no bit; a kernel takes seconds to compile. Grids of distances are the surface that takes longest.
+    """
+    simple = tuple(range(GRID)) if set(features.kinds) - {PLANE} else features.kinds
+    return replace(features, worlds=True, kinds=(*simple, GRID) if GRID in features.kinds else simple)
 
 
 @wp.struct
