@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.springs.body import Body
 from annelid.springs.collisions import Collide, pairing
 from annelid.springs.kernels.collisions import force_kernel, meet_kernel
-from annelid.springs.kernels.contact_lists import refresh_kernels, tidy_kernel
+from annelid.springs.kernels.contact_lists import clear_stamps, refresh_kernels, tidy_kernel
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.obstacles import damping_ratio
 
@@ -136,7 +136,7 @@ class Contacts:
 
     def look(self, positions: wp.array[Any]) -> None:
         """Launch a look at the positions before the first pass, whose stamp is 1."""
-        self.struct.flags[:2].zero_()
+        wp.launch(clear_stamps, 2, outputs=[self.struct.flags], device=self._device)
         wp.launch(tidy_kernel(self._types), self.struct.slot_count, [1, self.array, positions], device=self._device)
 
     def ready(

@@ -130,6 +130,12 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
     return clear, link
 
 
+@wp.kernel(enable_backward=False)
+def clear_stamps(stamps_out: wp.array[wp.int32]):
+    """No lists are stale yet. A kernel, since steps may be captured where memory cannot be set: in a branch of a graph."""
+    stamps_out[wp.tid()] = 0
+
+
 @functools.cache
 def tidy_kernel(types: Layout) -> wp.Kernel:
     """`tidy` for all slots, one thread each (CUDA)."""
