@@ -132,7 +132,7 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
 
 @wp.kernel(enable_backward=False)
 def clear_stamps(stamps_out: wp.array[wp.int32]):
-    """No lists are stale yet. A kernel, since steps may be captured where memory cannot be set: in a branch of a graph."""
+    """No lists are stale yet. A kernel, since memory cannot be set in a branch of a graph, where steps may be."""
     stamps_out[wp.tid()] = 0
 
 
