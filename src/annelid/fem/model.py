@@ -131,6 +131,8 @@ class Model:
         for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, solid.property_of("density"), *loads):
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.world.velocity_damping, self.world.ramp, solid.volume)).encode())
+        if self.world.integrator != World.integrator:
+            digest.update(self.world.integrator.encode())
         return digest.hexdigest()
 
     def _load(self) -> None:
