@@ -109,6 +109,7 @@ def equilibrium(
     *,
     gravity: tuple[float, float, float] = World.gravity,
     start: np.ndarray | None = None,
+    relaxed: bool = True,
     extras: Sequence[ElementSet] = (),
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -120,6 +121,8 @@ def equilibrium(
         solid: The solid, held so that it can only deform.
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with, near the equilibrium; by default the load is applied to the solid at rest.
+        relaxed: Whether materials with a Prony series have relaxed, as after a very long time; else they answer as at
+            once. Others are the same.
         extras: More element sets that act on its nodes.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -128,6 +131,8 @@ def equilibrium(
     solid.require_held()
     model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
     positions = model.vectors(solid.nodes if start is None else start)
+    if not relaxed:
+        model.tetrahedra.pass_time(0.0, model.tetrahedra.history())
     Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
     model.measured.look(positions)
     return np.asarray(positions.numpy())

@@ -44,10 +44,14 @@ class MidpointSolver(DynamicSolver):
         """Half a step that begins at a part of it; whether its equations are solved to the last digit."""
         reach = 0.5 if begin == 0.0 else 1.0  # of the way that held components have left in this step
         self._start(state, self._fraction(step + 1))
-        done = self._stage(state, clock, step, begin + 0.25, 0.5 * reach)
-        if self._straight(state, reach):
-            return done
-        return self._stage(state, clock, step, begin + 0.5, reach) and done
+        with self._passing(state, self.inertia.dt):
+            done = self._stage(state, clock, step, begin + 0.25, 0.5 * reach)
+            straight = self._look_ahead(state)
+        with self._passing(state, self.inertia.dt):
+            if straight:
+                self._go_on(state, reach)
+                return done
+            return self._stage(state, clock, step, begin + 0.5, reach) and done
 
     def _start(self, state: State, goal: float) -> None:
         """Note where half a step begins, and how far held components are from where a part of the loads has them."""
@@ -62,8 +66,8 @@ class MidpointSolver(DynamicSolver):
         self._exert(state, clock, part)
         return self._move(state, self._fraction(step + part), Holds(reach, self._starts, self._moves))
 
-    def _straight(self, state: State, reach: float) -> bool:
-        """Go as far again as to the middle, unless that creates energy; whether it was done."""
+    def _look_ahead(self, state: State) -> bool:
+        """Find where as far again as from the start to the middle leads; whether that creates no energy."""
         self._add(-1.0, state.positions, self._starts)  # from the start to the middle
         for place, forces in enumerate((self.model.assembly.forces, self.newton.left)):
             self.model.assembly.dot(forces, self._ends, self._works, place)
@@ -72,12 +76,13 @@ class MidpointSolver(DynamicSolver):
         self._add(1.0, state.positions, self._ends)
         before, own_before = self._energies(self._starts)
         after, own_after = self._energies(self._ends)
-        if not after - before + work <= _CREATED * (own_before + own_after):  # nor where it is not a number
-            return False
+        return after - before + work <= _CREATED * (own_before + own_after)  # false where it is not a number
+
+    def _go_on(self, state: State, reach: float) -> None:
+        """Go there."""
         rate = wp.float64(reach / (0.5 * self.dt))
         wp.copy(state.positions, self._ends)
         self._launch(go_straight, [rate, self.model.held, self._moves, self._start_velocities, state.velocities])
-        return True
 
     def _energies(self, positions: wp.array[Any]) -> tuple[float, float]:
         """Energy of all element sets, and that of the elements and of motion alone [J], at an end of half a step.
@@ -90,8 +95,7 @@ class MidpointSolver(DynamicSolver):
 
     def _made_newton(self, settings: Settings | None) -> Newton:
         """It gets on with forces where energies are no longer told apart: a beam that rings gets to small strains."""
-        solid = self.model.solid
-        return Newton(self.model, settings, noise=1e-15 * float(solid.moduli[0] @ solid.element_volumes))
+        return Newton(self.model, settings, noise=self.model.rounding)
 
     def _add(self, scale: float, here: wp.array[Any], step: wp.array[Any]) -> None:
         """`here` and some times `step`, into the ends."""

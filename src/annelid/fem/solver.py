@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,8 @@ class Solver:
         self.model.solid.require_held()
 
     def _made_newton(self, settings: Settings | None) -> Newton:
-        return Newton(self.model, settings)
+        """Forces tell where to go once energies do not, in what creeps; others keep the bits that they have."""
+        return Newton(self.model, settings, noise=self.model.rounding if self.model.relaxes else 0.0)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
@@ -204,6 +206,7 @@ class Solver:
             begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
+            history=self.model.tetrahedra.history(),
             variation=unvaried(self.device),
         )
 
@@ -252,12 +255,24 @@ class Solver:
     def _step(self, state: State, step: int) -> None:
         """Take one step, the one after so many since it began."""
         before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
+        with self._passing(state, self.dt):
+            try:
+                self.newton.equilibrium(state.positions, start=before, goal=after)
+            except NoEquilibrium:
+                if before != after:
+                    raise
+                self._from_rest(state.positions, after)
+
+    @contextmanager
+    def _passing(self, state: State, dt: float) -> Iterator[None]:
+        """While this lasts a time dt [s] passes for the material, which ends where positions are at the end of it."""
+        tetrahedra = self.model.tetrahedra
+        tetrahedra.pass_time(dt, state.history)
         try:
-            self.newton.equilibrium(state.positions, start=before, goal=after)
-        except NoEquilibrium:
-            if before != after:
-                raise
-            self._from_rest(state.positions, after)
+            yield
+            tetrahedra.remember(state.positions, state.history)
+        finally:
+            tetrahedra.rest()
 
     def _from_rest(self, positions: wp.array[Any], goal: float) -> None:
         """After a jump of the loads that was too large for one go; on failure positions are as they were."""
@@ -317,7 +332,9 @@ class DynamicSolver(Solver):
 
     def _step(self, state: State, step: int) -> None:
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
-        if not self._move(state, self._fraction(step + 1)):
+        with self._passing(state, self.dt):
+            done = self._move(state, self._fraction(step + 1))
+        if not done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)
 
     def _move(self, state: State, fraction: float, holds: Holds | None = None) -> bool:
