@@ -64,6 +64,7 @@ class Hyperelastic(Tetrahedra):
         width = elements.shape[1]
         modes = self._modes(rest, elements, cells)
         self._table, self._columns = _constants(materials, shared=cells is not None)
+        self._factors = self._table[:, FACTOR].copy()
         self._constants = self._array(self._table.ravel(), wp.float64)
         chosen = element_materials[self.point_elements]
         self._points = self._made_points(chosen, modes)
@@ -100,7 +101,7 @@ class Hyperelastic(Tetrahedra):
         """Multiply the energies of all materials by a factor."""
         if factor != self._stiffer:
             self._stiffer = factor
-            self._table[:, FACTOR] = factor
+            self._table[:, FACTOR] = factor * self._factors
             self._constants.assign(self._table.ravel())
 
     def von_mises(self, place: int, factors: wp.array[Any], out: wp.array[Any]) -> None:
