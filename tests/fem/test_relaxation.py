@@ -13,7 +13,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Mesh, host_array
 from annelid.core.state import state_arrays
-from annelid.materials import Law, Material, NeoHooke, Ogden, Yeoh, material
+from annelid.materials import Law, Material, NeoHooke, Ogden, Yeoh, loss_factor, material, steady_loss
 from annelid.shapes import tet_beam
 
 from .ringing import beam, decrement, first_mode, ringing
@@ -163,6 +163,31 @@ def test_equilibria_are_those_of_the_relaxed_and_of_the_sudden_material(poisson_
         )
         assert abs(found - wanted).max() < 1e-6
     assert made.relaxed().shear_modulus == pytest.approx(0.55 * made.shear_modulus)
+
+
+def test_a_material_relaxes_to_the_one_it_was_made_of() -> None:
+    for made in (soft(prony=()), material("ecoflex-00-30")):
+        back = made.relaxing(SERIES).relaxed()
+        assert (back.youngs_modulus, back.poisson_ratio) == pytest.approx((made.youngs_modulus, made.poisson_ratio))
+        assert made.relaxing(SERIES).shear_modulus == pytest.approx(made.shear_modulus / 0.55)
+        assert back.relaxed() is back
+
+
+@pytest.mark.parametrize("loss", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("frequencies", [(1.0, 100.0), (2.0, 12.0)])
+def test_a_steady_loss_is_steady(loss: float, frequencies: tuple[float, float]) -> None:
+    series = steady_loss(loss, frequencies)
+    np.testing.assert_allclose(loss_factor(series, np.geomspace(*frequencies, 100)), loss, rtol=0.02)
+    assert loss_factor(SERIES, 15.0 / (2.0 * np.pi)) == pytest.approx(
+        modulus(15.0, SERIES).imag / modulus(15.0, SERIES).real
+    )
+
+
+def test_losses_that_cannot_be_made_are_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"at most 0\.5"):
+        steady_loss(0.8)
+    with pytest.raises(InvalidValue, match="a low and a higher one"):
+        steady_loss(0.1, (5.0, 5.0))
 
 
 def test_a_material_without_a_law_is_neo_hookean_and_elastic_ones_remember_nothing() -> None:

@@ -92,14 +92,20 @@ class Material(Named):
 
     def relaxed(self) -> Material:
         """The elastic material that this one is after a long time; itself where it has no Prony series."""
-        if not self.prony:
-            return self
-        left = 1.0 - sum(share for share, _ in self.prony)
-        shear, lame = left * self.shear_modulus, self.bulk_modulus - 2.0 / 3.0 * self.shear_modulus
+        return self._sheared(1.0 - sum(share for share, _ in self.prony), ()) if self.prony else self
+
+    def relaxing(self, series: tuple[tuple[float, float], ...]) -> Material:
+        """A material with a Prony series that is this one after a long time, for constants measured slowly."""
+        checked = replace(self.relaxed(), prony=series).prony
+        return self.relaxed()._sheared(1.0 / (1.0 - sum(share for share, _ in checked)), checked)
+
+    def _sheared(self, factor: float, series: tuple[tuple[float, float], ...]) -> Material:
+        """A copy that resists changes of shape that many times as much, and changes of volume as before."""
+        shear, lame = factor * self.shear_modulus, self.bulk_modulus - 2.0 / 3.0 * self.shear_modulus
         ratio = 0.5 * lame / (lame + shear)
-        law = None if self.law is None else self.law.scaled(left)
+        law = None if self.law is None else self.law.scaled(factor)
         modulus = 2.0 * (1.0 + ratio) * shear
-        return self.with_(poisson_ratio=ratio, youngs_modulus=modulus, law=law, prony=())
+        return self.with_(poisson_ratio=ratio, youngs_modulus=modulus, law=law, prony=series)
 
     def with_(self, **changes: Any) -> Material:
         """A copy with some attributes changed; unless a source is given too, the source says what was changed.
