@@ -88,6 +88,17 @@ def test_forces_and_tangents_are_derivatives_and_turn_with_the_solid(name: str, 
 
 
 @EVERY
+def test_a_stiffer_world_has_that_many_times_the_energy(name: str) -> None:
+    made = material(LAWS[name])
+    model = fem.Model(fem.Solid(mesh_of(False), made.with_(youngs_modulus=3.0 * made.youngs_modulus)), STILL, "cpu")
+    positions = model.solid.nodes * [1.2, 1.0, 0.9]
+    own, _ = evaluated(model, positions)
+    for factor in (2.0, 1.0):
+        model.tetrahedra.stiffen(factor)
+        assert evaluated(model, positions)[0] == pytest.approx(factor * own)
+
+
+@EVERY
 def test_small_strains_are_those_of_linear_elasticity(name: str) -> None:
     law = material(LAWS[name])
     linear = Material("linear", law.density, law.youngs_modulus, law.poisson_ratio, 1.0, 0.05, "test")

@@ -15,7 +15,9 @@ from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.integrators import Integrator
 from annelid.fem.linear_choice import Linear
+from annelid.fem.midpoint import MidpointSolver
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
 from annelid.fem.readout import Readout
@@ -58,11 +60,13 @@ __all__ = [
     "ForwardSolver",
     "Hydraulic",
     "Inertia",
+    "Integrator",
     "Inverse",
     "InverseSettings",
     "InverseSolver",
     "JsonStream",
     "Limits",
+    "MidpointSolver",
     "Model",
     "Newton",
     "NoEquilibrium",
@@ -105,6 +109,7 @@ def equilibrium(
     *,
     gravity: tuple[float, float, float] = World.gravity,
     start: np.ndarray | None = None,
+    relaxed: bool = True,
     extras: Sequence[ElementSet] = (),
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -116,6 +121,8 @@ def equilibrium(
         solid: The solid, held so that it can only deform.
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with, near the equilibrium; by default the load is applied to the solid at rest.
+        relaxed: Whether materials with a Prony series have relaxed, as after a very long time; else they answer as at
+            once. Others are the same.
         extras: More element sets that act on its nodes.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -124,6 +131,8 @@ def equilibrium(
     solid.require_held()
     model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
     positions = model.vectors(solid.nodes if start is None else start)
+    if not relaxed:
+        model.tetrahedra.pass_time(0.0, model.tetrahedra.history())
     Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
     model.measured.look(positions)
     return np.asarray(positions.numpy())
@@ -135,6 +144,7 @@ def simulation(
     *,
     dynamic: bool = True,
     dt: float | Auto = World.dt,
+    integrator: Integrator = World.integrator,
     gravity: tuple[float, float, float] = World.gravity,
     velocity_damping: float = World.velocity_damping,
     ramp: float = World.ramp,
@@ -155,6 +165,7 @@ def simulation(
         solid: The solid.
         dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
         dt: Time step [s]; "auto" is the default, 0.01 s.
+        integrator: "backward-euler", or "midpoint" for a solid that rings; see `World`.
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
@@ -173,7 +184,13 @@ def simulation(
     if as_rigids(obstacles):
         raise no_obstacles()
     chosen = choose_device(device)
-    world = World(dt=step_or("dt", dt, World.dt), gravity=gravity, velocity_damping=velocity_damping, ramp=ramp)
+    world = World(
+        dt=step_or("dt", dt, World.dt),
+        integrator=integrator,
+        gravity=gravity,
+        velocity_damping=velocity_damping,
+        ramp=ramp,
+    )
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
     if not dynamic:
@@ -181,4 +198,5 @@ def simulation(
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
-    return Simulation(DynamicSolver(model, inertia, settings=settings, drives=drives, worlds=worlds))
+    kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
+    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds))

@@ -1,7 +1,7 @@
-"""Motion of a solid by implicit time steps (backward Euler), with the same assembly as its equilibria.
+"""Motion of a solid by implicit time steps, with the same assembly as its equilibria.
 
-A step is an equilibrium too: of the solid with springs that pull every node to where it would fly without forces, of
-stiffness m/dt². They are one more element set.
+A step of backward Euler is an equilibrium too: of the solid with springs that pull every node to where it would fly
+without forces, of stiffness m/dt². They are one more element set. The midpoint rule is made of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import warp as wp
 
 from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
+from annelid.fem.integrators import stage_of
 from annelid.fem.kernels.motion import fly, land, pull_back
 from annelid.fem.kernels.parameters import resist
 from annelid.fem.parameters import Varied
@@ -23,16 +24,19 @@ from annelid.fem.world import World
 
 
 class Inertia(ElementSet):
-    """Inertia of the nodes over a time step.
+    """Inertia of the nodes over a time step, or over a stage of one.
 
     Args:
         solid: The solid.
-        world: Time step, and the damping: resistance of the surroundings, proportional to mass.
+        world: Time step, integrator, and the damping: resistance of the surroundings, proportional to mass.
         device: Where it is computed.
+
+    Attributes:
+        dt: Time from the beginning to the end of an equation [s]: the time step, or a part of it.
     """
 
     def __init__(self, solid: Solid, world: World, device: wp.Device) -> None:
-        dt, damping, count = world.dt, world.velocity_damping, solid.node_count
+        dt, damping, count = stage_of(world.integrator) * world.dt, world.velocity_damping, solid.node_count
         nodes, shares = masses(solid)
         super().__init__(nodes, device)
         self.dt, self.damping = dt, damping

@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Command, Crew
+from annelid.fem.history import History, StressHistory
 from annelid.fem.kernels import laws as kernels
 from annelid.fem.kernels.hyperelastic import (
     FACTOR,
@@ -24,6 +25,7 @@ from annelid.fem.kernels.hyperelastic import (
     stretch_kernel,
 )
 from annelid.fem.kernels.stress import cauchy_von_mises
+from annelid.fem.relaxation import Relaxation
 from annelid.fem.shape_functions import point_places
 from annelid.fem.tetrahedra import Tetrahedra
 from annelid.materials import Gent, Law, Material, MooneyRivlin, NeoHooke, Ogden, OwnLaw, Yeoh
@@ -62,9 +64,11 @@ class Hyperelastic(Tetrahedra):
         width = elements.shape[1]
         modes = self._modes(rest, elements, cells)
         self._table, self._columns = _constants(materials, shared=cells is not None)
+        self._factors = self._table[:, FACTOR].copy()
         self._constants = self._array(self._table.ravel(), wp.float64)
         chosen = element_materials[self.point_elements]
         self._points = self._made_points(chosen, modes)
+        self._relaxation = self._made_relaxation(materials, shared=cells is not None)
         self._strain = [
             self._strain_command(law, np.flatnonzero(np.isin(chosen, numbers)), width)
             for law, numbers in _by_law(materials, set(chosen.tolist())).items()
@@ -82,8 +86,9 @@ class Hyperelastic(Tetrahedra):
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
-        for strain in self._strain:
-            strain((0, positions), (1, int(tangent)))
+        self._answer(positions, tangent=tangent)
+        if self._relaxation is not None:
+            self._relaxation.relax(tangent=tangent)
         self._sum((0, int(tangent)))
         self._rows[tangent]()
 
@@ -96,7 +101,7 @@ class Hyperelastic(Tetrahedra):
         """Multiply the energies of all materials by a factor."""
         if factor != self._stiffer:
             self._stiffer = factor
-            self._table[:, FACTOR] = factor
+            self._table[:, FACTOR] = factor * self._factors
             self._constants.assign(self._table.ravel())
 
     def von_mises(self, place: int, factors: wp.array[Any], out: wp.array[Any]) -> None:
@@ -104,6 +109,38 @@ class Hyperelastic(Tetrahedra):
         points = self._points
         inputs = [place, factors, self.volumes, points.deformations, points.stresses, out]
         wp.launch(cauchy_von_mises, self.point_count, inputs, device=self.device)
+
+    def history(self) -> History:
+        """What the material remembers of a solid that was at rest for ever."""
+        return History() if self._relaxation is None else self._relaxation.history()
+
+    def pass_time(self, dt: float, history: History) -> None:
+        """From now on `evaluate` answers as at the end of a time dt [s] after a history, until `rest`."""
+        if self._relaxation is not None and isinstance(history, StressHistory):
+            self._relaxation.pass_time(dt, history)
+
+    def remember(self, positions: wp.array[Any], history: History) -> None:
+        """Take what happened in the time that passes into the history."""
+        if self._relaxation is not None and isinstance(history, StressHistory):
+            self._answer(positions, tangent=False)
+            self._relaxation.remember(history)
+
+    def rest(self) -> None:
+        """From now on `evaluate` answers as after a very long time."""
+        if self._relaxation is not None:
+            self._relaxation.rest()
+
+    def _answer(self, positions: wp.array[Any], *, tangent: bool) -> None:
+        """What the laws of the points answer, as if no time passed."""
+        for strain in self._strain:
+            strain((0, positions), (1, int(tangent)))
+
+    def _made_relaxation(self, materials: Sequence[Material], *, shared: bool) -> Relaxation | None:
+        if not any(material.prony for material in materials):
+            return None
+        lames = np.array([0.0 if shared else _lame(material) for material in materials]) / self._table[:, FACTOR]
+        constants = self._constants, self._columns
+        return Relaxation(materials, lames, self._points, self.point_count, constants, self._energies, self._crew)
 
     def _modes(self, rest: np.ndarray, elements: np.ndarray, cells: np.ndarray | None) -> np.ndarray:
         """Functions of place that changes of volume are projected on, orthonormal over each cell, shape [p, k]."""
@@ -171,7 +208,7 @@ def _constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarr
     rows = np.zeros((len(materials), width))
     for row, material, law in zip(rows, materials, laws, strict=True):
         factor = law.factor if isinstance(law, OwnLaw) else 1.0
-        shear, lame = material.shear_modulus, material.bulk_modulus - 2.0 / 3.0 * material.shear_modulus
+        shear, lame = material.shear_modulus, _lame(material)
         local = (6.0 * shear + 6.0 * law.pull - law.swelling) / 9.0
         bulk, rest = (max(local, 0.0), lame + min(local, 0.0)) if shared else (local + lame, 0.0)
         row[:FIRST] = 1.0, law.pull, bulk, rest, _CRUSH * shear
@@ -180,6 +217,11 @@ def _constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarr
             row[1:FIRST] /= factor
             row[FACTOR] = factor
     return rows, width
+
+
+def _lame(material: Material) -> float:
+    """Lamé's first parameter λ [Pa]."""
+    return material.bulk_modulus - 2.0 / 3.0 * material.shear_modulus
 
 
 def _linear_modes(places: np.ndarray, volumes: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -89,6 +89,16 @@ class Model:
         """Number of nodes."""
         return self.solid.node_count
 
+    @property
+    def relaxes(self) -> bool:
+        """Whether a material has a Prony series."""
+        return any(material.prony for material in self.solid.materials)
+
+    @property
+    def rounding(self) -> float:
+        """Energy below which differences between energies of the elements are rounding at small strains [J]."""
+        return 1e-15 * float(self.solid.moduli[0] @ self.solid.element_volumes)
+
     def set_forces(self, forces: ArrayLike) -> None:
         """Replace the forces on the nodes, weight aside [N], shape [n, 3]."""
         array = np.asarray(forces, float)
@@ -131,6 +141,10 @@ class Model:
         for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, solid.property_of("density"), *loads):
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.world.velocity_damping, self.world.ramp, solid.volume)).encode())
+        if self.world.integrator != World.integrator:
+            digest.update(self.world.integrator.encode())
+        if self.relaxes:
+            digest.update(repr([material.prony for material in solid.materials]).encode())
         return digest.hexdigest()
 
     def _load(self) -> None:

@@ -75,22 +75,43 @@ class Attempt:
     residual: float
 
 
+@dataclass(frozen=True, eq=False)
+class Holds:
+    """Where held components belong: a part of the way from where they were.
+
+    Attributes:
+        part: How far on their way they are, 1 at its end [-].
+        starts: Where they were [m], vec3d of shape [n].
+        moves: How far they go [m], vec3d of shape [n].
+    """
+
+    part: float
+    starts: wp.array[Any]
+    moves: wp.array[Any]
+
+
 class Newton:
     """Finds equilibria of a model.
 
     Args:
         model: The model.
         settings: How.
+        noise: Energy below which differences tell nothing, beside what rounding of large sums makes [J].
     """
 
-    def __init__(self, model: Model, settings: Settings | None = None) -> None:
+    def __init__(self, model: Model, settings: Settings | None = None, *, noise: float = 0.0) -> None:
         self.model, self.device = model, model.device
-        self.settings = settings or Settings()
+        self.settings, self._noise = settings or Settings(), noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
         self._start, self._begin = model.vectors(), model.vectors()
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
+
+    @property
+    def left(self) -> wp.array[Any]:
+        """What is left of the forces on free components where `settle` looked last [N], vec3d of shape [n]."""
+        return self._residual
 
     def equilibrium(self, positions: wp.array[Any], *, start: float = 0.0, goal: float = 1.0) -> Outcome:
         """Move positions to the equilibrium under a part of the load, by default all of it.
@@ -133,11 +154,17 @@ class Newton:
         for each in self.model.assembly.sets:
             each.ramp(fraction)
 
-    def settle(self, positions: wp.array[Any], fraction: float = 1.0) -> Attempt:
-        """Move positions towards the equilibrium under a part of the load, in one go, as far as that leads."""
+    def settle(self, positions: wp.array[Any], fraction: float = 1.0, holds: Holds | None = None) -> Attempt:
+        """Move positions towards the equilibrium under a part of the load, in one go, as far as that leads.
+
+        Args:
+            positions: Positions [m], vec3d of shape [n].
+            fraction: Part of the load that acts.
+            holds: Where held components belong; by default as far from rest as that part of the load says.
+        """
         wp.copy(self._begin, positions)
         self._ramp(fraction)
-        self._move_held(positions, fraction)
+        self._move_held(positions, holds or Holds(fraction, self.model.rest, self.model.offsets))
         energy, left = self._look(positions, fraction)
         enough, count, least, since = self._good_enough(fraction, left), 0, left, 0
         while left > enough and np.isfinite(left) and count < self.settings.iterations and since < _PATIENCE:
@@ -159,10 +186,10 @@ class Newton:
         scale = max(fraction * self.model.load_scale, min(first, 1e300))
         return max(self.settings.tolerance * scale, 1e-15 * self.model.stiffness_scale * self._size)
 
-    def _move_held(self, positions: wp.array[Any], fraction: float) -> None:
+    def _move_held(self, positions: wp.array[Any], holds: Holds) -> None:
         """Put held components where they belong; free nodes follow as far as the matrix says they would."""
         model = self.model
-        arguments = [wp.float64(fraction), model.held, model.rest, model.offsets, positions, self._jump]
+        arguments = [wp.float64(holds.part), model.held, holds.starts, holds.moves, positions, self._jump]
         wp.launch(hold, model.node_count, arguments, device=self.device)
         if self._largest(self._jump) == 0.0:
             return
@@ -221,7 +248,7 @@ class Newton:
         """Go down along the step as far as the energy falls; the energy and the force left there, None if nowhere."""
         if not np.isfinite(slope):
             return None
-        length, slack = 1.0, _ROUNDING * self._magnitude
+        length, slack = 1.0, _ROUNDING * self._magnitude + self._noise
         while length > _SHORTEST:
             self._add(positions, self._step, length, self._trial)
             there, rest = self._look(self._trial, fraction, tangent=length == 1.0)

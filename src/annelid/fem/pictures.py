@@ -110,7 +110,10 @@ class Painter:
 
     def _evaluate_stress(self, state: Any) -> None:
         tetrahedra = self.model.tetrahedra
+        if isinstance(state, State):
+            tetrahedra.pass_time(0.0, state.history)
         tetrahedra.evaluate(state.positions, tangent=False)
+        tetrahedra.rest()
         tetrahedra.von_mises(STIFFNESS, state.variation.values, self._stress)
 
     def _holds(self, state: Any) -> Spheres:

@@ -110,8 +110,8 @@ class Solid(Described):
 
     @property
     def hyperelastic(self) -> bool:
-        """Whether a material has a law for large strains; those without one are neo-Hookean then."""
-        return any(material.law is not None for material in self.materials)
+        """Whether a material has a law for large strains, or relaxes; those without a law are neo-Hookean then."""
+        return any(material.law is not None or material.prony for material in self.materials)
 
     @property
     def moduli(self) -> tuple[np.ndarray, np.ndarray]:

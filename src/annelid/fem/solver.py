@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from annelid.fem.adjustment import Adjustment
 from annelid.fem.batch import Batch, NotFinite
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
+from annelid.fem.integrators import Integrator, stage_of
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
-from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
 from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
@@ -87,7 +89,7 @@ class Solver:
         self._channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
-        self.newton = Newton(model, settings)
+        self.newton = self._made_newton(settings)
         self.readout = Readout(model)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
@@ -186,6 +188,10 @@ class Solver:
     def _prepare(self) -> None:
         self.model.solid.require_held()
 
+    def _made_newton(self, settings: Settings | None) -> Newton:
+        """Forces tell where to go once energies do not, in what creeps; others keep the bits that they have."""
+        return Newton(self.model, settings, noise=self.model.rounding if self.model.relaxes else 0.0)
+
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
 
@@ -200,6 +206,7 @@ class Solver:
             begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
+            history=self.model.tetrahedra.history(),
             variation=unvaried(self.device),
         )
 
@@ -210,8 +217,7 @@ class Solver:
         try:
             with self._adjustment.of(state.variation):
                 for step in range(now, now + steps):
-                    self._exert(state, step)
-                    self._step(state, step - begun)
+                    self._take(state, step, step - begun)
                     wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
@@ -219,7 +225,7 @@ class Solver:
     def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
 
-    def _fraction(self, step: int) -> float:
+    def _fraction(self, step: float) -> float:
         """Part of the loads that acts after so many steps."""
         return 1.0 if self.ramp == 0.0 else min(1.0, step * self.dt / self.ramp)
 
@@ -228,27 +234,45 @@ class Solver:
         held = [effort.low if effort.held else 0.0 for effort, _ in (drive.actuator.limits() for drive in self.drives)]
         return wp.array(np.array(held, float), dtype=wp.float64, device=self.device)
 
-    def _exert(self, state: State, step: int) -> None:
-        """Let the actuators do in the step after so many what they are commanded to."""
+    def _exert(self, state: State, step: int, part: float = 1.0) -> None:
+        """Let the actuators do what they are commanded to at the end of a step, the one after so many, or within it."""
         if not self.drives:
             return
-        efforts = state.efforts.numpy().copy()
-        for channel, wanted in zip(self._channels.every, self._channels.values(state.commands, step + 1), strict=True):
-            efforts[channel.number] = channel.towards(wanted, float(efforts[channel.number]), self.dt)
+        efforts, values = state.efforts.numpy().copy(), self._channels.values(state.commands, step + part)
+        for channel, wanted in zip(self._channels.every, values, strict=True):
+            efforts[channel.number] = channel.towards(wanted, float(efforts[channel.number]), part * self.dt)
         for drive, effort in zip(self.drives, efforts.tolist(), strict=True):
             drive.exert(effort)
             drive.weigh(state.positions)
-        overwrite(state.efforts, efforts)
+        if part == 1.0:
+            overwrite(state.efforts, efforts)
+
+    def _take(self, state: State, clock: int, step: int) -> None:
+        """Take one step, the one after so many in all and so many since it began."""
+        self._exert(state, clock)
+        self._step(state, step)
 
     def _step(self, state: State, step: int) -> None:
         """Take one step, the one after so many since it began."""
         before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
+        with self._passing(state, self.dt):
+            try:
+                self.newton.equilibrium(state.positions, start=before, goal=after)
+            except NoEquilibrium:
+                if before != after:
+                    raise
+                self._from_rest(state.positions, after)
+
+    @contextmanager
+    def _passing(self, state: State, dt: float) -> Iterator[None]:
+        """While this lasts a time dt [s] passes for the material, which ends where positions are at the end of it."""
+        tetrahedra = self.model.tetrahedra
+        tetrahedra.pass_time(dt, state.history)
         try:
-            self.newton.equilibrium(state.positions, start=before, goal=after)
-        except NoEquilibrium:
-            if before != after:
-                raise
-            self._from_rest(state.positions, after)
+            yield
+            tetrahedra.remember(state.positions, state.history)
+        finally:
+            tetrahedra.rest()
 
     def _from_rest(self, positions: wp.array[Any], goal: float) -> None:
         """After a jump of the loads that was too large for one go; on failure positions are as they were."""
@@ -268,6 +292,8 @@ class DynamicSolver(Solver):
         worlds: Number of worlds, see `Batch`; None for a solid by itself.
     """
 
+    integrator: Integrator = "backward-euler"
+
     def __init__(
         self,
         model: Model,
@@ -279,8 +305,14 @@ class DynamicSolver(Solver):
     ) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
-        if inertia.dt != model.world.dt:
-            raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world for {model.world.dt:g} s.")
+        if model.world.integrator != self.integrator:
+            raise InvalidValue(
+                f"the world has the integrator {model.world.integrator!r}, the solver steps by {self.integrator!r}: "
+                "take fem.simulation, which makes both alike."
+            )
+        needed = stage_of(self.integrator) * model.world.dt
+        if inertia.dt != needed:
+            raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world needs {needed:g} s.")
         self.inertia = inertia
         super().__init__(model, settings=settings or Settings(1e-6, 20), drives=drives, worlds=worlds)
 
@@ -300,10 +332,16 @@ class DynamicSolver(Solver):
 
     def _step(self, state: State, step: int) -> None:
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
+        with self._passing(state, self.dt):
+            done = self._move(state, self._fraction(step + 1))
+        if not done:
+            wp.launch(tick, 1, [1, state.unsettled], device=self.device)
+
+    def _move(self, state: State, fraction: float, holds: Holds | None = None) -> bool:
+        """Backward Euler over the time of the inertia; whether its equation is solved to the last digit."""
         self.inertia.begin(state.positions, state.velocities)
-        attempt = self.newton.settle(state.positions, self._fraction(step + 1))
+        attempt = self.newton.settle(state.positions, fraction, holds)
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
             raise NotFinite
-        if not attempt.done:
-            wp.launch(tick, 1, [1, state.unsettled], device=self.device)
+        return attempt.done

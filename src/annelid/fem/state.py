@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.state import nested, rows
 from annelid.core.variation import Variation
+from annelid.fem.history import History
 from annelid.fem.linalg.memory import FactorMemory
 
 
@@ -25,6 +26,7 @@ class State:
         begun: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
         linear: What the solver of linear systems carries from one matrix to the next.
+        history: What the material remembers; nothing unless it has a Prony series.
         variation: Parameters in which worlds differ; empty while they do not.
     """
 
@@ -36,4 +38,5 @@ class State:
     begun: wp.array[Any] = rows("world", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()
+    history: History = nested()
     variation: Variation = nested()

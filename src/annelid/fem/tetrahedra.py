@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.replay import Crew
 from annelid.fem.elements import ElementSet
+from annelid.fem.history import History
 from annelid.fem.kernels.solid import Cells
 from annelid.fem.shape_functions import point_gradients
 
@@ -122,6 +123,19 @@ class Tetrahedra(ElementSet):
             out: Where stresses are written.
         """
         raise NotImplementedError
+
+    def history(self) -> History:
+        """What the material remembers of a solid that was at rest for ever."""
+        return History()
+
+    def pass_time(self, dt: float, history: History) -> None:
+        """From now on `evaluate` answers as at the end of a time dt [s] after a history, until `rest`."""
+
+    def remember(self, positions: wp.array[Any], history: History) -> None:
+        """Take what happened in the time that passes into the history; it ended at these positions."""
+
+    def rest(self) -> None:
+        """From now on `evaluate` answers as after a very long time."""
 
     def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)

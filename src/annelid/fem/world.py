@@ -9,6 +9,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
+from annelid.fem.integrators import Integrator, stage_of
 from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, step_or
@@ -21,6 +22,8 @@ class World(Named):
     Attributes:
         dt: Time step [s]; of a solid without inertia, the time that a step from equilibrium to equilibrium stands for.
         gravity: Acceleration of gravity [m/s²].
+        integrator: How a solid in motion is stepped: "backward-euler", which damps oscillations the more the longer the
+            step, or "midpoint", which does not but costs two to three times as much; of no use without inertia.
         velocity_damping: Rate at which velocities decay [1/s]; of no use without inertia.
         ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
         obstacles: What a robot must not enter; a solid without actuators does not touch anything yet.
@@ -28,6 +31,7 @@ class World(Named):
 
     dt: float = 0.01
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    integrator: Integrator = "backward-euler"
     velocity_damping: float = 0.0
     ramp: float = 0.0
     obstacles: Sequence[Obstacle] = ()
@@ -35,6 +39,7 @@ class World(Named):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        stage_of(self.integrator)  # refuses unknown ones
         if not (np.isfinite(self.velocity_damping) and self.velocity_damping >= 0.0):
             raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):

@@ -10,6 +10,7 @@ from annelid.materials.lookup import matching, material, names
 from annelid.materials.material import Material
 from annelid.materials.own_laws import OwnLaw
 from annelid.materials.presets import PRESETS
+from annelid.materials.prony import loss_factor, steady_loss
 from annelid.materials.silicones import SILICONES, Silicone
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "OwnLaw",
     "Silicone",
     "Yeoh",
+    "loss_factor",
     "matching",
     "material",
     "names",
+    "steady_loss",
 ]

@@ -33,6 +33,9 @@ class Material(Named):
         law: How it resists large strains, of which finite elements take notice; None for a material that is only known
             at small ones. Its shear modulus is that of Young's modulus and Poisson's ratio; see `hyperelastic`.
         measured_to: Largest engineering strain at which the law was measured [-]; None where that is not known.
+        prony: How stress relaxes, of which finite elements take notice: shares, above 0 and below 1 in all, and the
+            times in which they fade [s]. Young's modulus and the law are those of a sudden strain; after a long time
+            shear stress is 1 - the sum of the shares of it. What resists a change of volume does not relax.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Material(Named):
     source: str
     law: Law | None = None
     measured_to: float | None = None
+    prony: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -56,6 +60,7 @@ class Material(Named):
         if not self._number("damping") >= 0.0:
             raise self._invalid("damping", "give a damping ratio of 0 or more, such as 0.05 for rubber")
         self._require_law()
+        object.__setattr__(self, "prony", self._series())
 
     @classmethod
     def hyperelastic(
@@ -69,10 +74,11 @@ class Material(Named):
         damping: float = 0.05,
         source: str = "Given by the user.",
         measured_to: float | None = None,
+        prony: tuple[tuple[float, float], ...] = (),
     ) -> Material:
         """A material whose Young's modulus is that of a law at small strains: E = 2 (1 + nu) mu."""
         modulus = 2.0 * (1.0 + poisson_ratio) * law.shear_modulus
-        return cls(name, density, modulus, poisson_ratio, yield_strain, damping, source, law, measured_to)
+        return cls(name, density, modulus, poisson_ratio, yield_strain, damping, source, law, measured_to, prony)
 
     @property
     def shear_modulus(self) -> float:
@@ -83,6 +89,23 @@ class Material(Named):
     def bulk_modulus(self) -> float:
         """Bulk modulus E / 3(1 - 2 nu) [Pa]."""
         return self.youngs_modulus / (3.0 * (1.0 - 2.0 * self.poisson_ratio))
+
+    def relaxed(self) -> Material:
+        """The elastic material that this one is after a long time; itself where it has no Prony series."""
+        return self._sheared(1.0 - sum(share for share, _ in self.prony), ()) if self.prony else self
+
+    def relaxing(self, series: tuple[tuple[float, float], ...]) -> Material:
+        """A material with a Prony series that is this one after a long time, for constants measured slowly."""
+        checked = replace(self.relaxed(), prony=series).prony
+        return self.relaxed()._sheared(1.0 / (1.0 - sum(share for share, _ in checked)), checked)
+
+    def _sheared(self, factor: float, series: tuple[tuple[float, float], ...]) -> Material:
+        """A copy that resists changes of shape that many times as much, and changes of volume as before."""
+        shear, lame = factor * self.shear_modulus, self.bulk_modulus - 2.0 / 3.0 * self.shear_modulus
+        ratio = 0.5 * lame / (lame + shear)
+        law = None if self.law is None else self.law.scaled(factor)
+        modulus = 2.0 * (1.0 + ratio) * shear
+        return self.with_(poisson_ratio=ratio, youngs_modulus=modulus, law=law, prony=series)
 
     def with_(self, **changes: Any) -> Material:
         """A copy with some attributes changed; unless a source is given too, the source says what was changed.
@@ -132,6 +155,22 @@ class Material(Named):
                 f"{lost[1]:.3g}, within the strain of {strain:g} that it is meant for: change its constants or lower "
                 "measured_to."
             )
+
+    def _series(self) -> tuple[tuple[float, float], ...]:
+        """The Prony series as numbers; one that no material has is refused."""
+        try:
+            series = tuple((float(share), float(time)) for share, time in self.prony)
+        except (TypeError, ValueError):
+            raise self._invalid(
+                "prony", "give pairs of a share and a time [s], such as ((0.1, 0.02), (0.05, 2.0))"
+            ) from None
+        if not all(0.0 < share < 1.0 and 0.0 < time < math.inf for share, time in series):
+            raise self._invalid("prony", "give shares between 0 and 1, and times above 0 [s]")
+        if not sum(share for share, _ in series) < 1.0:
+            raise self._invalid(
+                "prony", "its shares must sum to less than 1, or nothing would be left after a long time"
+            )
+        return series
 
     def _number(self, name: str) -> float:
         value = getattr(self, name)

@@ -142,5 +142,18 @@ def land(
 
 
 @wp.kernel
+def go_straight(
+    rate: f64,
+    held: wp.array[wp.int32],
+    moves: wp.array[wp.vec3d],
+    start_velocities: wp.array[wp.vec3d],
+    velocities: wp.array[wp.vec3d],
+):
+    """Velocities at the end of a way from those in the middle; held components go steadily."""
+    i = wp.tid()
+    velocities[i] = freed(f64(2.0) * velocities[i] - start_velocities[i], held[i]) + rate * moves[i]
+
+
+@wp.kernel
 def tick(steps: int, clock: wp.array[wp.int64]):
     clock[0] = clock[0] + wp.int64(steps)

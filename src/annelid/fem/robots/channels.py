@@ -67,12 +67,12 @@ class Channels:
         """Commands at the beginning."""
         return resting_commands(self.controls, 1, device)
 
-    def values(self, commands: wp.array[Any], step: int) -> list[float]:
+    def values(self, commands: wp.array[Any], step: float) -> list[float]:
         """What is commanded after so many steps, on the host."""
         return [float(value) for value in commanded_values(commands, step)]
 
 
-def commanded_values(commands: wp.array[Any], step: int) -> np.ndarray:
+def commanded_values(commands: wp.array[Any], step: float) -> np.ndarray:
     """Values of all channels after so many steps, on the host, shape [channels]."""
     out = wp.zeros(len(commands), dtype=wp.float64, device=commands.device)
     if len(out):

@@ -60,6 +60,7 @@ class Robot:
         linear: Linear = "auto",
     ) -> None:
         solid.require_held()
+        _require_elastic(solid)
         chosen = choose_device(device)
         self.solid = solid
         self.size = float(np.ptp(solid.nodes, axis=0).max())
@@ -161,3 +162,13 @@ class Robot:
         i = self.number(name)
         actuator, (effort, before) = self.drives[i].actuator, self.limits[i]
         self.limits[i] = (effort, Limits.of(f"{actuator.stroke_name} of {name}", stroke, before.rate))
+
+
+def _require_elastic(solid: Solid) -> None:
+    """Refuse materials that change with time, of which equilibria know nothing."""
+    for material in solid.materials:
+        if material.prony:
+            raise InvalidValue(
+                f"material {material.name!r} of a fem.Robot has a Prony series, but robots go from equilibrium to "
+                "equilibrium and do not creep yet: give material.relaxed(), or let fem.simulation move the solid."
+            )
