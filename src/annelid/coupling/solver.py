@@ -245,6 +245,7 @@ class Solver:
             self.forget()
         if not self._ready:
             self._warm_up(state)
+        self.springs.bind(state.springs)  # which copies from the host, and cannot be done while steps are captured
         if self.controls:
             self._hand_on(state)
         self.grains.advance(state.grains, steps)

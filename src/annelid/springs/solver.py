@@ -167,7 +167,7 @@ class Solver:
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps; on CUDA this returns before they are done."""
-        self._bind(state)
+        self.bind(state)
         while steps > 0:
             count = min(steps, self.batch)
             if self.device.is_cuda:  # a graph is captured for each count: powers of two keep them few
@@ -269,7 +269,7 @@ class Solver:
 
     def enqueue(self, state: State, steps: int) -> None:
         """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
-        self._bind(state)
+        self.bind(state)
         while steps > 0:  # the table of signals has room for a batch
             count = min(steps, self.batch)
             self._enqueue(state, count)
@@ -502,7 +502,7 @@ class Solver:
         bound = self._bound
         self._renew_scratch()
         if bound is not None:
-            self._bind(bound)
+            self.bind(bound)
 
     def _renew_scratch(self) -> None:
         """Make the memory that steps work in anew, for another number of masses."""
@@ -568,7 +568,7 @@ class Solver:
             block_dim=block if self.device.is_cuda else None,
         )
 
-    def _bind(self, state: State) -> None:
+    def bind(self, state: State) -> None:
         """Point the kernels at the clock and accelerations of this state; graphs of another state are dropped."""
         if self._bound is state and self.model.features.varied == state.variation.there:
             return
@@ -583,7 +583,7 @@ class Solver:
 
     def _first_acceleration(self, state: State) -> None:
         """Verlet begins with the acceleration at the initial state: a kick whose velocities are thrown away."""
-        self._bind(state)
+        self.bind(state)
         derive(self.model, self._work, state.variation)  # which may have been drawn anew since it was bound
         features = self.model.features
         if features.actuated:
