@@ -90,4 +90,14 @@ def masses(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
     """
     if solid.elements.shape[1] == 4:
         return np.arange(solid.node_count)[:, None], solid.weights()[:, None, None]
-    return solid.elements, products(solid.nodes, solid.elements) * solid.property_of("density")[:, None, None]
+    shares = products(solid.nodes, solid.elements) * solid.property_of("density")[:, None, None]
+    loaded = np.flatnonzero(solid.payload)
+    owners, places = np.divmod(_first_places(solid.elements, loaded), solid.elements.shape[1])
+    shares[owners, places, places] += solid.payload[loaded]
+    return solid.elements, shares
+
+
+def _first_places(elements: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Where each node comes first among the nodes of all elements, counted through, shape as nodes."""
+    found, first = np.unique(elements.ravel(), return_index=True)
+    return np.asarray(first[np.searchsorted(found, nodes)])

@@ -140,6 +140,11 @@ class Model:
         loads = self.gravity, self.dead_loads, self.offsets.numpy()
         for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, solid.property_of("density"), *loads):
             digest.update(np.ascontiguousarray(array).tobytes())
+        if solid.payload.any():
+            digest.update(solid.payload.tobytes())
+        if solid.hyperelastic:
+            laws = [material.law for material in solid.materials]
+            digest.update(repr([law and (type(law).__name__, law.constants) for law in laws]).encode())
         digest.update(repr((self.world.velocity_damping, self.world.ramp, solid.volume)).encode())
         if self.world.integrator != World.integrator:
             digest.update(self.world.integrator.encode())

@@ -58,6 +58,7 @@ class Solid(Described):
         held: Components of nodes that do not move freely, shape [n, 3].
         offsets: How far held components are displaced [m], shape [n, 3].
         forces: Forces on the nodes that keep their direction [N], shape [n, 3].
+        payload: Mass that hangs on each node besides that of the solid [kg], shape [n].
         groups: Named sets of nodes.
     """
 
@@ -80,6 +81,7 @@ class Solid(Described):
         self.volume = volume
         shape = self.nodes.shape
         self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
+        self.payload = np.zeros(len(self.nodes))
         self.groups: dict[str, np.ndarray] = {}
 
     def facts(self) -> dict[str, str]:
@@ -101,8 +103,8 @@ class Solid(Described):
 
     @property
     def mass(self) -> float:
-        """Mass of it all [kg]."""
-        return float((self.element_volumes * self.property_of("density")).sum())
+        """Mass of it all, with what hangs on it [kg]."""
+        return float((self.element_volumes * self.property_of("density")).sum() + self.payload.sum())
 
     def property_of(self, name: str) -> np.ndarray:
         """A property of each tetrahedron's material, shape [t]."""
@@ -122,7 +124,7 @@ class Solid(Described):
     def weights(self) -> np.ndarray:
         """Mass with which gravity pulls at each node [kg], shape [n]; below 0 at corners of 10-node tetrahedra."""
         masses = integrals(self.nodes, self.elements) * self.property_of("density")[:, None]
-        return np.bincount(self.elements.ravel(), masses.ravel(), self.node_count)
+        return np.bincount(self.elements.ravel(), masses.ravel(), self.node_count) + self.payload
 
     def shared_volumes(self) -> np.ndarray | None:
         """Cell of each tetrahedron, shape [t], where several share changes of volume; None where none do."""
@@ -177,6 +179,14 @@ class Solid(Described):
         self.forces[chosen] += _vectors("a force", force, 1) / len(chosen)
         return self
 
+    def hang(self, where: Where, mass: float) -> Solid:
+        """Hang a mass [kg] on nodes, shared equally: it weighs, and it must be moved."""
+        chosen = self._some(where, "carry a mass")
+        if not (np.isfinite(mass) and mass >= 0.0):
+            raise InvalidValue(f"a mass that hangs on a solid must be 0 kg or more, not {mass!r}.")
+        self.payload[chosen] += mass / len(chosen)
+        return self
+
     def pull(self, where: Where, force: ArrayLike) -> Solid:
         """Share a force [N] evenly over the boundary faces all of whose nodes are chosen; it adds to what is there."""
         inside = np.zeros(self.node_count, bool)
@@ -201,6 +211,7 @@ class Solid(Described):
         """A copy whose holds and forces can be changed apart."""
         twin = copy.copy(self)
         twin.held, twin.offsets, twin.forces = self.held.copy(), self.offsets.copy(), self.forces.copy()
+        twin.payload = self.payload.copy()
         twin.groups = dict(self.groups)
         return twin
 

@@ -20,6 +20,7 @@ STUDIES = {
     "materials": ("annelid.studies.materials", "Materials"),
     "fluid-weight": ("annelid.studies.fluid_weight", "FluidWeight"),
     "fem-accuracy": ("annelid.studies.fem_accuracy", "FemAccuracy"),
+    "measured-beam": ("annelid.studies.measured_beam", "MeasuredBeam"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
     "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),
     "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),
