@@ -203,6 +203,8 @@ def test_an_edit_that_fails_changes_nothing(device):
         (lambda e: e.remove_springs(np.array([10_000])), "no spring"),
         (lambda e: e.change_springs(np.array([0]), colour=1.0), "colour"),
         (lambda e: e.change_masses(np.array([0]), masses=-1.0), "positive"),
+        (lambda e: e.change_masses(np.array([0]), positions=np.zeros((2, 3))), r"an array of shape \[1, 3\]"),
+        (lambda e: e.change_masses(np.array([0]), masses="heavy"), "masses of 1 masses must be one value"),
     ],
 )
 def test_bad_wishes_get_a_sentence(wish, message):

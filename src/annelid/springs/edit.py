@@ -156,7 +156,13 @@ class Editor:
             if name not in shapes:
                 raise InvalidValue(f"a mass has no {name!r}; it has {', '.join(shapes)}.")
             shape = (len(handles), 3) if shapes[name] else (len(handles),)
-            array = np.broadcast_to(np.asarray(value, bool if name == "fixed" else float), shape).copy()
+            try:
+                array = np.broadcast_to(np.asarray(value, bool if name == "fixed" else float), shape).copy()
+            except (TypeError, ValueError):
+                raise InvalidValue(
+                    f"{name} of {len(handles)} masses must be one value for all or an array of shape {list(shape)}, "
+                    f"not {value!r:.60}."
+                ) from None
             if not np.isfinite(array).all() or (name == "masses" and not (array > 0.0).all()):
                 raise InvalidValue(f"{name} must be finite" + (" and positive." if name == "masses" else "."))
             setattr(change, name, array)
