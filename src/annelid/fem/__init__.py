@@ -44,6 +44,8 @@ from annelid.fem.sensors import (
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
+from annelid.fem.threads import Thread
+from annelid.fem.windings import helix, hoops, winding
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.rigid import as_rigids
@@ -85,12 +87,15 @@ __all__ = [
     "Solver",
     "State",
     "Step",
+    "Thread",
     "Volume",
     "World",
     "effort_of",
     "energy_of",
     "equilibrium",
     "forward_simulation",
+    "helix",
+    "hoops",
     "inverse_simulation",
     "orientation_of",
     "outcome_in_words",
@@ -100,6 +105,7 @@ __all__ = [
     "stroke_of",
     "velocity_of",
     "volume_of",
+    "winding",
 ]
 
 

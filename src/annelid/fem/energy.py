@@ -46,8 +46,7 @@ class SolidEnergy(Sensor):
             for world in range(solver.worlds):  # one after the other, as they are stepped
                 own = slice(world * model.node_count, (world + 1) * model.node_count)
                 positions, velocities = state.positions[own], state.velocities[own] if moves else still
-                model.tetrahedra.evaluate(positions, tangent=False)
-                elastic = model.tetrahedra.energy
+                elastic = model.elastic_energies(positions)
                 inputs = [world, *fixed, state.variation.values, elastic, positions, velocities]
                 wp.launch(solid_energies, PARTS, inputs, [sums], device=device)
 

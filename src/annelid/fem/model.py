@@ -24,6 +24,7 @@ from annelid.fem.measured import MeasuredRange
 from annelid.fem.parameters import Varied
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
+from annelid.fem.thread_elements import Threads
 from annelid.fem.world import World
 
 
@@ -41,6 +42,7 @@ class Model:
 
     Attributes:
         tetrahedra: The elements of the solid.
+        threads: The segments of the threads that reinforce it; None where there are none.
         assembly: The sum of all element sets.
         loads: Forces on the nodes that keep their direction, weight included [N], vec3d of shape [n].
         load_scale: Root mean square of their components [N].
@@ -71,7 +73,10 @@ class Model:
         shear, lame = solid.moduli
         self.tetrahedra = _tetrahedra(solid, self.crew)
         self.measured = MeasuredRange(solid, self.device)
-        self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.extras], self.crew)
+        self.threads = Threads(solid.threads, self.crew) if solid.threads else None
+        reinforcement = [] if self.threads is None else [self.threads]
+        self.assembly = Assembly(solid.node_count, [self.tetrahedra, *reinforcement, *self.extras], self.crew)
+        self._both_energies: wp.array[Any] | None = None
         self.rest = self.vectors(solid.nodes)
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
@@ -123,6 +128,8 @@ class Model:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""
         stiffer = 1.0 if varied is None else varied.stiffness
         self.tetrahedra.stiffen(stiffer)
+        if self.threads is not None:
+            self.threads.stiffen(stiffer)
         self.stiffness_scale = stiffer * self._own_stiffness
         self._pulls.vary(varied)
         self.load_scale = self._pulls.scale
@@ -132,6 +139,19 @@ class Model:
         if values is None:
             return wp.zeros(self.node_count, dtype=wp.vec3d, device=self.device)
         return wp.array(np.ascontiguousarray(values, float), dtype=wp.vec3d, device=self.device)
+
+    def elastic_energies(self, positions: wp.array[Any]) -> wp.array[Any]:
+        """Energy of each cell, then of each segment of threads [J], float64; the next call overwrites it."""
+        self.tetrahedra.evaluate(positions, tangent=False)
+        if self.threads is None:
+            return self.tetrahedra.energy
+        self.threads.evaluate(positions, tangent=False)
+        both = (self.tetrahedra.energy, self.threads.energy)
+        if self._both_energies is None:
+            self._both_energies = wp.zeros(sum(len(each) for each in both), dtype=wp.float64, device=self.device)
+        wp.copy(self._both_energies, both[0])
+        wp.copy(self._both_energies, both[1], dest_offset=len(both[0]))
+        return self._both_energies
 
     def fingerprint(self) -> str:
         """Identity of the solid, its materials, its loads and offsets as they are now, for checkpoints."""
@@ -150,6 +170,8 @@ class Model:
             digest.update(self.world.integrator.encode())
         if self.relaxes:
             digest.update(repr([material.prony for material in solid.materials]).encode())
+        if self.threads is not None:
+            digest.update(self.threads.identity())
         return digest.hexdigest()
 
     def _load(self) -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of a solid: its boundary coloured by displacement or stress, its loads and what holds it."""
+"""Snapshots of a solid: its boundary coloured by displacement or stress, its threads, its loads and what holds it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from annelid.fem.state import State
 
 _LOAD = (0.80, 0.25, 0.20)
 _HELD = (0.20, 0.30, 0.55)
+_THREAD = (0.15, 0.15, 0.18)
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 _UNITS = {"displacement": "m", "von-mises": "Pa", "speed": "m/s", "material": ""}
 
@@ -54,7 +55,7 @@ class Painter:
         return ("displacement", "von-mises", "speed", *(("material",) if many else ()))
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
-        """What `look` asks for: the surface, what is held as spheres, loads as lines."""
+        """What `look` asks for: the surface, what is held as spheres, loads and threads as lines."""
         look.require_known(self.fields)
         parts: list[Any] = []
         if look.surface:
@@ -63,6 +64,8 @@ class Painter:
             parts.append(self._holds(state))
         if look.lines and self.model.dead_loads.any():
             parts.append(self._loads(state))
+        if look.lines:
+            parts += self._threads(state)
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self._dt, step, tuple(parts), numbers)
@@ -130,6 +133,15 @@ class Painter:
         segments = np.arange(2 * len(chosen), dtype=np.int32).reshape(2, -1).T
         points = np.concatenate([begins, ends]).astype(np.float32)
         return Lines("loads", points, np.ascontiguousarray(segments), color=_LOAD)
+
+    def _threads(self, state: Any) -> list[Lines]:
+        """Threads, alike ones under one name."""
+        positions, parts = state.positions.numpy(), []
+        for number, each in enumerate(self.model.solid.threads):
+            name = f"{each.thread.name}-{number + 1}"
+            points = each.places(positions).astype(np.float32)
+            parts.append(Lines(name, points, each.segments.astype(np.int32), color=_THREAD))
+        return parts
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         moved = np.linalg.norm(state.positions.numpy() - self.model.solid.nodes, axis=1)

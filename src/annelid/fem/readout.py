@@ -45,7 +45,7 @@ class Readout:
         return found[0] if worlds == 1 else _total(found)
 
     def elastic(self, state: Any) -> float:
-        """Energy stored in the tetrahedra [J]."""
+        """Energy stored in the tetrahedra and threads [J]."""
         return sum(self._energies(state))
 
     def _varied(self, state: Any) -> list[Varied]:
@@ -69,11 +69,11 @@ class Readout:
         )
 
     def _energies(self, state: Any) -> list[float]:
-        """Energy stored in the tetrahedra of each world [J]."""
+        """Energy stored in the tetrahedra and threads of each world [J]."""
         count, found = self.model.node_count, []
         for world, varied in enumerate(self._varied(state)):
-            self.model.tetrahedra.evaluate(state.positions[world * count : (world + 1) * count], tangent=False)
-            found.append(varied.stiffness * float(self.model.tetrahedra.energy.numpy().sum()))
+            energies = self.model.elastic_energies(state.positions[world * count : (world + 1) * count])
+            found.append(varied.stiffness * float(energies.numpy().sum()))
         return found
 
 

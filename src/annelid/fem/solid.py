@@ -17,6 +17,7 @@ from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.shape_functions import integrals, point_gradients
+from annelid.fem.threads import LaidThread, Thread, laid
 from annelid.materials import Material
 from annelid.materials import material as preset
 
@@ -60,6 +61,7 @@ class Solid(Described):
         forces: Forces on the nodes that keep their direction [N], shape [n, 3].
         payload: Mass that hangs on each node besides that of the solid [kg], shape [n].
         groups: Named sets of nodes.
+        threads: Threads that reinforce it, as they lie in its tetrahedra.
     """
 
     def __init__(
@@ -83,13 +85,15 @@ class Solid(Described):
         self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
         self.payload = np.zeros(len(self.nodes))
         self.groups: dict[str, np.ndarray] = {}
+        self.threads: tuple[LaidThread, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """How many, how large and of what."""
         counts = {"nodes": str(self.node_count), "tetrahedra": str(len(self.elements))}
         size = {"size": extent(self.nodes.min(axis=0), self.nodes.max(axis=0)), "mass": f"{self.mass:.4g} kg"}
         named = {"groups": ", ".join(self.groups)} if self.groups else {}
-        return {**counts, **size, **named}
+        sewn = {"threads": str(sum(len(each.thread.path) for each in self.threads))} if self.threads else {}
+        return {**counts, **size, **named, **sewn}
 
     @property
     def node_count(self) -> int:
@@ -200,6 +204,14 @@ class Solid(Described):
         corners = faces if faces.shape[1] == 3 else faces[:, 3:]
         shares = np.bincount(corners.ravel(), np.repeat(areas / 3.0, 3), self.node_count) / areas.sum()
         self.forces += shares[:, None] * _vectors("a force", force, 1)
+        return self
+
+    def reinforce(self, *threads: Thread) -> Solid:
+        """Bond threads to it, beside those that it has; one whose path leaves the body is refused."""
+        for thread in threads:
+            if not isinstance(thread, Thread):
+                raise InvalidValue(f"a solid is reinforced by a fem.Thread, not by {type(thread).__name__}.")
+            self.threads += (laid(thread, self.nodes, self.elements, self.boundary),)
         return self
 
     def release(self) -> Solid:

@@ -1,0 +1,101 @@
+"""Threads as an element set: one element for each segment, on the nodes that carry its two ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.replay import Command, Crew
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.threads import stretch_threads
+from annelid.fem.threads import LaidThread
+
+_NOTHING = 1e-12
+"""Factor below which a node has no part in a segment."""
+_STIFFER, _POSITIONS = 6, 8  # arguments of the kernel that change
+
+
+class Threads(ElementSet):
+    """The segments of all threads of a solid.
+
+    Args:
+        threads: The threads, at least one.
+        crew: Where it is computed.
+    """
+
+    def __init__(self, threads: Sequence[LaidThread], crew: Crew) -> None:
+        parts = [_segments(each) for each in threads]
+        width = max(nodes.shape[1] for nodes, _ in parts)
+        nodes, factors = (np.concatenate([_widened(part[i], width, fill) for part in parts]) for i, fill in _FILLS)
+        super().__init__(nodes, crew.device)
+        count = [len(each.lengths) for each in threads]
+        self._lengths = np.concatenate([each.lengths for each in threads])
+        self._stiffnesses = np.repeat([each.thread.axial_stiffness for each in threads], count)
+        self._one_sided = np.repeat([int(each.thread.one_sided) for each in threads], count).astype(np.int32)
+        self._factors, self._stiffer = factors, 1.0
+        self._fixed = [
+            self._array(self.nodes, wp.int32),
+            self._array(factors, wp.float64),
+            self._array((self.nodes >= 0).sum(axis=1), wp.int32),
+            self._array(self._lengths, wp.float64),
+            self._array(self._stiffnesses, wp.float64),
+            self._array(self._one_sided, wp.int32),
+        ]
+        self._commands = {wanted: self._command(wanted, crew) for wanted in (False, True)}
+
+    def stiffen(self, factor: float) -> None:
+        """Multiply the stiffnesses that the threads were given by a factor."""
+        self._stiffer = factor
+
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent at these positions."""
+        self._commands[tangent]((_STIFFER, wp.float64(self._stiffer)), (_POSITIONS, positions))
+
+    def identity(self) -> bytes:
+        """What distinguishes these threads from others, for checkpoints."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.nodes, self._factors, self._lengths, self._stiffnesses, self._one_sided):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.digest()
+
+    def _command(self, wanted: bool, crew: Crew) -> Command:
+        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+        state = [nowhere, self.energy, self.forces, self.tangent]
+        arguments = [*self._fixed, wp.float64(1.0), int(wanted), *state]
+        return crew.command(stretch_threads, self.element_count, arguments)
+
+    def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
+        return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)
+
+
+_FILLS = ((0, -1), (1, 0.0))
+
+
+def _segments(laid: LaidThread) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes of each segment, each once, and the factors with which they make end less start; shape [s, m] each.
+
+    Nodes that have no part in it are left out: a point on a face needs its three corners only.
+    """
+    start, end = laid.segments.T
+    nodes = np.concatenate([laid.points.nodes[start], laid.points.nodes[end]], axis=1)
+    factors = np.concatenate([-laid.points.weights[start], laid.points.weights[end]], axis=1)
+    order = np.argsort(nodes, axis=1, kind="stable")
+    nodes, factors = np.take_along_axis(nodes, order, axis=1), np.take_along_axis(factors, order, axis=1)
+    for i in range(nodes.shape[1] - 1):  # a node of both ends adds up at its last place
+        same = nodes[:, i] == nodes[:, i + 1]
+        factors[same, i + 1] += factors[same, i]
+        factors[same, i] = 0.0
+    unused = abs(factors) < _NOTHING
+    nodes, factors = np.where(unused, -1, nodes), np.where(unused, 0.0, factors)
+    order = np.argsort(unused, axis=1, kind="stable")
+    nodes, factors = np.take_along_axis(nodes, order, axis=1), np.take_along_axis(factors, order, axis=1)
+    width = int((~unused).sum(axis=1).max())
+    return nodes[:, :width], factors[:, :width]
+
+
+def _widened(values: np.ndarray, width: int, fill: float) -> np.ndarray:
+    return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=fill)
