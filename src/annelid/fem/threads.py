@@ -96,11 +96,10 @@ def laid(thread: Thread, nodes: np.ndarray, elements: np.ndarray, boundary: np.n
     corners = nodes[boundary[:, :3]]
     spacing = thread.spacing or float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
     parts = [_divided(path, spacing, thread.name) for path in thread.path]
-    for path, (where, origin) in zip(thread.path, parts, strict=True):
-        _require_inside(thread, embedded(nodes, elements, boundary, path), path, np.arange(len(path), dtype=float))
-        _require_inside(thread, embedded(nodes, elements, boundary, where), where, origin)
-    points = embedded(nodes, elements, boundary, np.concatenate([where for where, _ in parts]))
-    first = np.concatenate([[0], np.cumsum([len(where) for where, _ in parts])])
+    where, origin = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    points = embedded(nodes, elements, boundary, where)
+    _require_inside(thread, points, where, origin)
+    first = np.concatenate([[0], np.cumsum([len(part) for part, _ in parts])])
     starts = np.concatenate([np.arange(low, high - 1) for low, high in zip(first[:-1], first[1:], strict=True)])
     segments = np.column_stack([starts, starts + 1])
     ends = points.places(nodes)[segments]
