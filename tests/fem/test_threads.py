@@ -30,8 +30,7 @@ def threaded(quadratic: bool = False, **options: Any) -> fem.Solid:
 
 def threads_only(solid: fem.Solid, device: str) -> tuple[fem.Model, Assembly]:
     model = fem.Model(solid, STILL, device)
-    assert model.threads is not None
-    return model, Assembly(solid.node_count, [model.threads], Crew(model.device, 1))
+    return model, Assembly(solid.node_count, model.reinforcement, Crew(model.device, 1))
 
 
 def evaluated(model: fem.Model, assembly: Assembly, positions: np.ndarray) -> tuple[float, np.ndarray]:
@@ -112,10 +111,9 @@ def test_a_stiffer_world_has_stiffer_threads_and_moves_as_it_would_alone() -> No
     assert np.array_equal(both[0], moved([1.0])[0])
     assert np.array_equal(both[1], moved([3.0])[0])
     model = fem.Model(threaded(), STILL, "cpu")
-    assert model.threads is not None
     energies = []
     for factor in (1.0, 3.0):
-        model.threads.stiffen(factor)
+        model.reinforcement[0].stiffen(factor)
         energies.append(model.elastic_energies(model.vectors(shaken(model.solid, 0.01))).numpy()[-5:].sum())
     assert energies[1] == pytest.approx(3.0 * energies[0])
 
@@ -273,5 +271,5 @@ def test_bad_windings_are_refused() -> None:
         fem.helix(0.01, 0.1, angle=54.7)
     with pytest.raises(InvalidValue, match="hand must be"):
         fem.helix(0.01, 0.1, turns=1.0, hand="both")
-    with pytest.raises(InvalidValue, match=r"a fem\.Thread, not by"):
+    with pytest.raises(InvalidValue, match=r"a fem\.Thread or a fem\.Fabric, not by"):
         bar().reinforce(np.zeros((2, 3)))

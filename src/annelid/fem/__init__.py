@@ -13,6 +13,7 @@ from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
+from annelid.fem.fabrics import Fabric
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.integrators import Integrator
@@ -57,6 +58,7 @@ __all__ = [
     "CsvStream",
     "DynamicSolver",
     "ElementSet",
+    "Fabric",
     "Fluid",
     "Forward",
     "ForwardSolver",

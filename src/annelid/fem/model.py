@@ -16,12 +16,14 @@ from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.corotational import Corotational
 from annelid.fem.elements import ElementSet
+from annelid.fem.fabric_elements import Fabrics
 from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import Linear, linear_solver
 from annelid.fem.loads import Loads
 from annelid.fem.measured import MeasuredRange
 from annelid.fem.parameters import Varied
+from annelid.fem.reinforcement import Reinforcement
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
 from annelid.fem.thread_elements import Threads
@@ -42,7 +44,7 @@ class Model:
 
     Attributes:
         tetrahedra: The elements of the solid.
-        threads: The segments of the threads that reinforce it; None where there are none.
+        reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.
         loads: Forces on the nodes that keep their direction, weight included [N], vec3d of shape [n].
         load_scale: Root mean square of their components [N].
@@ -73,10 +75,9 @@ class Model:
         shear, lame = solid.moduli
         self.tetrahedra = _tetrahedra(solid, self.crew)
         self.measured = MeasuredRange(solid, self.device)
-        self.threads = Threads(solid.threads, self.crew) if solid.threads else None
-        reinforcement = [] if self.threads is None else [self.threads]
-        self.assembly = Assembly(solid.node_count, [self.tetrahedra, *reinforcement, *self.extras], self.crew)
-        self._both_energies: wp.array[Any] | None = None
+        self.reinforcement = _reinforcement(solid, self.crew)
+        self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.reinforcement, *self.extras], self.crew)
+        self._energies: wp.array[Any] | None = None
         self.rest = self.vectors(solid.nodes)
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
@@ -128,8 +129,8 @@ class Model:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""
         stiffer = 1.0 if varied is None else varied.stiffness
         self.tetrahedra.stiffen(stiffer)
-        if self.threads is not None:
-            self.threads.stiffen(stiffer)
+        for each in self.reinforcement:
+            each.stiffen(stiffer)
         self.stiffness_scale = stiffer * self._own_stiffness
         self._pulls.vary(varied)
         self.load_scale = self._pulls.scale
@@ -141,17 +142,21 @@ class Model:
         return wp.array(np.ascontiguousarray(values, float), dtype=wp.vec3d, device=self.device)
 
     def elastic_energies(self, positions: wp.array[Any]) -> wp.array[Any]:
-        """Energy of each cell, then of each segment of threads [J], float64; the next call overwrites it."""
+        """Energy of each cell, then of each part of reinforcements [J], float64; the next call overwrites it."""
         self.tetrahedra.evaluate(positions, tangent=False)
-        if self.threads is None:
+        if not self.reinforcement:
             return self.tetrahedra.energy
-        self.threads.evaluate(positions, tangent=False)
-        both = (self.tetrahedra.energy, self.threads.energy)
-        if self._both_energies is None:
-            self._both_energies = wp.zeros(sum(len(each) for each in both), dtype=wp.float64, device=self.device)
-        wp.copy(self._both_energies, both[0])
-        wp.copy(self._both_energies, both[1], dest_offset=len(both[0]))
-        return self._both_energies
+        for layer in self.reinforcement:
+            layer.evaluate(positions, tangent=False)
+        sets: tuple[ElementSet, ...] = (self.tetrahedra, *self.reinforcement)
+        first = 0
+        if self._energies is None:
+            count = sum(each.element_count for each in sets)
+            self._energies = wp.zeros(count, dtype=wp.float64, device=self.device)
+        for each in sets:
+            wp.copy(self._energies, each.energy, dest_offset=first)
+            first += each.element_count
+        return self._energies
 
     def fingerprint(self) -> str:
         """Identity of the solid, its materials, its loads and offsets as they are now, for checkpoints."""
@@ -170,8 +175,8 @@ class Model:
             digest.update(self.world.integrator.encode())
         if self.relaxes:
             digest.update(repr([material.prony for material in solid.materials]).encode())
-        if self.threads is not None:
-            digest.update(self.threads.identity())
+        for each in self.reinforcement:
+            digest.update(each.identity())
         return digest.hexdigest()
 
     def _load(self) -> None:
@@ -185,6 +190,12 @@ def _tetrahedra(solid: Solid, crew: Crew) -> Tetrahedra:
     if solid.hyperelastic:
         return Hyperelastic(solid.nodes, solid.elements, solid.materials, solid.element_materials, crew, cells=cells)
     return Corotational(solid.nodes, solid.elements, *solid.moduli, crew, cells=cells)
+
+
+def _reinforcement(solid: Solid, crew: Crew) -> tuple[Reinforcement, ...]:
+    threads = (Threads(solid.threads, crew),) if solid.threads else ()
+    fabrics = (Fabrics(solid.fabrics, crew),) if solid.fabrics else ()
+    return (*threads, *fabrics)
 
 
 def _gravity(gravity: ArrayLike) -> np.ndarray:

@@ -45,7 +45,7 @@ class Readout:
         return found[0] if worlds == 1 else _total(found)
 
     def elastic(self, state: Any) -> float:
-        """Energy stored in the tetrahedra and threads [J]."""
+        """Energy stored in the tetrahedra and reinforcements [J]."""
         return sum(self._energies(state))
 
     def _varied(self, state: Any) -> list[Varied]:
@@ -69,7 +69,7 @@ class Readout:
         )
 
     def _energies(self, state: Any) -> list[float]:
-        """Energy stored in the tetrahedra and threads of each world [J]."""
+        """Energy stored in the tetrahedra and reinforcements of each world [J]."""
         count, found = self.model.node_count, []
         for world, varied in enumerate(self._varied(state)):
             energies = self.model.elastic_energies(state.positions[world * count : (world + 1) * count])

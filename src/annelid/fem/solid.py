@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
+from annelid.fem.fabrics import Fabric, LaidFabric, covered
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.fem.threads import LaidThread, Thread, laid
@@ -62,6 +63,7 @@ class Solid(Described):
         payload: Mass that hangs on each node besides that of the solid [kg], shape [n].
         groups: Named sets of nodes.
         threads: Threads that reinforce it, as they lie in its tetrahedra.
+        fabrics: Fabrics that reinforce its surface, as they lie on its faces.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Solid(Described):
         self.payload = np.zeros(len(self.nodes))
         self.groups: dict[str, np.ndarray] = {}
         self.threads: tuple[LaidThread, ...] = ()
+        self.fabrics: tuple[LaidFabric, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """How many, how large and of what."""
@@ -193,9 +196,7 @@ class Solid(Described):
 
     def pull(self, where: Where, force: ArrayLike) -> Solid:
         """Share a force [N] evenly over the boundary faces all of whose nodes are chosen; it adds to what is there."""
-        inside = np.zeros(self.node_count, bool)
-        inside[self._some(where, "be pulled")] = True
-        faces = self.boundary[inside[self.boundary].all(axis=1)]
+        faces = self._faces(where, "be pulled")
         if len(faces) == 0:
             raise InvalidValue("no boundary face lies where the force should act; choose all nodes of a face, or push.")
         a, b, c = (self.nodes[faces[:, i]] for i in range(3))
@@ -206,12 +207,16 @@ class Solid(Described):
         self.forces += shares[:, None] * _vectors("a force", force, 1)
         return self
 
-    def reinforce(self, *threads: Thread) -> Solid:
-        """Bond threads to it, beside those that it has; one whose path leaves the body is refused."""
-        for thread in threads:
-            if not isinstance(thread, Thread):
-                raise InvalidValue(f"a solid is reinforced by a fem.Thread, not by {type(thread).__name__}.")
-            self.threads += (laid(thread, self.nodes, self.elements, self.boundary),)
+    def reinforce(self, *parts: Thread | Fabric) -> Solid:
+        """Bond threads and fabrics to it, beside those that it has; a path that leaves the body is refused."""
+        for part in parts:
+            if isinstance(part, Thread):
+                self.threads += (laid(part, self.nodes, self.elements, self.boundary),)
+            elif isinstance(part, Fabric):
+                self.fabrics += (covered(part, self.nodes, self._faces(part.where, f"be covered by {part.name}")),)
+            else:
+                kind = type(part).__name__
+                raise InvalidValue(f"a solid is reinforced by a fem.Thread or a fem.Fabric, not by {kind}.")
         return self
 
     def release(self) -> Solid:
@@ -253,6 +258,12 @@ class Solid(Described):
         graph = sparse.coo_array((np.ones(rest.size, np.int8), pairs), shape=(self.node_count, self.node_count))
         count, part = connected_components(graph, directed=False)
         return [np.flatnonzero(part == number) for number in range(count)]
+
+    def _faces(self, where: Where, purpose: str) -> np.ndarray:
+        """Boundary faces all of whose nodes are chosen."""
+        inside = np.zeros(self.node_count, bool)
+        inside[self._some(where, purpose)] = True
+        return self.boundary[inside[self.boundary].all(axis=1)]
 
     def _some(self, where: Where, purpose: str) -> np.ndarray:
         chosen = self.indices(where)

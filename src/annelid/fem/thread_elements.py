@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Command, Crew
-from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.threads import stretch_threads
+from annelid.fem.reinforcement import Reinforcement
 from annelid.fem.threads import LaidThread
 
 _NOTHING = 1e-12
@@ -19,7 +18,7 @@ _NOTHING = 1e-12
 _STIFFER, _POSITIONS = 6, 8  # arguments of the kernel that change
 
 
-class Threads(ElementSet):
+class Threads(Reinforcement):
     """The segments of all threads of a solid.
 
     Args:
@@ -31,45 +30,30 @@ class Threads(ElementSet):
         parts = [_segments(each) for each in threads]
         width = max(nodes.shape[1] for nodes, _ in parts)
         nodes, factors = (np.concatenate([_widened(part[i], width, fill) for part in parts]) for i, fill in _FILLS)
-        super().__init__(nodes, crew.device)
         count = [len(each.lengths) for each in threads]
-        self._lengths = np.concatenate([each.lengths for each in threads])
-        self._stiffnesses = np.repeat([each.thread.axial_stiffness for each in threads], count)
-        self._one_sided = np.repeat([int(each.thread.one_sided) for each in threads], count).astype(np.int32)
-        self._factors, self._stiffer = factors, 1.0
+        lengths = np.concatenate([each.lengths for each in threads])
+        stiffnesses = np.repeat([each.thread.axial_stiffness for each in threads], count)
+        one_sided = np.repeat([int(each.thread.one_sided) for each in threads], count).astype(np.int32)
+        super().__init__(nodes, crew, (factors, lengths, stiffnesses, one_sided))
         self._fixed = [
             self._array(self.nodes, wp.int32),
             self._array(factors, wp.float64),
             self._array((self.nodes >= 0).sum(axis=1), wp.int32),
-            self._array(self._lengths, wp.float64),
-            self._array(self._stiffnesses, wp.float64),
-            self._array(self._one_sided, wp.int32),
+            self._array(lengths, wp.float64),
+            self._array(stiffnesses, wp.float64),
+            self._array(one_sided, wp.int32),
         ]
         self._commands = {wanted: self._command(wanted, crew) for wanted in (False, True)}
-
-    def stiffen(self, factor: float) -> None:
-        """Multiply the stiffnesses that the threads were given by a factor."""
-        self._stiffer = factor
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
         self._commands[tangent]((_STIFFER, wp.float64(self._stiffer)), (_POSITIONS, positions))
-
-    def identity(self) -> bytes:
-        """What distinguishes these threads from others, for checkpoints."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.nodes, self._factors, self._lengths, self._stiffnesses, self._one_sided):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.digest()
 
     def _command(self, wanted: bool, crew: Crew) -> Command:
         nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
         state = [nowhere, self.energy, self.forces, self.tangent]
         arguments = [*self._fixed, wp.float64(1.0), int(wanted), *state]
         return crew.command(stretch_threads, self.element_count, arguments)
-
-    def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
-        return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)
 
 
 _FILLS = ((0, -1), (1, 0.0))

@@ -1,0 +1,40 @@
+"""What threads and fabrics on a device have in common."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.replay import Crew
+from annelid.fem.elements import ElementSet
+
+
+class Reinforcement(ElementSet):
+    """Elements that make a solid stiffer; subclasses say how.
+
+    Args:
+        nodes: Nodes of each element, see `ElementSet`.
+        crew: Where it is computed.
+        fixed: What distinguishes its elements from others: arrays on the host.
+    """
+
+    def __init__(self, nodes: np.ndarray, crew: Crew, fixed: tuple[np.ndarray, ...]) -> None:
+        super().__init__(nodes, crew.device)
+        self._own, self._stiffer = fixed, 1.0
+
+    def stiffen(self, factor: float) -> None:
+        """Multiply the stiffness that it was given by a factor."""
+        self._stiffer = factor
+
+    def identity(self) -> bytes:
+        """What distinguishes it from others, for checkpoints."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.nodes, *self._own):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.digest()
+
+    def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
+        return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)
