@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
-from annelid.robots import finger_mesh, pendulum_mesh
+from annelid.robots import bellows_mesh, finger_mesh, pendulum_mesh
 from annelid.shapes import TetMesh, tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
 from annelid.shapes.tet.sections import Section, disk, rectangle
 from annelid.shapes.tet.sweep import swept
@@ -21,6 +21,7 @@ MESHES: dict[str, Callable[[], TetMesh]] = {
     "trunk": lambda: tet_trunk(0.02, 0.01, 0.2),
     "hollow": lambda: tet_hollow_cylinder(0.02, 0.1, wall=0.004),
     "finger": finger_mesh,
+    "bellows": bellows_mesh,
     "box finger": lambda: finger_mesh(arch=0.0, groove=0.0, chambers=3),
     "pendulum": pendulum_mesh,
 }
@@ -42,7 +43,7 @@ def test_every_mesh_is_sound(name: str) -> None:
     assert angles.min() > 6.0
     assert angles.max() < 130.0
     assert not edges_of(mesh.boundary()).balance.any()
-    assert len(mesh.cavities()) == {"hollow": 1, "finger": 1, "box finger": 1, "pendulum": 4}.get(name, 0)
+    assert len(mesh.cavities()) == {"hollow": 1, "finger": 1, "bellows": 1, "box finger": 1, "pendulum": 4}.get(name, 0)
     assert mesh.cells is not None
     assert np.all(np.bincount(mesh.cells) == 6)
 

@@ -1,0 +1,67 @@
+"""Ready parts do what their names say: wound tubes bend, lengthen, shorten and twist, pneu-nets bend, bellows open."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import fem, robots
+from annelid.core.errors import InvalidValue
+
+
+def moved(robot: fem.Robot, pressure: float) -> tuple[np.ndarray, float]:
+    """How far the tip has gone from where no pressure has it [m], and how far the end has turned about x [rad]."""
+    forward = fem.Forward(robot)
+    forward.settle([0.0])
+    hanging = robot.places()[0].copy()
+    forward.settle([pressure])
+    end = robot.solid.nodes[:, 0] > robot.solid.nodes[:, 0].max() - 1e-9
+    rest, now = (nodes[end, 1:] - nodes[end, 1:].mean(axis=0) for nodes in (robot.solid.nodes, robot.positions.numpy()))
+    turn = np.arctan2((rest[:, 0] * now[:, 1] - rest[:, 1] * now[:, 0]).sum(), (rest * now).sum())
+    return robot.places()[0] - hanging, float(turn)
+
+
+def tube(**options: Any) -> fem.Robot:
+    return robots.fibre_actuator(**{"length": 0.06, "limited": False, "device": "cpu", "threads": 1, **options})
+
+
+def test_a_wound_tube_lengthens_shortens_twists_or_bends_as_its_winding_says() -> None:
+    lengthened, turn = moved(tube(), 20e3)
+    assert lengthened[0] > 4e-3
+    assert abs(turn) < 1e-3
+    shortened, _ = moved(tube(angle=np.radians(30.0), starts=6), 20e3)
+    assert shortened[0] < -5e-4
+    _, twisted = moved(tube(angle=np.radians(70.0), double=False), 10e3)
+    assert abs(twisted) > 0.1
+    bending = tube(limited=True)
+    bent, _ = moved(bending, 20e3)
+    assert bent[2] < -5e-3
+    limit = bending.solid.threads[1]
+    assert limit.thread.name == "limit"
+    assert abs(limit.strains(bending.positions.numpy())).max() < 0.02
+
+
+def test_a_pneu_net_bends_towards_its_sheet() -> None:
+    robot = robots.pneunet(length=0.03, chambers=2, device="cpu", threads=1)
+    bent, turn = moved(robot, 10e3)
+    assert bent[2] < -1.5e-3
+    assert abs(turn) < 1e-6
+
+
+def test_a_bellows_lengthens_under_pressure_and_shortens_under_suction() -> None:
+    robot = robots.bellows(folds=2, length=0.03, device="cpu", threads=1)
+    assert moved(robot, 5e3)[0][0] > 5e-4
+    assert moved(robot, -3e3)[0][0] < -3e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"depth": 0.014}, "leave no cavity in a bellows"),
+        ({"layers": 3}, "layers = 3 cannot be used"),
+        ({"folds": 0}, "folds = 0"),
+    ],
+)
+def test_a_bellows_without_room_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        robots.bellows_mesh(**options)
