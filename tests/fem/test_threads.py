@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from annelid import fem
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.replay import Crew
 from annelid.core.snapshot import Lines, Look
 from annelid.fem.assembly import Assembly
@@ -241,6 +241,7 @@ def test_points_are_embedded_where_they_are_or_on_the_nearest_surface(quadratic:
     ("options", "sentence"),
     [
         ({"path": [[0.1, 0.0, 0.0], [0.5, 0.0, 0.3]]}, r"thread leaves the body: point 1 .* is 0.2 m outside"),
+        ({"path": 1e3 * CROOKED}, r"thread leaves the body: point 3 .* is 979 m outside"),
         ({"path": [[0.1, 0.0, np.nan], [0.5, 0.0, 0.0]]}, "at least two points of three finite numbers"),
         ({"path": [[0.1, 0.0, 0.0]]}, "at least two points"),
         ({"path": []}, "has no path"),
@@ -264,6 +265,13 @@ def test_a_thread_that_takes_a_short_cut_through_a_cavity_is_refused() -> None:
         tube.reinforce(across)
 
 
+def test_threads_so_stiff_that_rounding_is_felt_find_an_equilibrium() -> None:
+    solid = bar(poisson_ratio=0.0).pull("tip", (10.0, 0.0, 0.0))
+    solid.reinforce(fem.Thread([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], stiffness=1e12))
+    shape = fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device="cpu")
+    assert abs(solid.threads[0].strains(shape)).max() < 1e-9
+
+
 def test_bad_windings_are_refused() -> None:
     with pytest.raises(InvalidValue, match="either its angle"):
         fem.helix(0.01, 0.1)
@@ -271,5 +279,7 @@ def test_bad_windings_are_refused() -> None:
         fem.helix(0.01, 0.1, angle=54.7)
     with pytest.raises(InvalidValue, match="hand must be"):
         fem.helix(0.01, 0.1, turns=1.0, hand="both")
+    with pytest.raises(UnknownName, match="'stifness'"):
+        fem.Thread(CROOKED, stifness=1.0)
     with pytest.raises(InvalidValue, match=r"a fem\.Thread or a fem\.Fabric, not by"):
         bar().reinforce(np.zeros((2, 3)))

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from annelid.fem.shape_functions import values
-from annelid.shapes.tet.locate import Locator
 
 _INSIDE = -1e-9
 """A weight above this is taken as inside: rounding, not geometry."""
+_AT_ONCE = 500
+"""Points whose nearest faces are sought at once: those far away are compared with every face."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,8 @@ def embedded(nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray, poin
         boundary: Nodes of the faces of its boundary, corners first, shape [k, 3] or [k, 6].
         points: Points [m], shape [p, 3].
     """
-    locator = Locator(nodes, elements[:, :4])
-    found, weights = locator.locate(points)
+    around = _Around(nodes, elements[:, :4])
+    found, weights = around.locate(points)
     outside, sides = np.zeros(len(points)), np.zeros(len(points))
     away = np.flatnonzero(weights.min(axis=1) < _INSIDE)
     if len(away):
@@ -53,26 +54,58 @@ def embedded(nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray, poin
         near, face = nearest_on_faces(corners, points[away])
         outside[away] = np.linalg.norm(near - points[away], axis=1)
         sides[away] = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean(axis=1)[face]
-        found[away], weights[away] = locator.locate(near)
+        found[away], weights[away] = around.locate(near)
     weights = np.clip(weights, 0.0, None)
     weights /= weights.sum(axis=1, keepdims=True)
     return Embedded(elements[found], values(elements.shape[1], weights), outside, sides)
 
 
+class _Around:
+    """Finds the tetrahedra around points, only among those near enough to be; points outside cost no more."""
+
+    def __init__(self, nodes: np.ndarray, tetrahedra: np.ndarray) -> None:
+        corners = nodes[tetrahedra]
+        centers = corners.mean(axis=1)
+        self._first, self._tree = corners[:, 0], cKDTree(centers)
+        self._inverses = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2))
+        self._reach = float(np.linalg.norm(corners - centers[:, None], axis=2).max()) * (1.0 + 1e-6)
+
+    def locate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the tetrahedra near each point the one whose least weight is greatest, [p], and its weights, [p, 4]."""
+        found, weights = np.zeros(len(points), np.int64), np.full((len(points), 4), -np.inf)
+        owners, candidates = _pairs(self._tree.query_ball_point(points, self._reach))
+        last = np.einsum("cij,cj->ci", self._inverses[candidates], points[owners] - self._first[candidates])
+        every = np.column_stack([1.0 - last.sum(axis=1), last])
+        order = np.lexsort((candidates, -every.min(axis=1), owners))
+        here, first = np.unique(owners[order], return_index=True)
+        found[here], weights[here] = candidates[order[first]], every[order[first]]
+        return found, weights
+
+
+def _pairs(lists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each entry of some lists, and the number of its list: numbers [c], entries [c]."""
+    counts = [len(each) for each in lists]
+    entries = np.concatenate([np.zeros(0, np.int64), *(np.asarray(each, np.int64) for each in lists)])
+    return np.repeat(np.arange(len(counts)), counts), entries
+
+
 def nearest_on_faces(corners: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nearest points [p, 3] of triangles [k, 3, 3] to points [p, 3], and the triangles that have them, shape [p]."""
+    parts = np.array_split(points, -(-len(points) // _AT_ONCE))
+    found = [_nearest_on_faces(corners, part) for part in parts]
+    return np.concatenate([near for near, _ in found]), np.concatenate([faces for _, faces in found])
+
+
+def _nearest_on_faces(corners: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     centers = corners.mean(axis=1)
     reach = float(np.linalg.norm(corners - centers[:, None], axis=2).max())
     tree = cKDTree(centers)
     # A triangle can only be nearer than the nearest centre if its own centre is not further than this.
-    candidates = tree.query_ball_point(points, tree.query(points)[0] + reach * (1.0 + 1e-9))
-    counts = np.array([len(each) for each in candidates])
-    faces = np.concatenate([np.asarray(each, np.int64) for each in candidates])
-    owners = np.repeat(np.arange(len(points)), counts)
+    owners, faces = _pairs(tree.query_ball_point(points, tree.query(points)[0] + reach * (1.0 + 1e-9)))
     near = _on_triangles(corners[faces], points[owners])
     distances = np.linalg.norm(near - points[owners], axis=1)
     order = np.lexsort((faces, distances, owners))
-    best = order[np.concatenate([[0], np.cumsum(counts)[:-1]])]
+    best = order[np.unique(owners[order], return_index=True)[1]]
     return near[best], faces[best]
 
 

@@ -30,7 +30,7 @@ class Fabrics(Reinforcement):
         areas = np.concatenate([each.areas for each in fabrics])
         count = [len(each.triangles) for each in fabrics]
         moduli = np.repeat([each.fabric.tangent_modulus() for each in fabrics], count, axis=0)
-        super().__init__(triangles, crew, (gradients, areas, moduli))
+        super().__init__(triangles, crew, (gradients, areas, moduli), stiffest=float(moduli.max()))
         self._fixed = [
             self._array(self.nodes, wp.int32),
             self._array(gradients, wp.vec2d),

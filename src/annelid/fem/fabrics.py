@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.shapes.values import as_axis, require_positive
 
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
@@ -18,7 +19,7 @@ _ALONG = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Fabric:
+class Fabric(Named):
     """A thin sheet bonded to a part of the surface, perhaps stiffer along its warp than across.
 
     It resists being stretched, compressed and sheared in its plane (St. Venant-Kirchhoff in plane stress), not bending.

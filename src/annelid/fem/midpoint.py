@@ -90,8 +90,8 @@ class MidpointSolver(DynamicSolver):
         There the springs that stand for inertia are as long as the way of a quarter of a step: their energy is kinetic.
         """
         self.model.assembly.evaluate(positions, tangent=False)
-        elastic, kinetic = (float(each.energy.numpy().sum()) for each in (self.model.tetrahedra, self.inertia))
-        return float(self.model.assembly.energy.numpy()[0]), elastic + kinetic
+        own = (self.model.tetrahedra, self.inertia, *self.model.reinforcement)
+        return float(self.model.assembly.energy.numpy()[0]), sum(float(each.energy.numpy().sum()) for each in own)
 
     def _made_newton(self, settings: Settings | None) -> Newton:
         """It gets on with forces where energies are no longer told apart: a beam that rings gets to small strains."""

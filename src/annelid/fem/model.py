@@ -96,6 +96,11 @@ class Model:
         return self.solid.node_count
 
     @property
+    def stiffest(self) -> float:
+        """Mean stiffness of the elements, or that of the stiffest reinforcement where this is more [N/m]."""
+        return max(self.stiffness_scale, *(each.stiffest for each in self.reinforcement), 0.0)
+
+    @property
     def relaxes(self) -> bool:
         """Whether a material has a Prony series."""
         return any(material.prony for material in self.solid.materials)

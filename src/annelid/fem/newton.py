@@ -184,7 +184,7 @@ class Newton:
     def _good_enough(self, fraction: float, first: float) -> float:
         """Force that may be left on a node [N]; never less than what rounding leaves of large and opposite forces."""
         scale = max(fraction * self.model.load_scale, min(first, 1e300))
-        return max(self.settings.tolerance * scale, 1e-15 * self.model.stiffness_scale * self._size)
+        return max(self.settings.tolerance * scale, 1e-15 * self.model.stiffest * self._size)
 
     def _move_held(self, positions: wp.array[Any], holds: Holds) -> None:
         """Put held components where they belong; free nodes follow as far as the matrix says they would."""

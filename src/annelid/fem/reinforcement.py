@@ -19,11 +19,15 @@ class Reinforcement(ElementSet):
         nodes: Nodes of each element, see `ElementSet`.
         crew: Where it is computed.
         fixed: What distinguishes its elements from others: arrays on the host.
+        stiffest: Stiffness of its stiffest element [N/m].
+
+    Attributes:
+        stiffest: Stiffness of its stiffest element [N/m], whose rounding is the least force that can be told.
     """
 
-    def __init__(self, nodes: np.ndarray, crew: Crew, fixed: tuple[np.ndarray, ...]) -> None:
+    def __init__(self, nodes: np.ndarray, crew: Crew, fixed: tuple[np.ndarray, ...], *, stiffest: float) -> None:
         super().__init__(nodes, crew.device)
-        self._own, self._stiffer = fixed, 1.0
+        self._own, self._stiffer, self.stiffest = fixed, 1.0, stiffest
 
     def stiffen(self, factor: float) -> None:
         """Multiply the stiffness that it was given by a factor."""

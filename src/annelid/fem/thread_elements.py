@@ -34,7 +34,8 @@ class Threads(Reinforcement):
         lengths = np.concatenate([each.lengths for each in threads])
         stiffnesses = np.repeat([each.thread.axial_stiffness for each in threads], count)
         one_sided = np.repeat([int(each.thread.one_sided) for each in threads], count).astype(np.int32)
-        super().__init__(nodes, crew, (factors, lengths, stiffnesses, one_sided))
+        stiffest = float((stiffnesses / lengths).max())
+        super().__init__(nodes, crew, (factors, lengths, stiffnesses, one_sided), stiffest=stiffest)
         self._fixed = [
             self._array(self.nodes, wp.int32),
             self._array(factors, wp.float64),

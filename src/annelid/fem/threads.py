@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.fem.embedding import Embedded, embedded
 
 _OFF = 0.2
 """How far outside a path may be, of the mean side of the nearest face: the polyhedron of a round body cuts corners."""
-_MOST_POINTS = 1_000_000
+_FAR = 0.1
+"""Sizes of the solid that a point may be outside of the box around it before anything else is looked at."""
+_MOST_POINTS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Thread:
+class Thread(Named):
     """An elastic thread along a path on the surface of a solid or inside it, bonded to it all the way.
 
     A segment of length l, L at rest, has the energy EA/2 (l - L)²/L. Threads have no mass and no stiffness in bending.
@@ -93,6 +96,8 @@ class LaidThread:
 
 def laid(thread: Thread, nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray) -> LaidThread:
     """Lay a thread into a solid, whose arrays are those of `embedded`; one that leaves it is refused."""
+    for path in thread.path:
+        _require_near(thread, nodes, elements, boundary, path)
     corners = nodes[boundary[:, :3]]
     spacing = thread.spacing or float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
     parts = [_divided(path, spacing, thread.name) for path in thread.path]
@@ -138,6 +143,18 @@ def _divided(path: np.ndarray, spacing: float, name: str) -> tuple[np.ndarray, n
     origin = np.append(segment + share, len(path) - 1.0)
     knots = np.arange(len(path))
     return np.column_stack([np.interp(origin, knots, path[:, i]) for i in range(3)]), origin
+
+
+def _require_near(
+    thread: Thread, nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray, path: np.ndarray
+) -> None:
+    """Refuse a path that is far off, as one in millimetres is, before it is divided into very many segments."""
+    low, high = nodes.min(axis=0), nodes.max(axis=0)
+    away = np.linalg.norm(path - np.clip(path, low, high), axis=1)
+    worst = int(away.argmax())
+    if away[worst] > _FAR * float((high - low).max()):
+        place = path[worst : worst + 1]
+        _require_inside(thread, embedded(nodes, elements, boundary, place), place, np.array([float(worst)]))
 
 
 def _require_inside(thread: Thread, points: Embedded, where: np.ndarray, origin: np.ndarray) -> None:
