@@ -94,7 +94,7 @@ def test_energies_and_pictures_have_the_threads_and_checkpoints_tell_them_apart(
     assert simulation.summary().elastic == pytest.approx(whole)
     assert simulation.sensors["stored"].item() == pytest.approx(whole)
     assert simulation.sensors["elastic"].item() == pytest.approx(whole)
-    lines = [part for part in simulation.snapshot(Look(lines=True)).parts if isinstance(part, Lines)]
+    lines = [part for part in simulation.snapshot(Look()).parts if isinstance(part, Lines)]
     assert [part.name for part in lines] == ["thread-1"]
     marks = {fem.Model(each, STILL, "cpu").fingerprint() for each in (solid, threaded(), bar(), solid.copy())}
     assert len(marks) == 3

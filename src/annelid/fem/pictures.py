@@ -55,7 +55,7 @@ class Painter:
         return ("displacement", "von-mises", "speed", *(("material",) if many else ()))
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
-        """What `look` asks for: the surface, what is held as spheres, loads and threads as lines."""
+        """What `look` asks for: the surface, what is held as spheres, loads as lines; threads are always there."""
         look.require_known(self.fields)
         parts: list[Any] = []
         if look.surface:
@@ -64,8 +64,7 @@ class Painter:
             parts.append(self._holds(state))
         if look.lines and self.model.dead_loads.any():
             parts.append(self._loads(state))
-        if look.lines:
-            parts += self._threads(state)
+        parts += self._threads(state)
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self._dt, step, tuple(parts), numbers)

@@ -43,7 +43,7 @@ def helix(
         base: The point of the axis where it begins [m].
         hand: "right" or "left".
         phase: Where around the axis it begins [rad].
-        count: Points a turn.
+        count: Points a turn; where it is a multiple of the sides of a round mesh, threads bend at its edges.
     """
     radius, length = require_positive("radius", radius), require_positive("length", length)
     around = _turns(radius, length, angle, turns)
@@ -52,7 +52,7 @@ def helix(
     each = require_count("count", count, least=3, most=_MOST)
     if around * each > _MOST * 10:
         raise InvalidValue(f"{around:.3g} turns of {each} points are too many; lower the angle or the count.")
-    share = np.linspace(0.0, 1.0, max(math.ceil(around * each - 1e-9), 1) + 1)
+    share = _knots(around * each) / max(around * each, 1.0)
     sweep = phase + (2.0 if hand == "right" else -2.0) * math.pi * around * share
     return _placed(radius, sweep, length * share, axis, base)
 
@@ -123,6 +123,16 @@ def hoops(
     sweep = phase + np.linspace(0.0, 2.0 * math.pi, require_count("count", count, least=3, most=_MOST) + 1)
     heights = np.linspace(0.0, length, number)
     return [_placed(radius, sweep, np.full(len(sweep), height), axis, base) for height in heights]
+
+
+def _knots(whole: float) -> np.ndarray:
+    """Whole numbers from 0 on, and the end; no last step is so short that its segment would be very stiff."""
+    if whole <= 1.0:
+        return np.array([0.0, 1.0])
+    knots = np.arange(math.floor(whole + 1e-9) + 1.0)
+    if whole - knots[-1] > 0.25:
+        return np.append(knots, whole)
+    return np.append(knots[:-1], whole)
 
 
 def _turns(radius: float, length: float, angle: float | None, turns: float | None) -> float:
