@@ -11,8 +11,8 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.replay import Crew
 from annelid.core.snapshot import Lines, Look
 from annelid.fem.assembly import Assembly
-from annelid.fem.embedding import embedded, nearest_on_faces
 from annelid.fem.fluids.hydrostatics import CavityPressure
+from annelid.fem.reinforcing.embedding import embedded, nearest_on_faces
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import tet_hollow_cylinder
 

@@ -13,7 +13,6 @@ from annelid.core.simulation import Simulation
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
-from annelid.fem.fabrics import Fabric
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.integrators import Integrator
@@ -22,6 +21,9 @@ from annelid.fem.midpoint import MidpointSolver
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
 from annelid.fem.readout import Readout
+from annelid.fem.reinforcing.fabrics import Fabric
+from annelid.fem.reinforcing.threads import Thread
+from annelid.fem.reinforcing.windings import helix, hoops, winding
 from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
@@ -45,8 +47,6 @@ from annelid.fem.sensors import (
 from annelid.fem.solid import Solid, Volume
 from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
 from annelid.fem.state import State
-from annelid.fem.threads import Thread
-from annelid.fem.windings import helix, hoops, winding
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.rigid import as_rigids

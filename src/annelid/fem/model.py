@@ -16,17 +16,17 @@ from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.corotational import Corotational
 from annelid.fem.elements import ElementSet
-from annelid.fem.fabric_elements import Fabrics
 from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.linear_choice import Linear, linear_solver
 from annelid.fem.loads import Loads
 from annelid.fem.measured import MeasuredRange
 from annelid.fem.parameters import Varied
-from annelid.fem.reinforcement import Reinforcement
+from annelid.fem.reinforcing.fabric_elements import Fabrics
+from annelid.fem.reinforcing.sets import Reinforcement
+from annelid.fem.reinforcing.thread_elements import Threads
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
-from annelid.fem.thread_elements import Threads
 from annelid.fem.world import World
 
 

@@ -15,10 +15,10 @@ from scipy.sparse.csgraph import connected_components
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.cells import merged
-from annelid.fem.fabrics import Fabric, LaidFabric, covered
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
+from annelid.fem.reinforcing.fabrics import Fabric, LaidFabric, covered
+from annelid.fem.reinforcing.threads import LaidThread, Thread, laid
 from annelid.fem.shape_functions import integrals, point_gradients
-from annelid.fem.threads import LaidThread, Thread, laid
 from annelid.materials import Material
 from annelid.materials import material as preset
 

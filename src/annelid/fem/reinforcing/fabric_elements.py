@@ -9,9 +9,9 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Command, Crew
-from annelid.fem.fabrics import LaidFabric
 from annelid.fem.kernels.fabrics import stretch_fabrics
-from annelid.fem.reinforcement import Reinforcement
+from annelid.fem.reinforcing.fabrics import LaidFabric
+from annelid.fem.reinforcing.sets import Reinforcement
 
 _STIFFER, _POSITIONS = 4, 6  # arguments of the kernel that change
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
-from annelid.fem.embedding import Embedded, embedded
+from annelid.fem.reinforcing.embedding import Embedded, embedded
 
 _OFF = 0.2
 """How far outside a path may be, of the mean side of the nearest face: the polyhedron of a round body cuts corners."""

@@ -10,8 +10,8 @@ import warp as wp
 
 from annelid.core.replay import Command, Crew
 from annelid.fem.kernels.threads import stretch_threads
-from annelid.fem.reinforcement import Reinforcement
-from annelid.fem.threads import LaidThread
+from annelid.fem.reinforcing.sets import Reinforcement
+from annelid.fem.reinforcing.threads import LaidThread
 
 _NOTHING = 1e-12
 """Factor below which a node has no part in a segment."""

@@ -1,0 +1,1 @@
+"""Threads and fabrics: how they lie in a solid, and how they resist."""
