@@ -96,12 +96,14 @@ class Newton:
     Args:
         model: The model.
         settings: How.
-        noise: Energy below which differences tell nothing, beside what rounding of large sums makes [J].
+        noise: Energy below which differences tell nothing, beside what rounding of large sums makes [J]; by default
+            that of a hyperelastic solid, whose energies are small differences of large ones, and none of others.
     """
 
-    def __init__(self, model: Model, settings: Settings | None = None, *, noise: float = 0.0) -> None:
+    def __init__(self, model: Model, settings: Settings | None = None, *, noise: float | None = None) -> None:
         self.model, self.device = model, model.device
-        self.settings, self._noise = settings or Settings(), noise
+        self.settings = settings or Settings()
+        self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
         self._start, self._begin = model.vectors(), model.vectors()
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())

@@ -190,7 +190,7 @@ class Solver:
 
     def _made_newton(self, settings: Settings | None) -> Newton:
         """Forces tell where to go once energies do not, in what creeps; others keep the bits that they have."""
-        return Newton(self.model, settings, noise=self.model.rounding if self.model.relaxes else 0.0)
+        return Newton(self.model, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
