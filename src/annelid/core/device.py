@@ -57,7 +57,7 @@ def undisturbed(device: wp.Device) -> AbstractContextManager[object]:
     """What is launched on CUDA within this context is not mixed with what other threads launch or capture.
 
     Warp has one stream for all threads: a launch of another thread would become part of a graph that is being
-    captured. Nobody waits for another lock of the library within it.
+    captured. Within it a thread takes at most the network of a body whose gate it holds.
     """
     return _UNDISTURBED if device.is_cuda else nullcontext()
 

@@ -73,6 +73,33 @@ def volume_response(dilation: f64, row: int, constants: wp.array[f64]) -> wp.vec
     )
 
 
+@wp.func
+def note_point(
+    p: int,
+    count: int,  # nodes of the point
+    row: int,  # first of its constants
+    scale: f64,
+    energy: f64,  # of the law, of a unit of volume
+    stress: wp.mat33d,  # the same
+    f: wp.mat33d,
+    cof: wp.mat33d,
+    constants: wp.array[f64],
+    points: HyperPoints,
+    energies_out: wp.array[f64],
+) -> f64:
+    """Note what the law says of a point, and what its change of volume costs; how much more that resists."""
+    dilation = wp.dot(f[0], cof[0]) - f64(1.0)
+    volume = volume_response(dilation, row, constants)
+    energies_out[p] = scale * (energy + volume[0])
+    points.deformations[p] = f
+    points.dilations[p] = dilation
+    points.pressures[p] = scale * volume[1]
+    points.stresses[p] = scale * (stress + volume[1] * cof)
+    for i in range(count):
+        points.grown[p, i] = cof * points.gradients[p, i]
+    return volume[2]
+
+
 @wp.func_native(
     """
     // A[rj][sl] of W(I1, I2) with dI1 = 2 F, dI2 = 2 (I1 F - F C), and kappa cof cof of the change of volume.
@@ -148,19 +175,11 @@ def invariant_kernel(shape_nodes: int, law: Any) -> Any:
         i1 = wp.trace(c)
         i2 = f64(0.5) * (i1 * i1 - wp.ddot(c, c))
         w = law(i1, i2, row + wp.static(FIRST), constants)
+        stress = f64(2.0) * ((w[1] + i1 * w[2]) * f - w[2] * (f * c))
         cof = cofactors(f)
-        dilation = wp.dot(f[0], cof[0]) - f64(1.0)
-        volume = volume_response(dilation, row, constants)
-        energies_out[p] = scale * (w[0] + volume[0])
-        points.deformations[p] = f
-        points.dilations[p] = dilation
-        points.pressures[p] = scale * volume[1]
-        stress = f64(2.0) * ((w[1] + i1 * w[2]) * f - w[2] * (f * c)) + volume[1] * cof
-        points.stresses[p] = scale * stress
-        for i in range(wp.static(shape_nodes)):
-            points.grown[p, i] = cof * points.gradients[p, i]
+        bulk = note_point(p, wp.static(shape_nodes), row, scale, w[0], stress, f, cof, constants, points, energies_out)
         if tangent == 1:
-            invariant_tangent(p, scale, volume[2], i1, w, f, cof, points)
+            invariant_tangent(p, scale, bulk, i1, w, f, cof, points)
 
     return strain_points
 
@@ -301,16 +320,10 @@ def stretch_kernel(shape_nodes: int, law: Any) -> Any:
         scale = constants[row + wp.static(FACTOR)] * points.volumes[p]
         u, s, v = principal(f)
         answer = law(s, row + wp.static(FIRST), constants)
+        stress = u * wp.diag(answer.slopes) * wp.transpose(v)
         cof = cofactors(f)
-        dilation = wp.dot(f[0], cof[0]) - f64(1.0)
-        volume = volume_response(dilation, row, constants)
-        energies_out[p] = scale * (answer.energy + volume[0])
-        points.deformations[p] = f
-        points.dilations[p] = dilation
-        points.pressures[p] = scale * volume[1]
-        points.stresses[p] = scale * (u * wp.diag(answer.slopes) * wp.transpose(v) + volume[1] * cof)
-        for i in range(wp.static(shape_nodes)):
-            points.grown[p, i] = cof * points.gradients[p, i]
+        own = answer.energy
+        bulk = note_point(p, wp.static(shape_nodes), row, scale, own, stress, f, cof, constants, points, energies_out)
         if tangent == 1:
             same = wp.mat33d()
             other = wp.mat33d()
@@ -320,7 +333,7 @@ def stretch_kernel(shape_nodes: int, law: Any) -> Any:
                         one, two = shearing(i, j, s, answer)
                         same[i, j] = one
                         other[i, j] = two
-            stretch_tangent(p, scale, volume[2], u, v, answer.bends, same, other, cof, points)
+            stretch_tangent(p, scale, bulk, u, v, answer.bends, same, other, cof, points)
 
     return strain_points
 

@@ -29,6 +29,11 @@ class Reinforcement(ElementSet):
         super().__init__(nodes, crew.device)
         self._own, self._stiffer, self.stiffest = fixed, 1.0, stiffest
 
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent at these positions."""
+        stiffer = (self._changing, wp.float64(self._stiffer))
+        self._commands[tangent](stiffer, (self._changing + 2, positions))
+
     def stiffen(self, factor: float) -> None:
         """Multiply the stiffness that it was given by a factor."""
         self._stiffer = factor
@@ -39,6 +44,16 @@ class Reinforcement(ElementSet):
         for array in (self.nodes, *self._own):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.digest()
+
+    def _prepare(self, kernel: wp.Kernel, fixed: list[Any], crew: Crew) -> None:
+        """Prepare launches; after what is fixed kernels take the factor, whether a tangent is wanted, and positions."""
+        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+        state = [nowhere, self.energy, self.forces, self.tangent]
+        self._changing = len(fixed)
+        self._commands = {
+            wanted: crew.command(kernel, self.element_count, [*fixed, wp.float64(1.0), int(wanted), *state])
+            for wanted in (False, True)
+        }
 
     def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.replay import Command, Crew
+from annelid.core.replay import Crew
 from annelid.fem.kernels.threads import stretch_threads
 from annelid.fem.reinforcing.sets import Reinforcement
 from annelid.fem.reinforcing.threads import LaidThread
 
 _NOTHING = 1e-12
 """Factor below which a node has no part in a segment."""
-_STIFFER, _POSITIONS = 6, 8  # arguments of the kernel that change
 
 
 class Threads(Reinforcement):
@@ -36,7 +34,7 @@ class Threads(Reinforcement):
         one_sided = np.repeat([int(each.thread.one_sided) for each in threads], count).astype(np.int32)
         stiffest = float((stiffnesses / lengths).max())
         super().__init__(nodes, crew, (factors, lengths, stiffnesses, one_sided), stiffest=stiffest)
-        self._fixed = [
+        fixed = [
             self._array(self.nodes, wp.int32),
             self._array(factors, wp.float64),
             self._array((self.nodes >= 0).sum(axis=1), wp.int32),
@@ -44,17 +42,7 @@ class Threads(Reinforcement):
             self._array(stiffnesses, wp.float64),
             self._array(one_sided, wp.int32),
         ]
-        self._commands = {wanted: self._command(wanted, crew) for wanted in (False, True)}
-
-    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
-        """Energy, forces and tangent at these positions."""
-        self._commands[tangent]((_STIFFER, wp.float64(self._stiffer)), (_POSITIONS, positions))
-
-    def _command(self, wanted: bool, crew: Crew) -> Command:
-        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
-        state = [nowhere, self.energy, self.forces, self.tangent]
-        arguments = [*self._fixed, wp.float64(1.0), int(wanted), *state]
-        return crew.command(stretch_threads, self.element_count, arguments)
+        self._prepare(stretch_threads, fixed, crew)
 
 
 _FILLS = ((0, -1), (1, 0.0))
