@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
 from annelid.studies.random_robots import RandomRobots
 from annelid.studies.support.random_robots import Draft, reachable
@@ -36,3 +37,9 @@ def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress) -> None
     rows = by_name(study.measure(found))
     assert rows["largest-distance"].passed
     assert study.plot(found, tmp_path)[0].stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("wrong", [{"robots": 0}, {"steps": 0}, {"stride": -1.0}])
+def test_numbers_that_lead_nowhere_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidValue, match=next(iter(wrong))):
+        RandomRobots(**wrong)

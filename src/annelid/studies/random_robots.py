@@ -13,6 +13,7 @@ import warp as wp
 from annelid import fem
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.shapes.values import require_count, require_positive
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.random_robots import Draft, reachable
 
@@ -45,6 +46,11 @@ class RandomRobots:
     """Targets of each robot."""
     stride: float = 2e-4
     """Most that a target moves in a step [m]."""
+
+    def __post_init__(self) -> None:
+        require_count("robots", self.robots, least=1, most=100_000)
+        require_count("steps", self.steps, least=1, most=100_000)
+        require_positive("stride", self.stride)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Led]:
         """Build the robots one after the other and lead them."""
