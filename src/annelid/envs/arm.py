@@ -90,15 +90,18 @@ class ArmInSoil:
     def driven(self, actions: wp.array[Any]) -> wp.array[Any]:
         """Velocities and spins of all links in the next step, shape [worlds, 6 links]."""
         state = self._state
-        inputs = [actions, self._solver.dt, self._arm, self.limits, self._links, self.joints]
-        self._launch(kernels.drive, [*inputs, state.places, state.turns], [self._commands])
+        dt, shape = self._solver.dt, (self.count, self._links.count)
+        self._launch(kernels.turn_joints, [actions, dt, self._arm, self.limits, self.joints])
+        inputs = [dt, self._links, self.joints, state.places, state.turns]
+        wp.launch(kernels.drive, shape, inputs, [self._commands], device=self.device)
         return self._commands
 
     def account(self) -> None:
         """Note work, wrench and loads after a step."""
         state = self._state
         motion = [state.places, state.body_velocities, state.body_spins, state.forces, state.torques]
-        self._launch(kernels.account, [self._solver.dt, self._arm, self.limits, self._links, *motion, self.joints])
+        inputs = [self._solver.dt, self._arm, self.limits, self._links, *motion, self.joints]
+        wp.launch(kernels.account, (self.count, len(self._chain) + 2), inputs, device=self.device)
 
     def weigh(self, mass: float) -> wp.array[Any]:
         """Masses in bucket, bin and world [kg], of grains of this mass each, vec3 of shape [worlds]."""

@@ -12,12 +12,13 @@ from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels import touched as touched_programs
 from annelid.grains.kernels.layout import HALTED, STALE
-from annelid.grains.kernels.program import finish_batch, refresh_kernels, sweep_kernel
+from annelid.grains.kernels.program import finish_batch, list_bodies_kernel, refresh_kernels, sweep_kernel
 from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
-_LANES = 4
+_LANES, _SWEEP_BLOCK = 2, 64  # threads that share a grain in a sweep, and in a block
+_LIST_LANES = 4  # threads that share a grain when lists are made
 _BLOCK = 128
 
 
@@ -67,8 +68,9 @@ class Launches:
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
-        used = [(sweep_kernel(features, _LANES), _BLOCK), (finish_batch, 1)]
-        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features)]
+        used = [(sweep_kernel(features, _LANES), _SWEEP_BLOCK), (finish_batch, 1)]
+        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, _LIST_LANES)]
+        used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
         used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
         if features.tracked:
@@ -97,6 +99,7 @@ class Launches:
                 self._launch(
                     kernel, model.count * _LANES,
                     [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
+                    block=_SWEEP_BLOCK,
                 )  # fmt: skip
                 self._move_bodies(step, final)
                 turn += 1
@@ -121,18 +124,21 @@ class Launches:
         if model.features.points:
             arguments = [final, model.parameters, self.lists, self.bodies]
             self._launch(body_programs.point_kernel(model.features), len(self.bodies.points), arguments, block=32)
-        add, move = body_programs.body_kernels(model.features)
-        block = body_programs.BODY_BLOCK
-        self._launch(add, count * self.bodies.parts * block, [self.lists, self.bodies], block=block)
-        self._launch(move, count, [step, final, model.parameters, self.lists, self.bodies], block=block)
+        add, move, add_and_move = body_programs.body_kernels(model.features)
+        block, arguments = body_programs.BODY_BLOCK, [step, final, model.parameters, self.lists, self.bodies]
+        if self.bodies.parts == 1:
+            self._launch(add_and_move, count * block, arguments, block=block)
+        else:
+            self._launch(add, count * self.bodies.parts * block, [self.lists, self.bodies], block=block)
+            self._launch(move, count, arguments, block=block)
 
     def _refresh(self, grains: Any) -> None:
         """Sort the grains of worlds whose lists are stale, and make these."""
         model, lists, n = self.model, self.lists, self.model.count
-        keep, bring, list_all = refresh_kernels(model.features)
+        keep, bring, list_grains = refresh_kernels(model.features, _LIST_LANES)
         cells = model.world_count * model.parameters.cell_count
         spans = model.world_count * -(-model.parameters.cell_count // cell_programs.SCAN_SPAN)
-        self._launch(keep, n, [grains, lists, self.old, self.kept])
+        self._launch(keep, n * _LIST_LANES, [grains, lists, self.old, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
         self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
@@ -144,13 +150,16 @@ class Launches:
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
         self._launch(bring, n, [self.old, grains, lists])
-        self._launch(list_all, n, [model.parameters, grains, self.kept, lists, self.bodies])
+        self._launch(list_grains, n * _LIST_LANES, [model.parameters, grains, self.kept, lists])
+        if model.features.kinds:
+            arguments = [model.parameters, grains, self.kept, lists, self.bodies]
+            self._launch(list_bodies_kernel(model.features), n, arguments)
         if model.features.tracked:
-            shares = self.bodies.count * self.bodies.chunks
+            threads = self.bodies.count * self.bodies.chunks * touched_programs.LANES
             block = touched_programs.SCAN_BLOCK
-            self._launch(touched_programs.count_chunks, shares, [lists, self.bodies])
+            self._launch(touched_programs.count_chunks, threads, [lists, self.bodies])
             self._launch(touched_programs.scan_chunk_counts, block, [self.bodies], block=block)
-            self._launch(touched_programs.write_chunks, shares, [lists, self.bodies])
+            self._launch(touched_programs.write_chunks, threads, [lists, self.bodies])
         self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
 
     def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:

@@ -27,14 +27,14 @@ from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, m
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
 
-PATIENCE = 4
+PATIENCE = 8
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
 
 _BYTES_A_GRAIN = 800  # while a bed is compiled; measured
 _BYTES_A_BODY = 2000  # about
 _NEAR = 0.05  # gap, in radii, below which a contact counts
-_CHUNKS = 64
-_PARTS = 16
+_ROWS_A_CHUNK, _CHUNKS = 128, 1024  # that a warp looks through, and at most so many a body
+_GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, and at most so many a body
 _BOUNCING_SWEEPS = 8
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
@@ -263,8 +263,9 @@ class Model:
             np.concatenate([np.zeros((0, 4)), *points]).astype(np.float32), dtype=wp.vec4, device=device
         )
         shapes.point_places = int(np.bincount(worlds).max()) if len(worlds) else 0
-        shapes.chunks = int(np.clip(self.count // self.world_count // 64, 1, _CHUNKS * 16))
-        shapes.parts = int(np.clip(self.count // self.world_count // 1024, 1, _PARTS)) if device.is_cuda else 1
+        shapes.chunks = int(np.clip(self.count // self.world_count // _ROWS_A_CHUNK, 1, _CHUNKS))
+        parts = int(np.clip(self.count // self.world_count // _GRAINS_A_PART, 1, _PARTS))
+        shapes.parts = parts if device.is_cuda else 1
         shapes.path_of = _array(_columns(len(forms), self.paths), wp.int32, device)
         shapes.path_columns = len(self.paths)
         shapes.channels, shapes.control_count = _array(self.channel_of.ravel(), wp.int32, device), len(self.controls)

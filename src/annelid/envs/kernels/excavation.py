@@ -104,20 +104,15 @@ def begin_action(joints: Joints):
 
 
 @wp.kernel
-def drive(
+def turn_joints(
     actions: wp.array2d[wp.float32],
     dt: float,
     arm: Arm,
     limits: Limits,
-    links: Links,
     # State:
     joints: Joints,
-    places: wp.array[wp.vec3],
-    turns: wp.array[wp.quat],
-    # Velocity and spin of each body in the next step:
-    command_out: wp.array2d[wp.float32],
 ):
-    """Choose where the joints will be after the next step, and send the links there."""
+    """Choose where the joints will be after the next step."""
     w = wp.tid()
     most = limits.acceleration * dt
     for j in range(limits.lower.shape[0]):
@@ -128,14 +123,27 @@ def drive(
         joints.goals[w, j] = goal
         joints.rates[w, j] = (goal - angle) / dt
     tool_frame(arm, joints.goals, w, joints.frames)
-    for k in range(links.count):
-        b = w * links.each + links.first + k
-        put = put_body(k, w, links, joints)
-        velocity = (wp.transform_get_translation(put) - places[b]) / dt
-        spin = turn_between(turns[b], wp.transform_get_rotation(put)) / dt
-        for axis in range(3):
-            command_out[w, 6 * k + axis] = velocity[axis]
-            command_out[w, 6 * k + 3 + axis] = spin[axis]
+
+
+@wp.kernel
+def drive(
+    dt: float,
+    links: Links,
+    joints: Joints,
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
+    # Velocity and spin of each body in the next step:
+    command_out: wp.array2d[wp.float32],
+):
+    """Send a link to where the joints will be after the next step."""
+    w, k = wp.tid()
+    b = w * links.each + links.first + k
+    put = put_body(k, w, links, joints)
+    velocity = (wp.transform_get_translation(put) - places[b]) / dt
+    spin = turn_between(turns[b], wp.transform_get_rotation(put)) / dt
+    for axis in range(3):
+        command_out[w, 6 * k + axis] = velocity[axis]
+        command_out[w, 6 * k + 3 + axis] = spin[axis]
 
 
 @wp.kernel
@@ -152,21 +160,17 @@ def account(
     # State:
     joints: Joints,
 ):
-    """After a step: the joints have arrived; work, wrench on the bucket and loads of the joints."""
-    w = wp.tid()
+    """After a step: the joints have arrived; their loads, and for all of them work and wrench on the bucket.
+
+    A thread accounts for a joint of a world, and the two after the last for the work and for the wrench.
+    """
+    w, j = wp.tid()
     count = limits.lower.shape[0]
-    for j in range(count):
+    share = dt / (limits.memory + dt)
+    first = w * links.each + links.first
+    if j < count:
         joints.angles[w, j] = joints.goals[w, j]
         joints.speeds[w, j] = joints.rates[w, j]
-    share = dt / (limits.memory + dt)
-    work = wp.float64(0.0)
-    first = w * links.each + links.first
-    for k in range(links.count):
-        b = first + k
-        power = wp.dot(forces[b], velocities[b]) + wp.dot(torques[b], spins[b])
-        work -= wp.float64(power * dt)
-    joints.work[w] = joints.work[w] + work
-    for j in range(count):
         load = float(0.0)
         for k in range(links.count):
             if links.frame_of[k] >= j:
@@ -174,11 +178,19 @@ def account(
                 column = joint_column(arm, joints.frames, w, j, places[b])
                 load += wp.dot(column, wp.spatial_vector(forces[b], torques[b]))
         joints.torques[w, j] = joints.torques[w, j] + share * (load - joints.torques[w, j])
-    bucket = first + links.count - 1
-    arm_of = places[bucket] - wp.transform_get_translation(joints.frames[w, count])
-    wrench = wp.spatial_vector(forces[bucket], torques[bucket] + wp.cross(arm_of, forces[bucket]))
-    joints.wrenches[w] = joints.wrenches[w] + share * (wrench - joints.wrenches[w])
-    joints.peaks[w] = wp.max(joints.peaks[w], wp.length(wp.spatial_top(joints.wrenches[w])))
+    elif j == count:
+        work = wp.float64(0.0)
+        for k in range(links.count):
+            b = first + k
+            power = wp.dot(forces[b], velocities[b]) + wp.dot(torques[b], spins[b])
+            work -= wp.float64(power * dt)
+        joints.work[w] = joints.work[w] + work
+    else:
+        bucket = first + links.count - 1
+        arm_of = places[bucket] - wp.transform_get_translation(joints.frames[w, count])
+        wrench = wp.spatial_vector(forces[bucket], torques[bucket] + wp.cross(arm_of, forces[bucket]))
+        joints.wrenches[w] = joints.wrenches[w] + share * (wrench - joints.wrenches[w])
+        joints.peaks[w] = wp.max(joints.peaks[w], wp.length(wp.spatial_top(joints.wrenches[w])))
 
 
 @wp.func

@@ -230,9 +230,21 @@ def block_total(value: vec14) -> vec14:
 
 
 @functools.cache
-def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
-    """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA)."""
+def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA); or both at once.
+
+    Where a block sums all contacts of a body, its first thread may as well move it.
+    """
     total, foresee, move = body_total(features), foresee_body(features), move_body(features)
+
+    @wp.func
+    def advance(
+        b: int, step: int, final: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies
+    ):  # fmt: skip
+        if final == 1:
+            move(b, step, sums, parameters, lists, bodies)
+        else:
+            foresee(b, step, sums, parameters, lists, bodies)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_bodies(lists: Lists, bodies: Bodies):
@@ -251,12 +263,17 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
             sums = ContactSum()
             for share in range(b * bodies.parts, (b + 1) * bodies.parts):
                 sums = added(sums, bodies.totals[share])
-            if final == 1:
-                move(b, step, sums, parameters, lists, bodies)
-            else:
-                foresee(b, step, sums, parameters, lists, bodies)
+            advance(b, step, final, sums, parameters, lists, bodies)
 
-    return sum_bodies, move_bodies
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_and_move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+        b = wp.tid() // wp.static(BODY_BLOCK)
+        lane = wp.tid() % wp.static(BODY_BLOCK)
+        row = block_total(as_row(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
+        if lane == 0 and lists.flags[wp.static(HALTED)] == 0:
+            advance(b, step, final, from_row(row), parameters, lists, bodies)
+
+    return sum_bodies, move_bodies, sum_and_move_bodies
 
 
 @functools.cache

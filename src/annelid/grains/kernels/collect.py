@@ -41,9 +41,16 @@ def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, mate
         grains.facets[i] = old.facets[o]
 
 
+GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadIdx.x & 31) / lanes * lanes))"
+"""The lanes of a warp that share a grain, as a mask."""
+
+
 @functools.cache
 def gather_row(features: Features) -> wp.Function:
-    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length."""
+    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
+
+    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
+    """
     wrap = "".join(
         f"if (d{axis} > 0.5f * parameters.period[{n}]) d{axis} -= parameters.period[{n}];\n"
         f"if (d{axis} < -0.5f * parameters.period[{n}]) d{axis} += parameters.period[{n}];\n"
@@ -57,7 +64,7 @@ def gather_row(features: Features) -> wp.Function:
         far = f"wp::max(near + radius + (radius < parameters.smallest ? {extent} : 0.0f), 0.0f)"
     guests = (
         "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
-        " continue;  // guests do not touch each other\n"
+        " near_by = false;  // guests do not touch each other\n"
         if features.guests
         else ""
     )
@@ -66,22 +73,33 @@ def gather_row(features: Features) -> wp.Function:
     int count = found;
     int* row = lists.neighbours.data + (size_t)i * lists.places;
     const float* all = (const float*)grains.positions.data;
-    for (int j = first; j < last; ++j) {{
+#if defined(__CUDA_ARCH__)
+    const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
+#endif
+    for (int at = first; at < last; at += lanes) {{
+        const int j = wp::min(at + lane, last - 1);
         float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
         {wrap}
         const float radius = {radius}, far = {far};
-        if (dx * dx + dy * dy + dz * dz >= far * far || j == i) continue;
+        bool near_by = at + lane < last && dx * dx + dy * dy + dz * dz < far * far && j != i;
         {guests}
-        if (count < lists.places) row[count] = j;
-        ++count;
+#if defined(__CUDA_ARCH__)
+        const unsigned found_here = __ballot_sync(group, near_by);
+        const int place = count + __popc(found_here & before);
+        count += __popc(found_here & group);
+#else
+        const int place = count;
+        count += near_by;
+#endif
+        if (near_by && place < lists.places) row[place] = j;
     }}
     return count;
 """
 
     @wp.func_native(text)
     def gather(
-        i: int, first: int, last: int, found: int, x: wp.vec4, near: float, parameters: Parameters, grains: Grains,
-        lists: Lists,
+        i: int, lane: int, lanes: int, first: int, last: int, found: int, x: wp.vec4, near: float,
+        parameters: Parameters, grains: Grains, lists: Lists,
     ) -> int: ...  # fmt: skip
 
     return gather
@@ -91,11 +109,14 @@ def gather_row(features: Features) -> wp.Function:
 def inherit(rolling: bool) -> wp.Function:
     """Take over the impulses of neighbours that were in the list before, and fill the list up with ghosts.
 
-    The length with ghosts.
+    Lanes that share a grain take a neighbour each. The length with ghosts.
     """
     also = "rolls[to] = same < 0 ? 0.0f : old_rolls[from];" if rolling else ""
 
     text = f"""
+#if defined(__CUDA_ARCH__)
+    __syncwarp({GROUP_OF_LANES});
+#endif
     const int o = order.data[i], before = ((const int*)old.counts.data)[2 * o], ghost = (int)lists.counts.shape[0];
     const int padded = (length + {GROUP - 1}) / {GROUP} * {GROUP};
     int* row = lists.neighbours.data + (size_t)i * lists.places;
@@ -104,7 +125,7 @@ def inherit(rolling: bool) -> wp.Function:
     const float* old_impulses = old.impulses.data + 3 * (size_t)o * old.places;
     float* rolls = lists.rollings.data + 3 * (size_t)i * lists.places;
     const float* old_rolls = old.rollings.data + 3 * (size_t)o * old.places;
-    for (int k = 0; k < padded; ++k) {{
+    for (int k = lane; k < padded; k += lanes) {{
         int same = -1;
         if (k < length) {{
             const int was = order.data[row[k]];
@@ -121,7 +142,9 @@ def inherit(rolling: bool) -> wp.Function:
 """
 
     @wp.func_native(text)
-    def take_over(i: int, length: int, order: wp.array[wp.int32], old: Lists, lists: Lists) -> int: ...
+    def take_over(
+        i: int, lane: int, lanes: int, length: int, order: wp.array[wp.int32], old: Lists, lists: Lists
+    ) -> int: ...
 
     return take_over
 
@@ -165,24 +188,23 @@ def near_bodies(features: Features) -> wp.Function:
 
 @functools.cache
 def collect(features: Features) -> wp.Function:
-    """A function that makes the lists of grain i, which has just come to its place."""
-    sizes, kinds, guests = features.sizes, features.kinds, features.guests
-    gather, take_over = gather_row(features), inherit(features.keeps_rolling)
-    near, stale = near_bodies(features) if kinds else None, is_stale(features)
+    """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it."""
+    sizes, guests = features.sizes, features.guests
+    gather, take_over, stale = gather_row(features), inherit(features.keeps_rolling), is_stale(features)
 
     @wp.func
-    def make(i: int, parameters: Parameters, grains: Grains, old: Lists, lists: Lists, bodies: Bodies):
+    def make(
+        i: int, lane: int, lanes: int, parameters: Parameters, grains: Grains, old: Lists, lists: Lists
+    ):  # fmt: skip
         x = grains.positions[i]
         world = grains.names[i][1]
         if not stale(world, lists):
             return
-        lists.built[i] = x
         margin = lists.reach[reach_place(wp.static(MARGIN), world)]
         reach = margin + parameters.skin
-        own = parameters.radius
+        width = parameters.radius
         if wp.static(sizes):
-            own = grains.forecast[i][3]
-        width = own
+            width = grains.forecast[i][3]
         if wp.static(guests):
             width += wp.abs(grains.facets[i][3])
         ex = cell_edge(0, margin, parameters)
@@ -206,34 +228,54 @@ def collect(features: Features) -> wp.Function:
                 row = tile_index(world, 0, ay, az, parameters)
                 if nx < 3:
                     length = gather(
-                        i, lists.starts[row], lists.starts[row + nx], length, x, width + reach,
+                        i, lane, lanes, lists.starts[row], lists.starts[row + nx], length, x, width + reach,
                         parameters, grains, lists,
                     )  # fmt: skip
                 else:
                     low = wp.max(cx - 1, 0)
                     high = wp.min(cx + 1, nx - 1)
                     length = gather(
-                        i, lists.starts[row + low], lists.starts[row + high + 1], length, x, width + reach,
-                        parameters, grains, lists,
+                        i, lane, lanes, lists.starts[row + low], lists.starts[row + high + 1], length, x,
+                        width + reach, parameters, grains, lists,
                     )  # fmt: skip
                     if cx == 0 or cx == nx - 1:
                         wrapped = row + (nx - 1 if cx == 0 else 0)
                         length = gather(
-                            i, lists.starts[wrapped], lists.starts[wrapped + 1], length, x, width + reach,
-                            parameters, grains, lists,
+                            i, lane, lanes, lists.starts[wrapped], lists.starts[wrapped + 1], length, x,
+                            width + reach, parameters, grains, lists,
                         )  # fmt: skip
         if length > lists.places:
-            largest(lists.flags, wp.static(OVERFLOW), length)
-            lists.flags[wp.static(HALTED)] = 1
-            length = lists.places
-        padded = take_over(i, length, lists.order, old, lists)
-        touched = int(0)
-        if wp.static(len(kinds) > 0):
-            touched = near(i, lists.order[i], wp.vec3(x[0], x[1], x[2]), own, world, parameters, old, lists, bodies)
-            if touched > lists.body_places:
-                largest(lists.flags, wp.static(BODY_OVERFLOW), touched)
+            if lane == 0:
+                largest(lists.flags, wp.static(OVERFLOW), length)
                 lists.flags[wp.static(HALTED)] = 1
-                touched = lists.body_places
-        lists.counts[i] = wp.vec2i(padded, touched)
+            length = lists.places
+        padded = take_over(i, lane, lanes, length, lists.order, old, lists)
+        if lane == 0:
+            lists.built[i] = x
+            lists.counts[i] = wp.vec2i(padded, 0)
+
+    return make
+
+
+@functools.cache
+def collect_bodies(features: Features) -> wp.Function:
+    """A function that lists the bodies that are close to grain i, after its neighbours."""
+    sizes, near, stale = features.sizes, near_bodies(features), is_stale(features)
+
+    @wp.func
+    def make(i: int, parameters: Parameters, grains: Grains, old: Lists, lists: Lists, bodies: Bodies):
+        x = grains.positions[i]
+        world = grains.names[i][1]
+        if not stale(world, lists):
+            return
+        own = parameters.radius
+        if wp.static(sizes):
+            own = grains.forecast[i][3]
+        touched = near(i, lists.order[i], wp.vec3(x[0], x[1], x[2]), own, world, parameters, old, lists, bodies)
+        if touched > lists.body_places:
+            largest(lists.flags, wp.static(BODY_OVERFLOW), touched)
+            lists.flags[wp.static(HALTED)] = 1
+            touched = lists.body_places
+        lists.counts[i] = wp.vec2i(lists.counts[i][0], touched)
 
     return make

@@ -24,24 +24,26 @@ def keep_grain(i: int, materials: int, guests: int, grains: Grains, old_out: Gra
 
 @wp.func_native(
     """
-    for (int k = 0; k < count; ++k) kept.neighbours.data[row + k] = lists.neighbours.data[row + k];
-    for (int k = 0; k < 3 * count; ++k) kept.impulses.data[3 * row + k] = lists.impulses.data[3 * row + k];
+    const size_t row = (size_t)i * lists.places;
+    for (int k = lane; k < count; k += lanes) kept.neighbours.data[row + k] = lists.neighbours.data[row + k];
+    for (int k = lane; k < 3 * count; k += lanes) kept.impulses.data[3 * row + k] = lists.impulses.data[3 * row + k];
     if (rolling)
-        for (int k = 0; k < 3 * count; ++k) kept.rollings.data[3 * row + k] = lists.rollings.data[3 * row + k];
+        for (int k = lane; k < 3 * count; k += lanes)
+            kept.rollings.data[3 * row + k] = lists.rollings.data[3 * row + k];
 """
 )
-def keep_row(row: int, count: int, rolling: int, lists: Lists, kept: Lists) -> None:
-    """Copy a list of neighbours."""
+def keep_row(i: int, count: int, lane: int, lanes: int, rolling: int, lists: Lists, kept: Lists) -> None:
+    """Copy a share of a list of neighbours."""
 
 
 @wp.func
-def keep_list(i: int, rolling: int, lists: Lists, kept_out: Lists):
-    """Copy the lists of a grain."""
+def keep_list(i: int, lane: int, lanes: int, rolling: int, lists: Lists, kept_out: Lists):
+    """Copy a share of the lists of a grain: threads that share a row read and write memory side by side."""
     count = lists.counts[i]
-    kept_out.counts[i] = count
-    row = i * lists.places
-    keep_row(row, count[0], rolling, lists, kept_out)
-    for k in range(count[1]):
+    if lane == 0:
+        kept_out.counts[i] = count
+    keep_row(i, count[0], lane, lanes, rolling, lists, kept_out)
+    for k in range(lane, count[1], lanes):
         at = i * lists.body_places + k
         kept_out.bodies[at] = lists.bodies[at]
         kept_out.body_predicted[at] = lists.body_predicted[at]

@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.collect import collect, reorder
+from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
@@ -118,26 +118,32 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
 
 
 @functools.cache
-def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """First and last launches of making lists (CUDA): keep what there is, bring grains to their places, list."""
+def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """Launches of making lists (CUDA): keep what there is, bring grains to their places, list neighbours.
+
+    `lanes` threads a grain keep and list; one brings it.
+    """
     make, world, stale, many = collect(features), world_of(features), is_stale(features), features.worlds
     bouncing = features.bouncing
     materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def keep(grains: Grains, lists: Lists, old_out: Grains, kept_out: Lists):
-        i = wp.tid()
+        t = wp.tid()
+        i = t // wp.static(lanes)
+        lane = t % wp.static(lanes)
         number = world(i, grains)
-        if i == 0:
+        if t == 0:
             lists.reach[wp.static(LIMIT)] = 0.0
             if wp.static(not many):
                 lists.flags[wp.static(FLAGS)] = 1
         if stale(number, lists):
-            keep_grain(i, wp.static(materials), wp.static(guests), grains, old_out)
-            keep_list(i, wp.static(rolling), lists, kept_out)
-            v = grains.velocities[i]
-            speed = wp.length(wp.vec3(v[0], v[1], v[2]))
-            wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
+            keep_list(i, lane, wp.static(lanes), wp.static(rolling), lists, kept_out)
+            if lane == 0:
+                keep_grain(i, wp.static(materials), wp.static(guests), grains, old_out)
+                v = grains.velocities[i]
+                speed = wp.length(wp.vec3(v[0], v[1], v[2]))
+                wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def bring(old: Grains, grains: Grains, lists: Lists):
@@ -151,10 +157,23 @@ def refresh_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
-    def list_all(parameters: Parameters, grains: Grains, kept: Lists, lists: Lists, bodies: Bodies):
+    def list_grains(parameters: Parameters, grains: Grains, kept: Lists, lists: Lists):
+        t = wp.tid()
+        make(t // wp.static(lanes), t % wp.static(lanes), wp.static(lanes), parameters, grains, kept, lists)
+
+    return keep, bring, list_grains
+
+
+@functools.cache
+def list_bodies_kernel(features: Features) -> wp.Kernel:
+    """List the bodies that are close to each grain (CUDA), a thread each."""
+    make = collect_bodies(features)
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    def list_bodies(parameters: Parameters, grains: Grains, kept: Lists, lists: Lists, bodies: Bodies):
         make(wp.tid(), parameters, grains, kept, lists, bodies)
 
-    return keep, bring, list_all
+    return list_bodies
 
 
 @wp.kernel

@@ -7,7 +7,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.bodies import body_speed, body_total, point_contacts
 from annelid.grains.kernels.cells import set_margin, sort_world
-from annelid.grains.kernels.collect import collect, reorder
+from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -66,9 +66,11 @@ def rows_within(w: int, low: int, high: int, lists: Lists) -> wp.vec2i:
 @functools.cache
 def team_refresh(features: Features) -> wp.Function:
     """A function for each member: sort the grains of stale worlds and make their lists. It returns the new ticket."""
-    make, stale = collect(features), is_stale(features)
+    list_grains, stale = collect(features), is_stale(features)
+    list_bodies = collect_bodies(features) if features.kinds else None
     materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
     tracked, bouncing, many = features.tracked, features.bouncing, features.worlds
+    touchable = bool(features.kinds)
 
     @wp.func
     def refresh(
@@ -80,7 +82,7 @@ def team_refresh(features: Features) -> wp.Function:
                 rows = rows_within(w, low, high, lists)
                 for i in range(rows[0], rows[1]):
                     keep_grain(i, wp.static(materials), wp.static(guests), here, old)
-                    keep_list(i, wp.static(rolling), lists, kept)
+                    keep_list(i, 0, 1, wp.static(rolling), lists, kept)
         if wp.static(not many):
             if rank == 0:
                 lists.flags[wp.static(FLAGS)] = 1
@@ -107,7 +109,9 @@ def team_refresh(features: Features) -> wp.Function:
             if stale(w, lists):
                 rows = rows_within(w, low, high, lists)
                 for i in range(rows[0], rows[1]):
-                    make(i, parameters, here, kept, lists, bodies)
+                    list_grains(i, 0, 1, parameters, here, kept, lists)
+                    if wp.static(touchable):
+                        list_bodies(i, parameters, here, kept, lists, bodies)
         team_barrier(counter, size, ticket + 4)
         if rank == 0:
             if wp.static(tracked):

@@ -13,6 +13,9 @@ wp.set_module_options({"enable_backward": False})
 SCAN_BLOCK = 1024
 """Threads that sum the counts of all bodies on CUDA."""
 
+LANES = 32
+"""Threads that look through a share of the rows together on CUDA: a warp."""
+
 
 @wp.func
 def is_looked_up(b: int, lists: Lists, bodies: Bodies) -> bool:
@@ -40,43 +43,70 @@ def row_share(b: int, chunk: int, chunks: int, lists: Lists, bodies: Bodies) -> 
 
 
 @wp.func
-def count_chunk(b: int, chunk: int, lists: Lists, bodies: Bodies) -> int:
-    """How many places of a share name body b; those that are known are set aside."""
+def place_in_row(i: int, b: int, lists: Lists) -> int:
+    """Where the list of grain i names body b, -1 where it does not."""
+    place = int(-1)
+    for k in range(lists.counts[i][1]):
+        if lists.bodies[i * lists.body_places + k] == b:
+            place = i * lists.body_places + k
+    return place
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const unsigned found = __ballot_sync(0xffffffffu, here);
+    return wp::vec_t<2, wp::int32>(__popc(found & ((1u << (threadIdx.x & 31)) - 1u)), __popc(found));
+#else
+    return wp::vec_t<2, wp::int32>(0, here ? 1 : 0);
+#endif
+"""
+)
+def counted_by_lanes(here: bool) -> wp.vec2i:
+    """In how many lanes of a warp before this one, and in how many of all, something is here."""
+
+
+@wp.func
+def count_chunk(b: int, chunk: int, lane: int, lists: Lists, bodies: Bodies) -> int:
+    """How many places of a share name body b, by the lanes of a warp; those that are known are set aside."""
     found = int(0)
     if is_looked_up(b, lists, bodies):
         rows = row_share(b, chunk, bodies.chunks, lists, bodies)
-        for i in range(rows[0], rows[1]):
-            for k in range(lists.counts[i][1]):
-                if lists.bodies[i * lists.body_places + k] == b:
-                    found += 1
+        for first in range(rows[0], rows[1], wp.static(LANES)):
+            here = bool(False)
+            if first + lane < rows[1]:
+                here = place_in_row(first + lane, b, lists) >= 0
+            found += counted_by_lanes(here)[1]
     else:
         known = share_of(bodies.touched_first[b], bodies.touched_first[b + 1], chunk, bodies.chunks)
-        for at in range(known[0], known[1]):
+        for at in range(known[0] + lane, known[1], wp.static(LANES)):
             bodies.touched_before[at] = bodies.touched[at]
         found = known[1] - known[0]
-    if chunk == 0:
+    if chunk == 0 and lane == 0:
         bodies.touched_first_before[b] = bodies.touched_first[b]
         bodies.touched_first_before[b + 1] = bodies.touched_first[b + 1]
     return found
 
 
 @wp.func
-def write_chunk(b: int, chunk: int, place: int, lists: Lists, bodies: Bodies):
+def write_chunk(b: int, chunk: int, lane: int, place: int, lists: Lists, bodies: Bodies):
     """Note down those places, from `place` on."""
     at = place
     if is_looked_up(b, lists, bodies):
         rows = row_share(b, chunk, bodies.chunks, lists, bodies)
-        for i in range(rows[0], rows[1]):
-            for k in range(lists.counts[i][1]):
-                if lists.bodies[i * lists.body_places + k] == b:
-                    bodies.touched[at] = i * lists.body_places + k
-                    at += 1
+        for first in range(rows[0], rows[1], wp.static(LANES)):
+            here = int(-1)
+            if first + lane < rows[1]:
+                here = place_in_row(first + lane, b, lists)
+            counted = counted_by_lanes(here >= 0)
+            if here >= 0:
+                bodies.touched[at + counted[0]] = here
+            at += counted[1]
     else:
         before = bodies.touched_first_before
         known = share_of(before[b], before[b + 1], chunk, bodies.chunks)
-        for k in range(known[0], known[1]):
-            bodies.touched[at] = bodies.touched_before[k]
-            at += 1
+        for k in range(lane, known[1] - known[0], wp.static(LANES)):
+            bodies.touched[at + k] = bodies.touched_before[known[0] + k]
 
 
 @wp.func
@@ -85,10 +115,10 @@ def look_up(b: int, place: int, lists: Lists, bodies: Bodies) -> int:
     at = place
     rows = row_share(b, 0, 1, lists, bodies)
     for i in range(rows[0], rows[1]):
-        for k in range(lists.counts[i][1]):
-            if lists.bodies[i * lists.body_places + k] == b:
-                bodies.touched[at] = i * lists.body_places + k
-                at += 1
+        found = place_in_row(i, b, lists)
+        if found >= 0:
+            bodies.touched[at] = found
+            at += 1
     return at
 
 
@@ -124,8 +154,11 @@ def list_touched(parameters: Parameters, lists: Lists, bodies: Bodies):
 
 @wp.kernel
 def count_chunks(lists: Lists, bodies: Bodies):
-    t = wp.tid()
-    bodies.chunk_counts[t] = count_chunk(t // bodies.chunks, t % bodies.chunks, lists, bodies)
+    share = wp.tid() // wp.static(LANES)
+    lane = wp.tid() % wp.static(LANES)
+    found = count_chunk(share // bodies.chunks, share % bodies.chunks, lane, lists, bodies)
+    if lane == 0:
+        bodies.chunk_counts[share] = found
 
 
 @wp.kernel
@@ -155,4 +188,6 @@ def write_chunks(lists: Lists, bodies: Bodies):
     if t < bodies.count:  # lists around it were made: it has not travelled since
         if lists.flags[wp.static(FLAGS) + bodies.forms[t].world] == 1:
             bodies.travel[t] = 0.0
-    write_chunk(t // bodies.chunks, t % bodies.chunks, bodies.chunk_counts[t], lists, bodies)
+    share = t // wp.static(LANES)
+    lane = t % wp.static(LANES)
+    write_chunk(share // bodies.chunks, share % bodies.chunks, lane, bodies.chunk_counts[share], lists, bodies)
