@@ -73,10 +73,14 @@ _BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
     const int length = ((const int*)lists.counts.data)[2 * i];
+#if defined(__CUDA_ARCH__)
+    int coming_up = lists.neighbours.data[row + FIRST];  // read ahead: a thread waits for memory, not for sums
+#endif
     for (int k = FIRST; k < length; k += STEP) {
         const size_t at = 3 * row + 3 * (k & ~3) + (k & 3);
 #if defined(__CUDA_ARCH__)
-        const int j = lists.neighbours.data[row + k];
+        const int j = coming_up;
+        if (k + STEP < length) coming_up = lists.neighbours.data[row + k + STEP];
 #else
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];

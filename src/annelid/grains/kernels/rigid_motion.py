@@ -4,10 +4,11 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.commands import given_to
+from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
     DRIVEN,
+    FIXED,
     FLAGS,
     FREE,
     MARGIN,
@@ -34,7 +35,7 @@ def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
 @functools.cache
 def foresee_body(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of a free body at the end of the step."""
-    load, pull = given_to(features, driven=False), pull_in(features)
+    given, pull = given_to(features), pull_in(features)
 
     @wp.func
     def foresee(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -42,8 +43,9 @@ def foresee_body(features: Features) -> wp.Function:
         if form.motion == wp.static(FREE):
             dt = parameters.dt
             turn = bodies.turns[b]
-            twist = sums.angular + load(b, 1, step, lists, bodies) * dt
-            push = (pull(form.world, parameters) + form.inverse_mass * load(b, 0, step, lists, bodies)) * dt
+            load = given(b, step, lists, bodies)
+            twist = sums.angular + load[1] * dt
+            push = (pull(form.world, parameters) + form.inverse_mass * load[0]) * dt
             bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
             response = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
             bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, response)
@@ -54,8 +56,7 @@ def foresee_body(features: Features) -> wp.Function:
 @functools.cache
 def move_body(features: Features) -> wp.Function:
     """A function that advances a body by a step of a batch, given what touched it."""
-    load, drive = given_to(features, driven=False), given_to(features, driven=True)
-    follows, pull = features.commanded, pull_in(features)
+    given, pull = given_to(features), pull_in(features)
 
     @wp.func
     def move(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -68,20 +69,19 @@ def move_body(features: Features) -> wp.Function:
         form = bodies.forms[b]
         velocity = bodies.velocities[b]
         spin = bodies.spins[b]
+        told = mat43()
+        if form.motion != wp.static(FIXED):
+            told = given(b, step, lists, bodies)
         if form.motion == wp.static(FREE):
             turn = bodies.turns[b]
-            force = load(b, 0, step, lists, bodies)
-            torque = load(b, 1, step, lists, bodies)
-            push = (pull(form.world, parameters) + form.inverse_mass * force) * dt
+            push = (pull(form.world, parameters) + form.inverse_mass * told[0]) * dt
             local = wp.quat_rotate_inv(turn, spin)
             gyro = wp.cross(form.inertia * local, local)
-            twist = wp.quat_rotate_inv(turn, angular + torque * dt)
+            twist = wp.quat_rotate_inv(turn, angular + told[1] * dt)
             velocity += push + form.inverse_mass * impulse
             spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
-            if wp.static(follows):
-                torque = load(b, 1, step + 1, lists, bodies)
-                push = (pull(form.world, parameters) + form.inverse_mass * load(b, 0, step + 1, lists, bodies)) * dt
-            coming = wp.quat_rotate_inv(turn, sums.predicted_angular + torque * dt)
+            push = (pull(form.world, parameters) + form.inverse_mass * told[2]) * dt
+            coming = wp.quat_rotate_inv(turn, sums.predicted_angular + told[3] * dt)
             response = wp.quat_rotate(turn, form.inverse_inertia * coming)
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
@@ -102,15 +102,12 @@ def move_body(features: Features) -> wp.Function:
                 bodies.forecast[b] = bodies.path_velocities[2 * later]
                 bodies.turning[b] = bodies.path_velocities[2 * later + 1]
             else:
-                velocity = drive(b, 0, step, lists, bodies)
-                spin = drive(b, 1, step, lists, bodies)
+                velocity = told[0]
+                spin = told[1]
                 bodies.places[b] = bodies.places[b] + dt * velocity
                 bodies.turns[b] = turned(bodies.turns[b], spin, dt)
-                bodies.forecast[b] = velocity
-                bodies.turning[b] = spin
-                if wp.static(follows):
-                    bodies.forecast[b] = drive(b, 0, step + 1, lists, bodies)
-                    bodies.turning[b] = drive(b, 1, step + 1, lists, bodies)
+                bodies.forecast[b] = told[2]
+                bodies.turning[b] = told[3]
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
         speed = wp.length(velocity) + wp.length(spin) * form.reach
