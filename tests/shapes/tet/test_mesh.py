@@ -200,3 +200,20 @@ def test_nearest_node_is_the_nearest() -> None:
     points = np.random.default_rng(0).uniform(-0.1, 1.1, (40, 3))
     away = np.linalg.norm(mesh.nodes[None] - points[:, None], axis=2)
     assert away[np.arange(40), mesh.nearest(points)] == pytest.approx(away.min(axis=1))
+
+
+def test_meshes_turn_and_are_joined_with_regions_and_cells_of_their_own():
+    beam = tet_beam(2.0, 1.0, 1.0, cells=(2, 1, 1))
+    upright = beam.rotated("y", -0.5 * np.pi, about=(1.0, 0.0, 0.0))
+    assert np.ptp(upright.nodes, axis=0) == pytest.approx([1.0, 1.0, 2.0])
+    assert upright.volume == pytest.approx(beam.volume)
+    both = beam + upright.moved((5.0, 0.0, 0.0)).labelled(3)
+    assert both.volume == pytest.approx(2.0 * beam.volume)
+    assert set(both.regions.tolist()) == {0, 3}
+    assert len(both.surfaces()) == 2
+    assert beam.cells is not None and both.cells is not None
+    assert len(np.unique(both.cells)) == 2 * len(np.unique(beam.cells))
+    loose = TetMesh(CORNERS, ONE)
+    assert (loose + loose.moved((2.0, 0.0, 0.0))).cells is None
+    mixed = loose.moved((0.0, 5.0, 0.0)) + beam
+    assert mixed.cells is not None and len(np.unique(mixed.cells)) == 1 + len(np.unique(beam.cells))

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.given import require_likely_size
 from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.placed import turned_about
 from annelid.shapes.tet.files import load_tetrahedra, write_tetrahedra
 from annelid.shapes.tet.locate import Locator
 from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
@@ -175,6 +177,30 @@ class TetMesh:
     def moved(self, offset: ArrayLike) -> TetMesh:
         """A copy moved by an offset [m]."""
         return replace(self, nodes=self.nodes + as_vector("offset", offset))
+
+    def rotated(self, axis: str | ArrayLike, angle: float, *, about: ArrayLike = (0.0, 0.0, 0.0)) -> TetMesh:
+        """A copy turned around an axis, "x", "y", "z" or a vector, by an angle [rad], about a point [m]."""
+        turn, center = Rotation.from_quat(turned_about(axis, angle)), as_vector("about", about)
+        return replace(self, nodes=turn.apply(self.nodes - center) + center)
+
+    def labelled(self, region: int) -> TetMesh:
+        """A copy that is all of one region, so that it may have a material of its own where meshes are joined."""
+        return replace(self, regions=np.full(len(self.tetrahedra), region, np.int32))
+
+    def __add__(self, other: TetMesh) -> TetMesh:
+        """Both meshes as one, of parts that are not attached to each other; regions keep their numbers."""
+        if not isinstance(other, TetMesh):
+            return NotImplemented
+        cells = None
+        if self.cells is not None or other.cells is not None:
+            mine, theirs = (np.arange(len(m.tetrahedra)) if m.cells is None else m.cells for m in (self, other))
+            cells = np.concatenate([mine, theirs + mine.max() + 1])
+        return TetMesh(
+            np.concatenate([self.nodes, other.nodes]),
+            np.concatenate([self.tetrahedra, other.tetrahedra + len(self.nodes)]),
+            regions=np.concatenate([self.regions, other.regions]),
+            cells=cells,
+        )
 
     def nearest(self, points: ArrayLike) -> Indices:
         """The node closest to each point [m]; points of shape [p, 3], result of shape [p]."""
