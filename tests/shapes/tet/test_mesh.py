@@ -211,9 +211,11 @@ def test_meshes_turn_and_are_joined_with_regions_and_cells_of_their_own():
     assert both.volume == pytest.approx(2.0 * beam.volume)
     assert set(both.regions.tolist()) == {0, 3}
     assert len(both.surfaces()) == 2
-    assert beam.cells is not None and both.cells is not None
+    assert beam.cells is not None
+    assert both.cells is not None
     assert len(np.unique(both.cells)) == 2 * len(np.unique(beam.cells))
     loose = TetMesh(CORNERS, ONE)
     assert (loose + loose.moved((2.0, 0.0, 0.0))).cells is None
     mixed = loose.moved((0.0, 5.0, 0.0)) + beam
-    assert mixed.cells is not None and len(np.unique(mixed.cells)) == 1 + len(np.unique(beam.cells))
+    assert mixed.cells is not None
+    assert len(np.unique(mixed.cells)) == 1 + len(np.unique(beam.cells))
