@@ -21,6 +21,7 @@ STUDIES = {
     "fluid-weight": ("annelid.studies.fluid_weight", "FluidWeight"),
     "fem-accuracy": ("annelid.studies.fem_accuracy", "FemAccuracy"),
     "measured-beam": ("annelid.studies.measured_beam", "MeasuredBeam"),
+    "measured-arm": ("annelid.studies.measured_arm", "MeasuredArm"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
     "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),
