@@ -25,7 +25,6 @@ from annelid.studies.support.measured_arm import Arm, Cells, Motion, Segment
 from annelid.studies.support.plots import COLORS, figure
 
 _BESIDE = Path("..") / "shared" / "data" / "arm"
-_START = Constants(600e3, 2e3, 0.0)
 _QUICK = (Cells(1, 1, 1, 1, 4, 1),)
 _FULL = (Cells(2, 1, 1, 1, 8, 1), Cells(2, 2, 2, 1, 12, 1))
 _GOAL, _AIM = 2.0, "at most three constants; 1 mm is aimed at"
@@ -105,7 +104,7 @@ class MeasuredArm:
         chosen = [run for run in runs if run.pressure in self.fitted]
         if not chosen:
             raise InvalidValue(f"{folder} has no run at a pressure of {self.fitted} Pa; name others with --fitted.")
-        fits, nodes, start = list[Fit](), list[int](), _START
+        fits, nodes, start = list[Fit](), list[int](), self._start()
         for cells in self._meshes():
             fits.append(fit(self._maker(cells, threads), chosen, start, (self.modulus, self.winding, self.turn)))
             start = fits[-1].constants
@@ -114,6 +113,10 @@ class MeasuredArm:
         pressures = sorted({run.pressure for run in (*runs, *holds)} | set(self.predict))
         moved = motions(self._maker(self._meshes()[-1], threads), start, pressures)
         return Found(fits, nodes, pressures, moved, runs, holds)
+
+    def _start(self) -> Constants:
+        """Where the search begins: stiffer than any answer, since a soft arm bursts."""
+        return Constants(600e3, 2e3, 0.0)
 
     def _meshes(self) -> tuple[Cells, ...]:
         return _QUICK if self.quick else _FULL

@@ -62,7 +62,7 @@ def fit(
     Args:
         make: Makes an arm; the turn does not matter to it.
         runs: By rising pressure.
-        start: Where the search begins; the stiffer, the safer, since a soft arm bursts.
+        start: Where the search begins.
         given: Modulus, winding and turn where they are not to be fitted, else None.
     """
     free = np.array([value is None for value in given])
