@@ -8,8 +8,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
@@ -45,7 +48,7 @@ from annelid.fem.sensors import (
     volume_of,
 )
 from annelid.fem.solid import Solid, Volume
-from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
+from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
@@ -55,6 +58,7 @@ from annelid.shapes.values import step_or
 __all__ = [
     "Cable",
     "Cavity",
+    "Contact",
     "CsvStream",
     "DynamicSolver",
     "ElementSet",
@@ -157,6 +161,7 @@ def simulation(
     velocity_damping: float = World.velocity_damping,
     ramp: float = World.ramp,
     obstacles: Sequence[Obstacle] = (),
+    contact: Contact | None = None,
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
     actuators: Sequence[Actuator] = (),
     worlds: int | None = None,
@@ -167,7 +172,7 @@ def simulation(
 ) -> Simulation[Solver]:
     """A simulation of a solid.
 
-    For robots that touch obstacles, follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
+    For robots that follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
 
     Args:
         solid: The solid.
@@ -177,7 +182,8 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
-        obstacles: What it must not enter; refused, because only a `Robot` touches obstacles so far.
+        obstacles: Rigid things that it touches, with friction.
+        contact: How it touches them: at what gap, how stiffly; by default as mesh and material say.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
             commands of its effort, between its limits.
@@ -189,8 +195,10 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    if as_rigids(obstacles):
-        raise no_obstacles()
+    if as_rigids(obstacles) and integrator == "midpoint" and dynamic:
+        raise InvalidValue(
+            "the midpoint rule cannot step a solid that touches obstacles yet: use integrator='backward-euler'."
+        )
     chosen = choose_device(device)
     world = World(
         dt=step_or("dt", dt, World.dt),
@@ -198,13 +206,17 @@ def simulation(
         gravity=gravity,
         velocity_damping=velocity_damping,
         ramp=ramp,
+        obstacles=obstacles,
+        contact=contact or Contact(),
     )
+    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
+    more += [] if contacts is None else [contacts.nodes]
     if not dynamic:
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds))
+        return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
     kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
-    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds))
+    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts))

@@ -1,0 +1,154 @@
+"""All that a solid touches: obstacles, where they are, and the contacts of its nodes, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.identity import identity
+from annelid.core.state import overwrite
+from annelid.fem.contact.nodes import NodeContacts
+from annelid.fem.contact.obstacles import Form, forms_of, require_surface, touched_by_solids
+from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
+from annelid.fem.contact.settings import Contact
+from annelid.fem.contact.start import set_apart, warn_of_sag
+from annelid.fem.contact.state import Touching
+from annelid.fem.contact.surface import outer_nodes
+from annelid.fem.kernels.contact import volume_ratios
+from annelid.fem.kernels.motion import tick
+from annelid.fem.solid import Solid
+from annelid.shapes import Obstacle
+
+_LEAST_VOLUME = 0.05
+"""Volume of an element over that at rest that no move goes below."""
+
+
+class Contacts:
+    """What a solid touches.
+
+    Args:
+        solid: The solid.
+        obstacles: The obstacles.
+        contact: How it touches.
+        device: Where it is computed.
+
+    Attributes:
+        rigids: The obstacles.
+        nodes: The contacts of outer nodes, an element set of the model.
+        outer: Nodes that can touch, shape [k].
+        now: Where obstacles are while a step is solved.
+        goal: Where they are at the end of it.
+        cut: Whether a move of this step was cut short.
+    """
+
+    def __init__(self, solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> None:
+        self.solid, self.device = solid, device
+        self.rigids = touched_by_solids(obstacles)
+        require_surface(solid.surface, "the solid")
+        self.settings = contact.of(solid)
+        assert self.settings.reach is not None
+        assert self.settings.stiffness is not None
+        self._forms = [Form(rigid) for rigid in self.rigids]
+        forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
+        self.outer = outer_nodes(solid)
+        numbers = {"reach": self.settings.reach, "skin": self.settings.skin}
+        self.nodes = NodeContacts(self.outer, solid.node_count, forms, **numbers, device=device)
+        self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
+        self._from = Pose(len(self.rigids), device)
+        self.now.set(*first_poses(self.rigids, self._forms))
+        self._first = self.now.places.copy(), self.now.turns.copy()
+        self.cut = False
+        self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
+        self._elements = wp.array(np.ascontiguousarray(solid.elements[:, :4]), dtype=wp.int32, device=device)
+        self._ratios = wp.zeros(len(solid.elements), dtype=wp.float64, device=device)
+        warn_of_sag(solid, self.rigids, self.settings.reach)
+        self.shift = set_apart(self)
+
+    # --- states ---
+
+    def first_state(self) -> Touching:
+        """Nothing touches yet; obstacles are where they were built."""
+        pairs, count = len(self.nodes.pair_forces), len(self.rigids)
+        places, turns = self._first
+        moving = [rigid if rigid.moves != "fixed" else None for rigid in self.rigids]
+        still = (0.0, 0.0, 0.0)
+        return Touching(
+            stretches=self._zeros(pairs, wp.vec3d),
+            forces=self._zeros(pairs, wp.vec3d),
+            places=wp.array(places, dtype=wp.vec3d, device=self.device),
+            turns=wp.array(turns, dtype=wp.quatd, device=self.device),
+            velocities=self._vectors([rigid.velocity if rigid else still for rigid in moving], count),
+            spins=self._vectors([rigid.spin if rigid else still for rigid in moving], count),
+            cut=self._zeros(1, wp.int64),
+        )
+
+    def identity(self) -> str:
+        """Identity of obstacles and settings, for checkpoints."""
+        known = [{name: value for name, value in vars(rigid).items() if name != "_cache"} for rigid in self.rigids]
+        return identity(known, self.settings, self.solid.surface)
+
+    # --- steps ---
+
+    def begin(self, positions: wp.array[Any], state: Touching, dt: float, time: float) -> None:
+        """Start a step of a time dt that ends at a time [s]."""
+        self.begun.set(state.places.numpy(), state.turns.numpy())
+        motion = state.velocities.numpy(), state.spins.numpy()
+        self.goal.set(*driven_poses(self.rigids, self._forms, self.begun, motion, (dt, time)))
+        self.now.set(self.begun.places, self.begun.turns)
+        self.nodes.begin(self.begun.device_pose, self.now.device_pose, state.stretches, positions)
+        self.cut = False
+
+    def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
+        """End a step: write what it led to into the state."""
+        self.nodes.end(positions, state.stretches, state.forces)
+        overwrite(state.places, self.now.places)
+        overwrite(state.turns, self.now.turns)
+        if any(rigid.path is not None for rigid in self.rigids):
+            velocities, spins = motion_between(self.begun, self.now, dt)
+            overwrite(state.velocities, velocities)
+            overwrite(state.spins, spins)
+        if self.cut:
+            wp.launch(tick, 1, [1, state.cut], device=self.device)
+
+    def advance(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
+        """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way."""
+        self._from.set(self.now.places, self.now.turns)
+        part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
+        self.now.between(self._from, self.goal, part)
+        return part
+
+    def free_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
+        """Part of a step of nodes on which nothing goes through anything and nothing inverts, at most 1."""
+        return self._volume_part(positions, step, self._gap_part(positions, step, self.now))
+
+    @property
+    def arrived(self) -> bool:
+        """Whether obstacles are where they belong at the end of the step."""
+        here, there = self.now, self.goal
+        return np.array_equal(here.places, there.places) and np.array_equal(here.turns, there.turns)
+
+    def _gap_part(self, positions: wp.array[Any], step: wp.array[Any], end: Pose) -> float:
+        part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
+        self.cut = self.cut or part < 1.0
+        return part
+
+    def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
+        """The same or less, such that no element is squeezed to nothing."""
+        least = min(_LEAST_VOLUME, 0.5 * self._least_volume(positions, step, 0.0))
+        while part > 1e-12 and self._least_volume(positions, step, part) < least:
+            part, self.cut = 0.5 * part, True
+        return part
+
+    def _least_volume(self, positions: wp.array[Any], step: wp.array[Any], scale: float) -> float:
+        inputs = [self._elements, self._rest, positions, step, wp.float64(scale)]
+        wp.launch(volume_ratios, len(self._ratios), inputs, [self._ratios], device=self.device)
+        return float(self._ratios.numpy().min())
+
+    def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
+        return wp.zeros(count, dtype=dtype, device=self.device)
+
+    def _vectors(self, values: Any, count: int) -> wp.array[Any]:
+        return wp.array(np.asarray(values, float).reshape(count, 3), dtype=wp.vec3d, device=self.device)
