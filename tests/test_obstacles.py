@@ -244,4 +244,6 @@ def test_random_members_of_the_family_run_or_are_refused_by_name(physics: str) -
     if physics == "coupling":  # obstacles are touched by the kernels of grains, which need not be compiled twice
         assert accepted == [rigid for rigid in family if refused("grains", rigid) is None]
     else:
+        if physics == "fem":  # free ones would start in the ground, and are refused by what they start in
+            accepted = [rigid for rigid in accepted if rigid.moves != "free"]
         require_finite(PHYSICS[physics](accepted))

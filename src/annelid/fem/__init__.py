@@ -214,6 +214,8 @@ def simulation(
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else [contacts.nodes]
     if not dynamic:
+        if contacts is not None and contacts.bodies:
+            raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)

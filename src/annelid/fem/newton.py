@@ -243,9 +243,7 @@ class Newton:
         while True:
             try:
                 model.linear.factor(model.assembly.values, shift=shift * scale)
-                model.linear.solve(self._residual, self._step)
-                model.assembly.dot(self._residual, self._step, self._scalars, 3)
-                slope = float(self._scalars.numpy()[3])
+                slope = self._solved()
                 if slope > 0.0:
                     return slope
             except NotPositiveDefinite:
@@ -253,6 +251,12 @@ class Newton:
             shift = max(4.0 * shift, _FIRST_SHIFT)
             if shift > _LAST_SHIFT:
                 return float("nan")
+
+    def _solved(self) -> float:
+        """The solution for the residual into `_step`; its slope along the residual [J]."""
+        self.model.linear.solve(self._residual, self._step)
+        self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
+        return float(self._scalars.numpy()[3])
 
     def _factor(self) -> None:
         """Factor the matrix at hand, shifted if need be."""
@@ -273,7 +277,7 @@ class Newton:
         first = length = self._longest(positions)
         slack = _ROUNDING * self._magnitude + self._noise
         while length > _SHORTEST:
-            self._add(positions, self._step, length, self._trial)
+            self._try(positions, length)
             there, rest = self._look(self._trial, fraction, tangent=length == first)
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
@@ -282,6 +286,10 @@ class Newton:
                 return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5
         return None
+
+    def _try(self, positions: wp.array[Any], length: float) -> None:
+        """Go a part of a step, to look how it is there."""
+        self._add(positions, self._step, length, self._trial)
 
     def _longest(self, positions: wp.array[Any]) -> float:
         """Part of a step that may be taken at most."""

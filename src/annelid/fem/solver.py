@@ -290,7 +290,8 @@ class Solver:
             yield
             return
         assert isinstance(state.touch, Touching)
-        self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt)
+        pull = self._fraction(step + 1) * self.model.gravity
+        self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt, pull)
         yield
         self.contacts.end(state.positions, state.touch, self.dt)
 

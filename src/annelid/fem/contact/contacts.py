@@ -10,11 +10,12 @@ import warp as wp
 
 from annelid.core.identity import identity
 from annelid.core.state import overwrite
-from annelid.fem.contact.nodes import NodeContacts
-from annelid.fem.contact.obstacles import Form, forms_of, require_surface, touched_by_solids
+from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
+from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.settings import Contact
-from annelid.fem.contact.start import set_apart, warn_of_sag
+from annelid.fem.contact.start import set_apart, set_bodies_apart, warn_of_sag
 from annelid.fem.contact.state import Touching
 from annelid.fem.contact.surface import outer_nodes
 from annelid.fem.kernels.contact import volume_ratios
@@ -38,6 +39,7 @@ class Contacts:
     Attributes:
         rigids: The obstacles.
         nodes: The contacts of outer nodes, an element set of the model.
+        bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
         now: Where obstacles are while a step is solved.
         goal: Where they are at the end of it.
@@ -54,11 +56,16 @@ class Contacts:
         self._forms = [Form(rigid) for rigid in self.rigids]
         forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
         self.outer = outer_nodes(solid)
-        numbers = {"reach": self.settings.reach, "skin": self.settings.skin}
-        self.nodes = NodeContacts(self.outer, solid.node_count, forms, **numbers, device=device)
+        frictions = np.tile([friction_of(solid.surface, rigid.surface) for rigid in self.rigids], (len(self.outer), 1))
+        reach, skin = self.settings.reach, self.settings.skin
+        self.nodes = PointContacts(
+            self.outer, solid.node_count, forms, frictions, reach=reach, skins=skin, device=device
+        )
+        self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
         self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
-        self._from = Pose(len(self.rigids), device)
+        self._from, self._ahead = (Pose(len(self.rigids), device) for _ in range(2))
         self.now.set(*first_poses(self.rigids, self._forms))
+        set_bodies_apart(self)
         self._first = self.now.places.copy(), self.now.turns.copy()
         self.cut = False
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
@@ -82,6 +89,8 @@ class Contacts:
             turns=wp.array(turns, dtype=wp.quatd, device=self.device),
             velocities=self._vectors([rigid.velocity if rigid else still for rigid in moving], count),
             spins=self._vectors([rigid.spin if rigid else still for rigid in moving], count),
+            point_stretches=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            point_forces=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
             cut=self._zeros(1, wp.int64),
         )
 
@@ -92,13 +101,21 @@ class Contacts:
 
     # --- steps ---
 
-    def begin(self, positions: wp.array[Any], state: Touching, dt: float, time: float) -> None:
-        """Start a step of a time dt that ends at a time [s]."""
+    def begin(
+        self, positions: wp.array[Any], state: Touching, dt: float, time: float, gravity: np.ndarray | None = None
+    ) -> None:
+        """Start a step of a time dt that ends at a time [s], in which gravity [m/s²] pulls at free bodies."""
         self.begun.set(state.places.numpy(), state.turns.numpy())
-        motion = state.velocities.numpy(), state.spins.numpy()
+        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        poses = self.begun.device_pose, self.now.device_pose
+        if self.bodies:
+            self.bodies.begin(self.begun, motion, dt, np.zeros(3) if gravity is None else gravity)
+            for part in motion:  # bodies are not driven
+                part[self.bodies.numbers] = 0.0
+            self.bodies.points.begin(*poses, state.point_stretches, self.bodies.place_points(self.begun))
         self.goal.set(*driven_poses(self.rigids, self._forms, self.begun, motion, (dt, time)))
         self.now.set(self.begun.places, self.begun.turns)
-        self.nodes.begin(self.begun.device_pose, self.now.device_pose, state.stretches, positions)
+        self.nodes.begin(*poses, state.stretches, positions)
         self.cut = False
 
     def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
@@ -106,23 +123,52 @@ class Contacts:
         self.nodes.end(positions, state.stretches, state.forces)
         overwrite(state.places, self.now.places)
         overwrite(state.turns, self.now.turns)
-        if any(rigid.path is not None for rigid in self.rigids):
-            velocities, spins = motion_between(self.begun, self.now, dt)
-            overwrite(state.velocities, velocities)
-            overwrite(state.spins, spins)
+        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        followed = [number for number, rigid in enumerate(self.rigids) if rigid.path is not None]
+        for part, known in zip(motion, motion_between(self.begun, self.now, dt), strict=True):
+            part[followed] = known[followed]
+        if self.bodies:
+            points = self.bodies.place_points(self.now)
+            self.bodies.points.end(points, state.point_stretches, state.point_forces)
+            for part, known in zip(motion, self.bodies.motion(), strict=True):
+                part[self.bodies.numbers] = known
+        overwrite(state.velocities, motion[0])
+        overwrite(state.spins, motion[1])
         if self.cut:
             wp.launch(tick, 1, [1, state.cut], device=self.device)
 
-    def advance(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
-        """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way."""
+    def follow(self, positions: wp.array[Any]) -> None:
+        """Take the limits and planes of friction from where nodes and bodies are."""
+        self.nodes.follow(positions)
+        if self.bodies:
+            self.bodies.points.follow(self.bodies.place_points(self.now))
+
+    def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
+        """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.
+
+        Free bodies stay where they are, or go to where they would fly.
+        """
         self._from.set(self.now.places, self.now.turns)
+        if self.bodies and flying:
+            self.bodies.guess(self.goal)
         part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
         self.now.between(self._from, self.goal, part)
+        if self.bodies and flying:
+            self.bodies.take(self.now)
         return part
+
+    def wait(self) -> None:
+        """Let free bodies have no goal but where they are."""
+        if self.bodies:
+            self.bodies.move(self.bodies.unknowns(), 0.0, self.goal)
 
     def free_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
         """Part of a step of nodes on which nothing goes through anything and nothing inverts, at most 1."""
-        return self._volume_part(positions, step, self._gap_part(positions, step, self.now))
+        if not self.bodies:
+            return self._volume_part(positions, step, self._gap_part(positions, step, self.now))
+        self._ahead.set(self.now.places, self.now.turns)
+        self.bodies.end_of_step(self._ahead)
+        return self._volume_part(positions, step, self._gap_part(positions, step, self._ahead))
 
     @property
     def arrived(self) -> bool:
@@ -132,6 +178,8 @@ class Contacts:
 
     def _gap_part(self, positions: wp.array[Any], step: wp.array[Any], end: Pose) -> float:
         part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
+        if self.bodies:
+            part = min(part, self.bodies.free_part(self.now, end))
         self.cut = self.cut or part < 1.0
         return part
 

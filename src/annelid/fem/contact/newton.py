@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.kernels.motion import hold
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
 
@@ -40,7 +42,7 @@ class TouchingNewton(Newton):
             positions: The guess; where they have got to, afterwards.
         """
         self._add(positions, starts, -1.0, self._jump)
-        part = self.contacts.advance(starts, self._jump)
+        part = self.contacts.advance(starts, self._jump, flying=True)
         self._add(starts, self._jump, part, positions)
 
     def _keep(self, positions: wp.array[Any]) -> None:
@@ -54,7 +56,8 @@ class TouchingNewton(Newton):
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what is held or driven to where it belongs, in parts where something is in the way."""
         for _ in range(_DETOURS):
-            self.contacts.nodes.follow(positions)
+            self.contacts.follow(positions)
+            self.contacts.wait()
             moves = self._way_to(positions, holds)
             if not moves and self.contacts.arrived:
                 return
@@ -86,13 +89,65 @@ class TouchingNewton(Newton):
         return True
 
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
-        self.contacts.nodes.follow(positions)
+        self.contacts.follow(positions)
         self._fresh = float("inf")
         return super()._descend(positions, fraction, iterations)
 
     def _good_enough(self, fraction: float, first: float) -> float:
         self._fresh, self._enough = first, super()._good_enough(fraction, first)
         return self._enough
+
+    def _search(
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        self._before = self.contacts.bodies.unknowns()
+        found = super()._search(positions, fraction, energy, slope, left)
+        if found is None and self.contacts.bodies:
+            self.contacts.bodies.move(self._before, 0.0, self.contacts.now)
+        return found
+
+    def _try(self, positions: wp.array[Any], length: float) -> None:
+        super()._try(positions, length)
+        if self.contacts.bodies:
+            self.contacts.bodies.move(self._before, length, self.contacts.now)
+
+    def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        energy, left = super()._look(positions, fraction, tangent=tangent)
+        contacts = self.contacts
+        if not contacts.bodies:
+            return energy, left
+        self._outer = positions.numpy()[contacts.outer]
+        more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, tangent=tangent)
+        self._magnitude += abs(more)
+        return energy + more, max(left, pulled)
+
+    def _solved(self) -> float:
+        """The solution for nodes and bodies; the factor of the nodes' matrix eliminates the nodes."""
+        slope, contacts = super()._solved(), self.contacts
+        bodies = contacts.bodies
+        if not bodies:
+            return slope
+        matrix, coupling = bodies.matrices(contacts.now, contacts.nodes, self._outer)
+        steps = self._step.numpy().copy()
+        right = bodies.forces - np.einsum("kia,ki->a", coupling, steps[contacts.outer])
+        answers = np.zeros((len(steps), 3, len(right)))
+        if coupling.any():
+            answers = self._answers(coupling)
+            matrix = matrix - np.einsum("kia,kib->ab", coupling, answers[contacts.outer])
+        if np.linalg.eigvalsh(matrix)[0] <= 0.0:
+            raise NotPositiveDefinite
+        moves = np.linalg.solve(matrix, right)
+        bodies.step = moves.reshape(-1, 6)
+        steps -= answers @ moves
+        self._step.assign(steps)
+        return float((self._residual.numpy() * steps).sum() + bodies.forces @ moves)
+
+    def _answers(self, coupling: np.ndarray) -> np.ndarray:
+        """How nodes answer to each column of what couples them with bodies, shape [n, 3, 6 f]."""
+        columns = np.zeros((self.model.node_count, coupling.shape[2], 3))
+        columns[self.contacts.outer] = coupling.transpose(0, 2, 1)
+        right = wp.array(columns, dtype=wp.vec3d, device=self.device)
+        return np.asarray(self.model.linear.solve(right).numpy()).transpose(0, 2, 1)
 
     def _longest(self, positions: wp.array[Any]) -> float:
         return self.contacts.free_part(positions, self._step)
@@ -104,7 +159,7 @@ class TouchingNewton(Newton):
         found = super()._taken(positions, fraction, known)
         if found[1] > max(_FOLLOW * self._fresh, self._enough):
             return found
-        self.contacts.nodes.follow(positions)
+        self.contacts.follow(positions)
         found = self._look(positions, fraction)
         self._fresh = found[1]
         return found

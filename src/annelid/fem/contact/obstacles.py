@@ -50,8 +50,6 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
         raise InvalidValue(
             f"solids have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use world=0."
         )
-    if rigid.moves == "free":
-        raise InvalidValue(f"solids cannot move {what}, yet: use motion='fixed', 'driven' or a path.")
     require_surface(rigid.surface, what)
 
 
@@ -125,7 +123,6 @@ def forms_of(
         "kinds": (wp.int32, [form.kind for form in forms]),
         "sizes": (wp.vec3d, [form.size for form in forms]),
         "signs": (wp.float64, [-1.0 if rigid.inside else 1.0 for rigid in rigids]),
-        "frictions": (wp.float64, [friction_of(surface, rigid.surface) for rigid in rigids]),
         "stiffnesses": (wp.float64, [rigid.surface.stiffness or surface.stiffness or stiffness for rigid in rigids]),
         "firsts": (wp.int32, np.cumsum([0, *(len(each) for each in values)])[:-1]),
         "nodes": (wp.vec3i, [form.grid[0] for form in forms]),

@@ -10,8 +10,9 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.contact.nodes import NodeContacts
+from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.places import Pose
+from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.surface import edges_of, outer_faces
 from annelid.fem.solid import Solid
 from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
@@ -29,7 +30,7 @@ class Standing(Protocol):
 
     solid: Solid
     rigids: list[Rigid]
-    nodes: NodeContacts
+    nodes: PointContacts
     outer: np.ndarray
     now: Pose
 
@@ -74,6 +75,49 @@ def set_apart(standing: Standing) -> np.ndarray:
     if gap > 0.0:
         return shift
     raise _inside(standing, int(node), int(number), gap)
+
+
+class WithBodies(Protocol):
+    """Obstacles, some of which are free."""
+
+    rigids: list[Rigid]
+    bodies: Bodies
+    now: Pose
+
+
+def set_bodies_apart(standing: WithBodies) -> None:
+    """Move free bodies that just touch other rigid things off them; those that are deeper in them are refused."""
+    bodies, now = standing.bodies, standing.now
+    if not bodies:
+        return
+    reach = bodies.points.reach
+    for _ in range(_TRIES):
+        gaps = bodies.points.gaps(bodies.place_points(now), now.device_pose)
+        point, other = np.unravel_index(int(gaps.argmin()), gaps.shape)
+        gap, number = float(gaps[point, other]), bodies.owner_of(int(point))
+        if gap >= _CLOSE * reach:
+            return
+        if gap <= -reach:
+            break
+        out = np.zeros(3)
+        for axis in range(3):
+            places = now.places.copy()
+            places[number, axis] += 1e-3 * reach
+            kept = now.places.copy()
+            now.set(places, now.turns)
+            ahead = bodies.points.gaps(bodies.place_points(now), now.device_pose)
+            out[axis] = ahead[point, other] - gap
+            now.set(kept, now.turns)
+        places = now.places.copy()
+        places[number] += (reach - gap) * out / max(float(np.linalg.norm(out)), 1e-300)
+        now.set(places, now.turns)
+    else:
+        if gap > 0.0:
+            return
+    raise InvalidValue(
+        f"{standing.rigids[number].called(number)}, starts in {standing.rigids[int(other)].called(int(other))}, "
+        f"{-gap:.3g} m deep: move one of them by more than that."
+    )
 
 
 def _gaps(standing: Standing, shift: np.ndarray) -> np.ndarray:

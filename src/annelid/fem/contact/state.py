@@ -26,6 +26,8 @@ class Touching(Touch):
         turns: Their quaternions, quatd of shape [worlds · o].
         velocities: Velocities of their centres [m/s], vec3d of shape [worlds · o].
         spins: Their angular velocities [rad/s], vec3d of shape [worlds · o].
+        point_stretches: The same as stretches, of the points of free bodies, vec3d of shape [worlds · p · o].
+        point_forces: Forces on these points [N], vec3d of shape [worlds · p · o].
         cut: Steps in which a move was cut short, so that nothing went through anything, shape [worlds].
     """
 
@@ -35,4 +37,6 @@ class Touching(Touch):
     turns: wp.array[Any] = rows("obstacle", wp.quatd)
     velocities: wp.array[Any] = rows("obstacle", wp.vec3d)
     spins: wp.array[Any] = rows("obstacle", wp.vec3d)
+    point_stretches: wp.array[Any] = rows("body-pair", wp.vec3d)
+    point_forces: wp.array[Any] = rows("body-pair", wp.vec3d)
     cut: wp.array[Any] = rows("world", wp.int64)

@@ -1,4 +1,7 @@
-"""Nodes of a solid against rigid things: energies, forces, tangents, and what friction keeps from step to step."""
+"""Points against rigid things: energies, forces, tangents, and what friction keeps from step to step.
+
+The points are nodes of a solid, or points of a rigid body that touch others.
+"""
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
 import warp as wp
@@ -20,6 +23,17 @@ f64 = wp.float64
 
 SHARP = 0.2
 """Curvature times reach above which an obstacle is an edge: its negative stiffness would make matrices indefinite."""
+
+
+@wp.struct
+class Points:
+    """Points that touch, one row each; pairs are points times obstacles, obstacles the fastest."""
+
+    numbers: wp.array[wp.int32]  # where their positions are
+    owners: wp.array[wp.int32]  # the obstacle that a point belongs to and does not touch, -1 for nodes
+    skins: wp.array[wp.float64]  # [m] gap that is kept beside that of the law: the radius of a ball
+    frictions: wp.array[wp.float64]  # [-] of each pair
+    reach: wp.float64  # [m]
 
 
 @wp.struct
@@ -69,9 +83,9 @@ def along(normal: wp.vec3d, vector: wp.vec3d) -> wp.vec3d:
 
 
 @wp.kernel
-def touch_nodes(
+def touch_points(
     # Parameters:
-    skin: f64, reach: f64, wanted: int, forms: Forms, outer: wp.array[wp.int32],
+    wanted: int, points: Points, forms: Forms,
     # State in:
     begin: Poses, now: Poses, starts: wp.array[wp.vec3d], stretches: wp.array[wp.vec3d],
     strengths: wp.array[f64], normals: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
@@ -79,28 +93,28 @@ def touch_nodes(
     energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangent_out: wp.array3d[wp.mat33d],
     pair_forces_out: wp.array[wp.vec3d], pair_tangents_out: wp.array[wp.mat33d],
 ):  # fmt: skip
-    """All obstacles on one node; friction takes its limit and its plane from the iterate before."""
+    """All obstacles on one point; friction takes its limit and its plane from the iterate before."""
     i = wp.tid()
     count = forms.kinds.shape[0]
-    x = positions[outer[i]]
+    x = positions[points.numbers[i]]
     energy = f64(0.0)
     force = wp.vec3d()
     tangent = wp.mat33d()
     for b in range(count):
         pair = i * count + b
-        near = nearness(b, x, forms, now)
         pair_force = wp.vec3d()
         pair_tangent = wp.mat33d()
-        if near.gap - skin < reach:
-            push = pushed(near, skin, reach, forms.stiffnesses[b])
+        near = nearness(b, x, forms, now)
+        if near.gap - points.skins[i] < points.reach and b != points.owners[i]:
+            push = pushed(near, points.skins[i], points.reach, forms.stiffnesses[b])
             energy += push.energy
             pair_force = push.force * near.gradient
             pair_tangent = push.tangent
-        limit = forms.frictions[b] * strengths[pair]
+        limit = points.frictions[pair] * strengths[pair]
         if limit > f64(0.0):
             k = forms.stiffnesses[b]
             n = normals[pair]
-            way = carried(b, stretches[pair], begin, now) + slip(b, starts[outer[i]], x, begin, now)
+            way = carried(b, stretches[pair], begin, now) + slip(b, starts[points.numbers[i]], x, begin, now)
             trial = along(n, way)
             factor = friction_factor(trial, limit, k)
             slide = sliding_direction(trial, limit, k)
@@ -120,27 +134,27 @@ def touch_nodes(
 
 
 @wp.kernel
-def follow_nodes(
+def follow_points(
     # Parameters:
-    skin: f64, reach: f64, forms: Forms, outer: wp.array[wp.int32],
+    points: Points, forms: Forms,
     # State in:
     now: Poses, positions: wp.array[wp.vec3d],
     # State out:
     strengths_out: wp.array[f64], normals_out: wp.array[wp.vec3d],
 ):  # fmt: skip
-    """How hard each pair of node and obstacle presses, and along which normal."""
+    """How hard each pair of point and obstacle presses, and along which normal."""
     i, b = wp.tid()
     pair = i * forms.kinds.shape[0] + b
-    near = nearness(b, positions[outer[i]], forms, now)
-    push = pushed(near, skin, reach, forms.stiffnesses[b])
-    strengths_out[pair] = push.strength
+    near = nearness(b, positions[points.numbers[i]], forms, now)
+    push = pushed(near, points.skins[i], points.reach, forms.stiffnesses[b])
+    strengths_out[pair] = wp.where(b == points.owners[i], f64(0.0), push.strength)
     normals_out[pair] = push.normal
 
 
 @wp.kernel
 def keep_stretches(
     # Parameters:
-    forms: Forms, outer: wp.array[wp.int32],
+    points: Points, forms: Forms,
     # State in:
     begin: Poses, now: Poses, starts: wp.array[wp.vec3d],
     strengths: wp.array[f64], normals: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
@@ -150,10 +164,12 @@ def keep_stretches(
     """What friction keeps at the end of a step."""
     i, b = wp.tid()
     pair = i * forms.kinds.shape[0] + b
-    limit = forms.frictions[b] * strengths[pair]
+    limit = points.frictions[pair] * strengths[pair]
     kept = wp.vec3d()
     if limit > f64(0.0):
-        way = carried(b, stretches[pair], begin, now) + slip(b, starts[outer[i]], positions[outer[i]], begin, now)
+        way = carried(b, stretches[pair], begin, now) + slip(
+            b, starts[points.numbers[i]], positions[points.numbers[i]], begin, now
+        )
         kept = kept_stretch(along(normals[pair], way), limit, forms.stiffnesses[b])
     stretches[pair] = kept
 
@@ -161,34 +177,35 @@ def keep_stretches(
 @wp.kernel
 def free_parts(
     # Parameters:
-    skin: f64, forms: Forms, outer: wp.array[wp.int32],
+    points: Points, forms: Forms,
     # State in:
     begin: Poses, end: Poses, positions: wp.array[wp.vec3d], step: wp.array[wp.vec3d],
     # State out:
     part_out: wp.array[f64],
 ):  # fmt: skip
-    """Part of its step on which a node keeps a tenth of its gap from everything, while obstacles move too."""
+    """Part of its step on which a point keeps a tenth of its gap from everything, while obstacles move too."""
     i = wp.tid()
-    x = positions[outer[i]]
+    x = positions[points.numbers[i]]
     part = f64(1.0)
     for b in range(forms.kinds.shape[0]):
         start = in_frame(x, begin.places[b], begin.turns[b])
-        there = in_frame(x + step[outer[i]], end.places[b], end.turns[b])
-        part = wp.min(part, free_part(b, start, there, skin, forms))
+        there = in_frame(x + step[points.numbers[i]], end.places[b], end.turns[b])
+        if b != points.owners[i]:
+            part = wp.min(part, free_part(b, start, there, points.skins[i], forms))
     part_out[i] = part
 
 
 @wp.kernel
-def node_gaps(
-    skin: f64,
+def point_gaps(
+    points: Points,
     forms: Forms,
-    outer: wp.array[wp.int32],
     now: Poses,
     positions: wp.array[wp.vec3d],
     gap_out: wp.array2d[f64],
 ):
     i, b = wp.tid()
-    gap_out[i, b] = nearness(b, positions[outer[i]], forms, now).gap - skin
+    gap = nearness(b, positions[points.numbers[i]], forms, now).gap - points.skins[i]
+    gap_out[i, b] = wp.where(b == points.owners[i], f64(wp.inf), gap)
 
 
 @wp.kernel

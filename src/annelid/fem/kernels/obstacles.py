@@ -31,7 +31,6 @@ class Forms:
     kinds: wp.array[wp.int32]
     sizes: wp.array[wp.vec3d]  # [m] half sides, radius and half length; the normal of a plane
     signs: wp.array[wp.float64]  # -1 where things are kept inside
-    frictions: wp.array[wp.float64]  # [-] of the pair of surfaces
     stiffnesses: wp.array[wp.float64]  # [N/m] of one contact
     firsts: wp.array[wp.int32]
     nodes: wp.array[wp.vec3i]
