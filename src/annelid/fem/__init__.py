@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -12,6 +13,8 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
 from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
@@ -96,6 +99,8 @@ __all__ = [
     "Thread",
     "Volume",
     "World",
+    "contact_force_of",
+    "contact_force_on",
     "effort_of",
     "energy_of",
     "equilibrium",
@@ -103,6 +108,8 @@ __all__ = [
     "helix",
     "hoops",
     "inverse_simulation",
+    "obstacle_position",
+    "obstacle_velocity",
     "orientation_of",
     "outcome_in_words",
     "position_of",
@@ -122,6 +129,8 @@ def equilibrium(
     gravity: tuple[float, float, float] = World.gravity,
     start: np.ndarray | None = None,
     relaxed: bool = True,
+    obstacles: Sequence[Obstacle] = (),
+    contact: Contact | None = None,
     extras: Sequence[ElementSet] = (),
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -130,24 +139,44 @@ def equilibrium(
     """Positions of the nodes [m], shape [n, 3], in which all forces cancel.
 
     Args:
-        solid: The solid, held so that it can only deform.
+        solid: The solid, held so that it can only deform, or lying on obstacles.
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with, near the equilibrium; by default the load is applied to the solid at rest.
         relaxed: Whether materials with a Prony series have relaxed, as after a very long time; else they answer as at
             once. Others are the same.
+        obstacles: Fixed rigid things that it touches, with friction.
+        contact: How it touches them; by default as mesh and material say.
         extras: More element sets that act on its nodes.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         settings: How it is found.
     """
-    solid.require_held()
-    model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
+    chosen = choose_device(device)
+    world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
+    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    if contacts is None:
+        solid.require_held()
+    more = extras if contacts is None else [*extras, contacts.nodes]
+    model = Model(solid, world, chosen, threads=threads, extras=more)
     positions = model.vectors(solid.nodes if start is None else start)
     if not relaxed:
         model.tetrahedra.pass_time(0.0, model.tetrahedra.history())
-    Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
+    newton = Newton(model, settings) if contacts is None else _among(contacts, model, settings, positions, start)
+    newton.equilibrium(positions, start=0.0 if start is None else 1.0)
     model.measured.look(positions)
     return np.asarray(positions.numpy())
+
+
+def _among(
+    contacts: Contacts, model: Model, settings: Settings | None, positions: wp.array[Any], start: np.ndarray | None
+) -> TouchingNewton:
+    """Newton's method among obstacles that stand still, from a start."""
+    if any(rigid.moves != "fixed" for rigid in contacts.rigids):
+        raise InvalidValue("an equilibrium has fixed obstacles only: use motion='fixed', or fem.simulation.")
+    if start is None:
+        positions.assign(model.solid.nodes + contacts.shift)
+    contacts.begin(positions, contacts.first_state(), 1.0, 0.0)
+    return TouchingNewton(model, contacts, settings)
 
 
 @spelled_out("a simulation of a solid")

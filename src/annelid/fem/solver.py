@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = self._made_newton(settings)
-        self.readout = Readout(model)
+        self.readout = Readout(model, None if contacts is None else contacts.outer)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
         self._prepare()
@@ -177,11 +178,22 @@ class Solver:
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""
-        return self._gallery.snapshot(lambda world, how: self._painter.snapshot(self.world(state, world), how), look)
+        return self._gallery.snapshot(lambda world, how: self._picture(self.world(state, world), how), look)
+
+    def _picture(self, state: State, look: Look) -> Snapshot:
+        """A picture of one world."""
+        picture = self._painter.snapshot(state, look)
+        if self.contacts is None or not isinstance(state.touch, Touching):
+            return picture
+        return replace(picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch)))
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
-        return Scenery((), (self._painter.surface(self.worlds),))
+        solid = self._painter.surface(self.worlds)
+        if self.contacts is None:
+            return Scenery((), (solid,))
+        pictures = self.contacts.pictures
+        return Scenery(tuple(pictures.still(self.contacts.first_state())), (solid, *pictures.moving(self.worlds)))
 
     def _prepare(self) -> None:
         if self.contacts is None:

@@ -69,7 +69,7 @@ class Bodies:
         self._moves = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._all, self._dt = len(rigids), 1.0
         self.forces, self.step = np.zeros(6 * len(free)), np.zeros((len(free), 6))
-        self._unknowns, self._goals = np.zeros((len(free), 6)), np.zeros((len(free), 6))
+        self._unknowns, self._goals, self._flown = (np.zeros((len(free), 6)) for _ in range(3))
         self._start: tuple[np.ndarray, Any] = np.zeros((len(free), 3)), Rotation.identity(max(len(free), 1))
 
     def owner_of(self, point: int) -> int:
@@ -89,12 +89,14 @@ class Bodies:
         turns = self._start[1].as_matrix()
         self._now_inertias = turns @ self._inertias @ turns.transpose(0, 2, 1)
         velocities, spins = (part[self.numbers] for part in motion)
-        self._goals = np.concatenate([self._start[0] + dt * velocities + dt**2 * gravity, dt * spins], axis=1)
+        flown = np.concatenate([self._start[0] + dt * velocities, dt * spins], axis=1)
+        self._flown, self._goals = flown, flown.copy()
+        self._goals[:, :3] += dt**2 * gravity
         self._unknowns = np.concatenate([self._start[0], np.zeros_like(spins)], axis=1)
 
     def guess(self, pose: Pose) -> None:
-        """Write where the bodies would fly into a pose."""
-        self._write(self._goals, pose)
+        """Write where the bodies would fly without any force into a pose: what rests is near its end there."""
+        self._write(self._flown, pose)
 
     def take(self, pose: Pose) -> None:
         """Take the unknowns from a pose on the way to where they would fly."""

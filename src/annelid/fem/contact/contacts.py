@@ -12,6 +12,7 @@ from annelid.core.identity import identity
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
+from annelid.fem.contact.pictures import Obstacles
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.settings import Contact
@@ -38,17 +39,20 @@ class Contacts:
 
     Attributes:
         rigids: The obstacles.
+        given: The same as they were given.
         nodes: The contacts of outer nodes, an element set of the model.
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
         now: Where obstacles are while a step is solved.
         goal: Where they are at the end of it.
         cut: Whether a move of this step was cut short.
+        shift: How far the solid is moved to begin with [m], shape [3].
+        pictures: Draws the obstacles.
     """
 
     def __init__(self, solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> None:
         self.solid, self.device = solid, device
-        self.rigids = touched_by_solids(obstacles)
+        self.rigids, self.given = touched_by_solids(obstacles), tuple(obstacles)
         require_surface(solid.surface, "the solid")
         self.settings = contact.of(solid)
         assert self.settings.reach is not None
@@ -73,6 +77,7 @@ class Contacts:
         self._ratios = wp.zeros(len(solid.elements), dtype=wp.float64, device=device)
         warn_of_sag(solid, self.rigids, self.settings.reach)
         self.shift = set_apart(self)
+        self.pictures = Obstacles(self.rigids, self._forms, device)
 
     # --- states ---
 
