@@ -156,7 +156,7 @@ def equilibrium(
     contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     if contacts is None:
         solid.require_held()
-    more = extras if contacts is None else [*extras, contacts.nodes]
+    more = extras if contacts is None else [*extras, *contacts.sets]
     model = Model(solid, world, chosen, threads=threads, extras=more)
     positions = model.vectors(solid.nodes if start is None else start)
     if not relaxed:
@@ -241,7 +241,7 @@ def simulation(
     contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
-    more += [] if contacts is None else [contacts.nodes]
+    more += [] if contacts is None else contacts.sets
     if not dynamic:
         if contacts is not None and contacts.bodies:
             raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")

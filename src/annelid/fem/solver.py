@@ -302,7 +302,7 @@ class Solver:
             yield
             return
         assert isinstance(state.touch, Touching)
-        pull = self._fraction(step + 1) * self.model.gravity
+        pull = self._fraction(step + 1) * self.model.pull
         self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt, pull)
         yield
         self.contacts.end(state.positions, state.touch, self.dt)

@@ -15,12 +15,14 @@ from annelid.shapes import Box, Rigid, ground
 from .bodies import block
 
 
-def resting(**options: object) -> Simulation[fem.Solver]:
+def resting(worlds: int | None = None) -> Simulation[fem.Solver]:
     """A block on the ground beside a post and a box."""
     post = Rigid(Box((0.02, 0.02, 0.2)), position=(0.2, 0.04, 0.1), name="post")
     box = Rigid(Box((0.04, 0.04, 0.04)), motion="free", position=(-0.1, 0.04, 0.02), name="box")
-    some = {"obstacles": [ground(), post, box], "dt": 0.02, "velocity_damping": 20.0, "device": "cpu", "threads": 1}
-    return fem.simulation(block(), **{**some, **options})  # type: ignore[arg-type]
+    return fem.simulation(
+        block(), obstacles=[ground(), post, box], dt=0.02, velocity_damping=20.0, worlds=worlds,
+        device="cpu", threads=1,
+    )  # fmt: skip
 
 
 def test_sensors_read_forces_on_nodes_and_obstacles() -> None:

@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
+from annelid.fem.contact.corners import CornerLoad
 from annelid.fem.contact.obstacles import Form, friction_of
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
@@ -137,7 +138,9 @@ class Bodies:
         overwrite(self._moves, self._points_at(end) - self._points_at(begin))
         return self.points.free_part(here, self._moves, begin.device_pose, end.device_pose)
 
-    def look(self, pose: Pose, nodes: PointContacts, x: np.ndarray, *, tangent: bool) -> tuple[float, float]:
+    def look(
+        self, pose: Pose, nodes: PointContacts, x: np.ndarray, loads: Sequence[CornerLoad], *, tangent: bool
+    ) -> tuple[float, float]:
         """Energy [J] and largest force left on a body [N], with what nodes at x [m], shape [k, 3], do to them."""
         places = self.place_points(pose)
         self.points.evaluate(places, tangent=tangent)
@@ -148,6 +151,10 @@ class Bodies:
         forces = -inertial
         forces += self._contact_forces(nodes, x, pose, owned=False)
         forces += self._contact_forces(self.points, places.numpy(), pose, owned=True)
+        for load in loads:
+            for body in np.flatnonzero(self.numbers == load.obstacle):
+                arm = load.place - pose.places[load.obstacle]
+                forces[body] += _wrench(arm[None], load.force[None])
         self.forces = forces.ravel()
         energy = 0.5 * float((inertial * away).sum()) + float(self.points.energy.numpy().sum())
         scaled = forces.copy()
@@ -170,6 +177,28 @@ class Bodies:
             matrix[rows, rows] += np.einsum("kia,kib->ab", levers, product)
         self._add_points(matrix, pose)
         return matrix, coupling
+
+    def add_corners(
+        self, matrix: np.ndarray, coupling: np.ndarray, pose: Pose, loads: Sequence[CornerLoad], rows: np.ndarray
+    ) -> None:
+        """Add what their corners do to the matrix of the bodies and to their coupling with nodes.
+
+        Args:
+            matrix: The matrix, shape [6 f, 6 f].
+            coupling: The coupling, shape [k, 3, 6 f].
+            pose: Where obstacles are.
+            loads: What corners do.
+            rows: Place of each node in the coupling, -1 where it has none.
+        """
+        for load in loads:
+            for body in np.flatnonzero(self.numbers == load.obstacle):
+                own = slice(6 * body, 6 * body + 6)
+                lever = _levers(load.place - pose.places[load.obstacle])
+                product = load.tangent @ lever
+                matrix[own, own] += lever.T @ product
+                for node, weight in zip(rows[load.nodes], load.weights, strict=True):
+                    if node >= 0:
+                        coupling[node, :, own] -= weight * product
 
     def _add_points(self, matrix: np.ndarray, pose: Pose) -> None:
         """Add what the points of bodies do to the matrix of the bodies."""

@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.identity import identity
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.corners import CornerContacts
 from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
 from annelid.fem.contact.pictures import Obstacles
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
@@ -18,7 +19,8 @@ from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.start import set_apart, set_bodies_apart, warn_of_sag
 from annelid.fem.contact.state import Touching
-from annelid.fem.contact.surface import outer_nodes
+from annelid.fem.contact.surface import outer_faces, outer_nodes
+from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
 from annelid.fem.kernels.motion import tick
 from annelid.fem.solid import Solid
@@ -41,8 +43,10 @@ class Contacts:
         rigids: The obstacles.
         given: The same as they were given.
         nodes: The contacts of outer nodes, an element set of the model.
+        corners: The contacts of corners and edges of obstacles, another element set.
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
+        rows: Place of each node among these, -1 where it cannot touch, shape [n].
         now: Where obstacles are while a step is solved.
         goal: Where they are at the end of it.
         cut: Whether a move of this step was cut short.
@@ -60,11 +64,18 @@ class Contacts:
         self._forms = [Form(rigid) for rigid in self.rigids]
         forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
         self.outer = outer_nodes(solid)
-        frictions = np.tile([friction_of(solid.surface, rigid.surface) for rigid in self.rigids], (len(self.outer), 1))
+        pairs = [friction_of(solid.surface, rigid.surface) for rigid in self.rigids]
+        frictions = np.tile(pairs, (len(self.outer), 1))
         reach, skin = self.settings.reach, self.settings.skin
         self.nodes = PointContacts(
             self.outer, solid.node_count, forms, frictions, reach=reach, skins=skin, device=device
         )
+        self.corners = CornerContacts(
+            outer_faces(solid), solid.node_count, self.rigids, self._forms, forms, pairs,
+            spacing=2.0 * reach, reach=reach, skin=skin, device=device,
+        )  # fmt: skip
+        self.rows = np.full(solid.node_count, -1)
+        self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
         self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
         self._from, self._ahead = (Pose(len(self.rigids), device) for _ in range(2))
@@ -78,6 +89,11 @@ class Contacts:
         warn_of_sag(solid, self.rigids, self.settings.reach)
         self.shift = set_apart(self)
         self.pictures = Obstacles(self.rigids, self._forms, device)
+
+    @property
+    def sets(self) -> list[ElementSet]:
+        """Element sets that the model needs among its extras."""
+        return [self.nodes, self.corners] if self.corners else [self.nodes]
 
     # --- states ---
 
@@ -96,6 +112,7 @@ class Contacts:
             spins=self._vectors([rigid.spin if rigid else still for rigid in moving], count),
             point_stretches=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
             point_forces=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            corner_stretches=self._zeros(len(self.corners), wp.vec3d),
             cut=self._zeros(1, wp.int64),
         )
 
@@ -121,11 +138,13 @@ class Contacts:
         self.goal.set(*driven_poses(self.rigids, self._forms, self.begun, motion, (dt, time)))
         self.now.set(self.begun.places, self.begun.turns)
         self.nodes.begin(*poses, state.stretches, positions)
+        self.corners.begin(*poses, state.corner_stretches, positions)
         self.cut = False
 
     def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
         """End a step: write what it led to into the state."""
         self.nodes.end(positions, state.stretches, state.forces)
+        self._end_corners(positions, state)
         overwrite(state.places, self.now.places)
         overwrite(state.turns, self.now.turns)
         motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
@@ -142,9 +161,23 @@ class Contacts:
         if self.cut:
             wp.launch(tick, 1, [1, state.cut], device=self.device)
 
+    def _end_corners(self, positions: wp.array[Any], state: Touching) -> None:
+        """Share what corners do among the nodes of the triangles that they touch."""
+        if not self.corners:
+            return
+        self.corners.end(positions, state.corner_stretches)
+        forces = state.forces.numpy().reshape(*self.nodes.size, 3).copy()
+        for load in self.corners.loads(self.now):
+            rows = self.rows[load.nodes]
+            kept = rows >= 0
+            np.add.at(forces, (rows[kept], load.obstacle), -load.weights[kept, None] * load.force)
+        overwrite(state.forces, forces.reshape(-1, 3))
+
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the limits and planes of friction from where nodes and bodies are."""
         self.nodes.follow(positions)
+        if self.corners:
+            self.corners.follow(positions)
         if self.bodies:
             self.bodies.points.follow(self.bodies.place_points(self.now))
 
@@ -183,6 +216,8 @@ class Contacts:
 
     def _gap_part(self, positions: wp.array[Any], step: wp.array[Any], end: Pose) -> float:
         part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
+        if self.corners:
+            part = min(part, self.corners.free_part(positions, step, self.now.device_pose, end.device_pose))
         if self.bodies:
             part = min(part, self.bodies.free_part(self.now, end))
         self.cut = self.cut or part < 1.0

@@ -117,7 +117,8 @@ class TouchingNewton(Newton):
         if not contacts.bodies:
             return energy, left
         self._outer = positions.numpy()[contacts.outer]
-        more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, tangent=tangent)
+        self._loads = contacts.corners.loads(contacts.now) if contacts.corners else []
+        more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, self._loads, tangent=tangent)
         self._magnitude += abs(more)
         return energy + more, max(left, pulled)
 
@@ -128,6 +129,7 @@ class TouchingNewton(Newton):
         if not bodies:
             return slope
         matrix, coupling = bodies.matrices(contacts.now, contacts.nodes, self._outer)
+        bodies.add_corners(matrix, coupling, contacts.now, self._loads, contacts.rows)
         steps = self._step.numpy().copy()
         right = bodies.forces - np.einsum("kia,ki->a", coupling, steps[contacts.outer])
         answers = np.zeros((len(steps), 3, len(right)))

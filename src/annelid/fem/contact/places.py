@@ -39,6 +39,12 @@ class Pose:
         for array, values in zip(self._arrays, (places, turns), strict=True):
             overwrite(array, values)
 
+    def points(self, owners: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Where points of obstacles are in the world [m], shape [p, 3], of places in their frames [m]."""
+        if len(owners) == 0:
+            return np.zeros((0, 3))
+        return np.asarray(Rotation.from_quat(self.turns[owners]).apply(local) + self.places[owners])
+
     def between(self, start: Pose, end: Pose, part: float) -> None:
         """Be on the way from one pose to another."""
         if part >= 1.0:

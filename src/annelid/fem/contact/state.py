@@ -28,6 +28,7 @@ class Touching(Touch):
         spins: Their angular velocities [rad/s], vec3d of shape [worlds · o].
         point_stretches: The same as stretches, of the points of free bodies, vec3d of shape [worlds · p · o].
         point_forces: Forces on these points [N], vec3d of shape [worlds · p · o].
+        corner_stretches: The same as stretches, of corners of obstacles, vec3d of shape [worlds · c].
         cut: Steps in which a move was cut short, so that nothing went through anything, shape [worlds].
     """
 
@@ -39,4 +40,5 @@ class Touching(Touch):
     spins: wp.array[Any] = rows("obstacle", wp.vec3d)
     point_stretches: wp.array[Any] = rows("body-pair", wp.vec3d)
     point_forces: wp.array[Any] = rows("body-pair", wp.vec3d)
+    corner_stretches: wp.array[Any] = rows("corner", wp.vec3d)
     cut: wp.array[Any] = rows("world", wp.int64)
