@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
+from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
@@ -45,7 +51,7 @@ from annelid.fem.sensors import (
     volume_of,
 )
 from annelid.fem.solid import Solid, Volume
-from annelid.fem.solver import DynamicSolver, Solver, no_obstacles
+from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
@@ -55,6 +61,7 @@ from annelid.shapes.values import step_or
 __all__ = [
     "Cable",
     "Cavity",
+    "Contact",
     "CsvStream",
     "DynamicSolver",
     "ElementSet",
@@ -92,6 +99,8 @@ __all__ = [
     "Thread",
     "Volume",
     "World",
+    "contact_force_of",
+    "contact_force_on",
     "effort_of",
     "energy_of",
     "equilibrium",
@@ -99,6 +108,8 @@ __all__ = [
     "helix",
     "hoops",
     "inverse_simulation",
+    "obstacle_position",
+    "obstacle_velocity",
     "orientation_of",
     "outcome_in_words",
     "position_of",
@@ -118,6 +129,8 @@ def equilibrium(
     gravity: tuple[float, float, float] = World.gravity,
     start: np.ndarray | None = None,
     relaxed: bool = True,
+    obstacles: Sequence[Obstacle] = (),
+    contact: Contact | None = None,
     extras: Sequence[ElementSet] = (),
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -126,24 +139,44 @@ def equilibrium(
     """Positions of the nodes [m], shape [n, 3], in which all forces cancel.
 
     Args:
-        solid: The solid, held so that it can only deform.
+        solid: The solid, held so that it can only deform, or lying on obstacles.
         gravity: Acceleration of gravity [m/s²].
         start: Positions to begin with, near the equilibrium; by default the load is applied to the solid at rest.
         relaxed: Whether materials with a Prony series have relaxed, as after a very long time; else they answer as at
             once. Others are the same.
+        obstacles: Fixed rigid things that it touches, with friction.
+        contact: How it touches them; by default as mesh and material say.
         extras: More element sets that act on its nodes.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         settings: How it is found.
     """
-    solid.require_held()
-    model = Model(solid, World(gravity=gravity), device, threads=threads, extras=extras)
+    chosen = choose_device(device)
+    world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
+    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    if contacts is None:
+        solid.require_held()
+    more = extras if contacts is None else [*extras, *contacts.sets]
+    model = Model(solid, world, chosen, threads=threads, extras=more)
     positions = model.vectors(solid.nodes if start is None else start)
     if not relaxed:
         model.tetrahedra.pass_time(0.0, model.tetrahedra.history())
-    Newton(model, settings).equilibrium(positions, start=0.0 if start is None else 1.0)
+    newton = Newton(model, settings) if contacts is None else _among(contacts, model, settings, positions, start)
+    newton.equilibrium(positions, start=0.0 if start is None else 1.0)
     model.measured.look(positions)
     return np.asarray(positions.numpy())
+
+
+def _among(
+    contacts: Contacts, model: Model, settings: Settings | None, positions: wp.array[Any], start: np.ndarray | None
+) -> TouchingNewton:
+    """Newton's method among obstacles that stand still, from a start."""
+    if any(rigid.moves != "fixed" for rigid in contacts.rigids):
+        raise InvalidValue("an equilibrium has fixed obstacles only: use motion='fixed', or fem.simulation.")
+    if start is None:
+        positions.assign(model.solid.nodes + contacts.shift)
+    contacts.begin(positions, contacts.first_state(), 1.0, 0.0)
+    return TouchingNewton(model, contacts, settings)
 
 
 @spelled_out("a simulation of a solid")
@@ -157,6 +190,7 @@ def simulation(
     velocity_damping: float = World.velocity_damping,
     ramp: float = World.ramp,
     obstacles: Sequence[Obstacle] = (),
+    contact: Contact | None = None,
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
     actuators: Sequence[Actuator] = (),
     worlds: int | None = None,
@@ -167,7 +201,7 @@ def simulation(
 ) -> Simulation[Solver]:
     """A simulation of a solid.
 
-    For robots that touch obstacles, follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
+    For robots that follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
 
     Args:
         solid: The solid.
@@ -177,7 +211,8 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
-        obstacles: What it must not enter; refused, because only a `Robot` touches obstacles so far.
+        obstacles: Rigid things that it touches, with friction.
+        contact: How it touches them: at what gap, how stiffly; by default as mesh and material say.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
             commands of its effort, between its limits.
@@ -189,8 +224,10 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    if as_rigids(obstacles):
-        raise no_obstacles()
+    if as_rigids(obstacles) and integrator == "midpoint" and dynamic:
+        raise InvalidValue(
+            "the midpoint rule cannot step a solid that touches obstacles yet: use integrator='backward-euler'."
+        )
     chosen = choose_device(device)
     world = World(
         dt=step_or("dt", dt, World.dt),
@@ -198,13 +235,19 @@ def simulation(
         gravity=gravity,
         velocity_damping=velocity_damping,
         ramp=ramp,
+        obstacles=obstacles,
+        contact=contact or Contact(),
     )
+    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
+    more += [] if contacts is None else contacts.sets
     if not dynamic:
+        if contacts is not None and contacts.bodies:
+            raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
-        return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds))
+        return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
     kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
-    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds))
+    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts))

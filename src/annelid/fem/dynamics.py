@@ -33,6 +33,7 @@ class Inertia(ElementSet):
 
     Attributes:
         dt: Time from the beginning to the end of an equation [s]: the time step, or a part of it.
+        starts: Where nodes were at the beginning [m], vec3d of shape [n].
     """
 
     def __init__(self, solid: Solid, world: World, device: wp.Device) -> None:
@@ -45,11 +46,11 @@ class Inertia(ElementSet):
         self._rates = self._rates_of(None)
         self.tangent.assign((shares * sum(self._rates))[..., None, None] * np.eye(3))
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
-        self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
+        self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
-        fixed = [self._nodes, self._masses, self._goals, self._starts]
+        fixed = [self._nodes, self._masses, self._goals, self.starts]
         arguments = [*map(wp.float64, self._rates), *fixed, positions, self.energy, self.forces]
         wp.launch(pull_back, self.element_count, arguments, device=self.device)
 
@@ -62,13 +63,13 @@ class Inertia(ElementSet):
 
     def begin(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Start a step; positions become those without forces, a first guess."""
-        arguments = [wp.float64(self.dt), positions, velocities, self._goals, self._starts]
+        arguments = [wp.float64(self.dt), positions, velocities, self._goals, self.starts]
         wp.launch(fly, len(positions), arguments, device=self.device)
         wp.copy(positions, self._goals)
 
     def end(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """End a step: velocities from where nodes have got to."""
-        arguments = [wp.float64(self.dt), self._starts, positions, velocities]
+        arguments = [wp.float64(self.dt), self.starts, positions, velocities]
         wp.launch(land, len(positions), arguments, device=self.device)
 
     @cached_property

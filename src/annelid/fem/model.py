@@ -48,6 +48,7 @@ class Model:
         assembly: The sum of all element sets.
         loads: Forces on the nodes that keep their direction, weight included [N], vec3d of shape [n].
         load_scale: Root mean square of their components [N].
+        pull: Gravity of the world that is stepped [m/s²], shape [3].
         stiffness_scale: Mean stiffness of the elements [N/m].
         unknowns: The free components of the nodes.
         linear: Solver of the linear systems.
@@ -132,6 +133,7 @@ class Model:
 
     def vary(self, varied: Varied | None) -> None:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""
+        self.pull = self.gravity if varied is None else np.array(varied.pull)
         stiffer = 1.0 if varied is None else varied.stiffness
         self.tetrahedra.stiffen(stiffer)
         for each in self.reinforcement:
@@ -185,6 +187,7 @@ class Model:
         return digest.hexdigest()
 
     def _load(self) -> None:
+        self.pull = self.gravity
         self._pulls = Loads(self.dead_loads, self._weights, self.gravity, self.loads, self.crew)
         self.load_scale = self._pulls.scale
 

@@ -24,7 +24,6 @@ _ENOUGH = 1e-4  # of the decrease that the slope promises
 _ROUNDING = 2e-13  # of the energies that are added and taken away
 _SHORTEST = 2.0**-30
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
-_PATIENCE = 20  # iterations without less force than ever before: the solid is on its way to nowhere
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
@@ -98,7 +97,12 @@ class Newton:
         settings: How.
         noise: Energy below which differences tell nothing, beside what rounding of large sums makes [J]; by default
             that of a hyperelastic solid, whose energies are small differences of large ones, and none of others.
+
+    Attributes:
+        patience: Iterations without less force than ever before, after which the solid is on its way to nowhere.
     """
+
+    patience = 20
 
     def __init__(self, model: Model, settings: Settings | None = None, *, noise: float | None = None) -> None:
         self.model, self.device = model, model.device
@@ -126,24 +130,32 @@ class Newton:
         """
         most = self._largest_part(abs(goal - start))
         reached, part, parts, iterations = start, math.copysign(most, goal - start), 0, 0
-        wp.copy(self._start, positions)
+        self._keep(positions)
         while True:
             aim = goal if abs(goal - reached - part) < 1e-12 else reached + part
             tried = self.settle(positions, aim)
             iterations += tried.iterations
             if tried.done:
-                wp.copy(self._start, positions)
+                self._keep(positions)
                 reached, parts = aim, parts + 1
                 if reached == goal:
                     return Outcome(iterations, parts, tried.residual)
                 longer = min(abs(2.0 * part), most)
                 part = math.copysign(longer, part) if longer < abs(goal - reached) else goal - reached
                 continue
-            wp.copy(positions, self._start)
+            self._return(positions)
             part *= 0.5
             if abs(part) < self.settings.smallest_part:
                 self._ramp(reached)
                 raise _collapse(reached, start == goal, tried.residual)
+
+    def _keep(self, positions: wp.array[Any]) -> None:
+        """Note an equilibrium."""
+        wp.copy(self._start, positions)
+
+    def _return(self, positions: wp.array[Any]) -> None:
+        """Go back to the equilibrium that was noted last."""
+        wp.copy(positions, self._start)
 
     def _largest_part(self, whole: float) -> float:
         """Largest part of the load in one go: all of it, unless it pulls the ends of a hyperelastic solid far apart."""
@@ -166,10 +178,18 @@ class Newton:
         """
         wp.copy(self._begin, positions)
         self._ramp(fraction)
-        self._move_held(positions, holds or Holds(fraction, self.model.rest, self.model.offsets))
+        self._arrive(positions, fraction, holds or Holds(fraction, self.model.rest, self.model.offsets))
+        return self._descend(positions, fraction, self.settings.iterations)
+
+    def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
+        """Bring what does not move freely to where it belongs."""
+        self._move_held(positions, holds)
+
+    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
+        """Iterate until forces cancel, or as often as that leads anywhere."""
         energy, left = self._look(positions, fraction)
         enough, count, least, since = self._good_enough(fraction, left), 0, left, 0
-        while left > enough and np.isfinite(left) and count < self.settings.iterations and since < _PATIENCE:
+        while left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
             found = self._search(positions, fraction, energy, self._direction(), left)
             if found is None or self._lost(positions):
@@ -223,9 +243,7 @@ class Newton:
         while True:
             try:
                 model.linear.factor(model.assembly.values, shift=shift * scale)
-                model.linear.solve(self._residual, self._step)
-                model.assembly.dot(self._residual, self._step, self._scalars, 3)
-                slope = float(self._scalars.numpy()[3])
+                slope = self._solved()
                 if slope > 0.0:
                     return slope
             except NotPositiveDefinite:
@@ -233,6 +251,12 @@ class Newton:
             shift = max(4.0 * shift, _FIRST_SHIFT)
             if shift > _LAST_SHIFT:
                 return float("nan")
+
+    def _solved(self) -> float:
+        """The solution for the residual into `_step`; its slope along the residual [J]."""
+        self.model.linear.solve(self._residual, self._step)
+        self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
+        return float(self._scalars.numpy()[3])
 
     def _factor(self) -> None:
         """Factor the matrix at hand, shifted if need be."""
@@ -250,17 +274,32 @@ class Newton:
         """Go down along the step as far as the energy falls; the energy and the force left there, None if nowhere."""
         if not np.isfinite(slope):
             return None
-        length, slack = 1.0, _ROUNDING * self._magnitude + self._noise
+        first = length = self._longest(positions)
+        slack = _ROUNDING * self._magnitude + self._noise
         while length > _SHORTEST:
-            self._add(positions, self._step, length, self._trial)
-            there, rest = self._look(self._trial, fraction, tangent=length == 1.0)
+            self._try(positions, length)
+            there, rest = self._look(self._trial, fraction, tangent=length == first)
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
             if falls or level:
                 wp.copy(positions, self._trial)
-                return (there, rest) if length == 1.0 else self._look(positions, fraction)
+                return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5
         return None
+
+    def _try(self, positions: wp.array[Any], length: float) -> None:
+        """Go a part of a step, to look how it is there."""
+        self._add(positions, self._step, length, self._trial)
+
+    def _longest(self, positions: wp.array[Any]) -> float:
+        """Part of a step that may be taken at most."""
+        return 1.0
+
+    def _taken(
+        self, positions: wp.array[Any], fraction: float, known: tuple[float, float] | None
+    ) -> tuple[float, float]:
+        """Energy and force left where a step has led to, if they are not known yet."""
+        return self._look(positions, fraction) if known is None else known
 
     def _add(self, here: wp.array[Any], step: wp.array[Any], scale: float, out: wp.array[Any]) -> None:
         wp.launch(add_scaled, self.model.node_count, [wp.float64(scale), here, step, out], device=self.device)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.summary import Summary
+from annelid.fem.contact.state import Touching
 from annelid.fem.dynamics import masses
 from annelid.fem.model import Model
 from annelid.fem.parameters import Varied, varied_worlds
@@ -19,10 +20,11 @@ class Readout:
 
     Args:
         model: The model.
+        outer: Nodes that can touch obstacles, shape [k]; None where there are none.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, outer: np.ndarray | None = None) -> None:
+        self.model, self._outer = model, outer
         self._weights = model.solid.weights()
         self._nodes, self._masses = masses(model.solid)
 
@@ -35,6 +37,18 @@ class Readout:
         if isinstance(state, State) and len(state.velocities):
             return np.array(state.velocities.numpy(), float)
         return np.zeros((len(state.positions), 3))
+
+    def contact_forces(self, state: Any) -> np.ndarray:
+        """Force of each obstacle on each node at the end of the last step [N], shape [n, o, 3]; of one world.
+
+        Nodes that cannot touch, inner and held ones, feel none.
+        """
+        found = np.zeros((self.model.node_count, 0, 3))
+        if isinstance(state.touch, Touching) and self._outer is not None:
+            pairs = state.touch.forces.numpy().reshape(len(self._outer), -1, 3)
+            found = np.zeros((self.model.node_count, pairs.shape[1], 3))
+            found[self._outer] = pairs
+        return found
 
     def summary(self, state: Any) -> Summary:
         """Totals of the solid, or of those in all worlds; the work of pressures and other loads is in no energy."""

@@ -21,6 +21,7 @@ from annelid.fem.reinforcing.threads import LaidThread, Thread, laid
 from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.materials import Material
 from annelid.materials import material as preset
+from annelid.shapes.surface import Surface
 
 MaterialLike = str | Material
 Where = Any
@@ -51,6 +52,7 @@ class Solid(Described):
         volume: "mean" gives the tetrahedra of a cell one change of volume, the remedy against volumetric locking;
             "plain" leaves every integration point its own. "auto" takes the mean for linear tetrahedra of a material
             with a Poisson's ratio above 0.4.
+        surface: How its surface responds to contact; a friction that is not given is 0.5.
 
     Attributes:
         nodes: Positions at rest [m], shape [n, 3].
@@ -72,8 +74,11 @@ class Solid(Described):
         material: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike],
         *,
         volume: Volume = "auto",
+        surface: Surface | None = None,
     ) -> None:
-        self.mesh = mesh
+        self.mesh, self.surface = mesh, Surface() if surface is None else surface
+        if not isinstance(self.surface, Surface):
+            raise InvalidValue(f"surface of a solid must be a Surface, such as Surface(friction=0.8), not {surface!r}.")
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)

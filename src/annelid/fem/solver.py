@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.controls import Commanded, Control
-from annelid.core.errors import InvalidValue, Unsupported
+from annelid.core.errors import InvalidValue
 from annelid.core.events import Event
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
@@ -18,6 +19,9 @@ from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.batch import Batch, NotFinite
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
 from annelid.fem.integrators import Integrator, stage_of
@@ -31,16 +35,7 @@ from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive
 from annelid.fem.state import State
 
-NO_CONTACT = "A solid touches neither the ground nor other obstacles yet: only what holds it stops it."
-
-
-def no_obstacles() -> Unsupported:
-    """The error for a solid that is given obstacles but no actuators."""
-    return Unsupported(
-        "a solid without actuators", "touch obstacles", ("springs", "grains", "a fem.Robot"),
-        "Make a fem.Robot of the solid and its actuators, and give the obstacles to it: in equilibrium they touch, "
-        "in motion they do not yet.",
-    )  # fmt: skip
+NO_SELF_CONTACT = "A solid does not touch itself yet, and other solids neither."
 
 
 def _require_driven(drive: Drive, model: Model) -> None:
@@ -63,13 +58,14 @@ class Solver:
         settings: How equilibria are found.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
         worlds: Number of worlds, see `Batch`; None for a solid by itself.
+        contacts: What it touches, if the world has obstacles; their element sets are among the extras of the model.
 
     Attributes:
         readout: What reads states.
     """
 
     physics = "fem"
-    limitation = NO_CONTACT
+    limitation = NO_SELF_CONTACT
     batch = 1
 
     def __init__(
@@ -79,9 +75,11 @@ class Solver:
         settings: Settings | None = None,
         drives: Sequence[Drive] = (),
         worlds: int | None = None,
+        contacts: Contacts | None = None,
     ) -> None:
-        if model.world.obstacles:
-            raise no_obstacles()
+        if model.world.obstacles and contacts is None:
+            raise InvalidValue("the world of the solid has obstacles, its solver no contacts: take fem.simulation.")
+        self.contacts = contacts
         self.drives = tuple(drives)
         for drive in self.drives:
             _require_driven(drive, model)
@@ -90,7 +88,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = self._made_newton(settings)
-        self.readout = Readout(model)
+        self.readout = Readout(model, None if contacts is None else contacts.outer)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
         self._prepare()
@@ -175,22 +173,39 @@ class Solver:
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""
-        return f"fem-{self.model.fingerprint()}{self._worlds.name}"
+        touched = "" if self.contacts is None else f"-{self.contacts.identity()}"
+        return f"fem-{self.model.fingerprint()}{touched}{self._worlds.name}"
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""
-        return self._gallery.snapshot(lambda world, how: self._painter.snapshot(self.world(state, world), how), look)
+        return self._gallery.snapshot(lambda world, how: self._picture(self.world(state, world), how), look)
+
+    def _picture(self, state: State, look: Look) -> Snapshot:
+        """A picture of one world."""
+        picture = self._painter.snapshot(state, look)
+        if self.contacts is None or not isinstance(state.touch, Touching):
+            return picture
+        return replace(picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch)))
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
-        return Scenery((), (self._painter.surface(self.worlds),))
+        solid = self._painter.surface(self.worlds)
+        if self.contacts is None:
+            return Scenery((), (solid,))
+        pictures = self.contacts.pictures
+        return Scenery(tuple(pictures.still(self.contacts.first_state())), (solid, *pictures.moving(self.worlds)))
 
     def _prepare(self) -> None:
-        self.model.solid.require_held()
+        if self.contacts is None:
+            self.model.solid.require_held()
 
     def _made_newton(self, settings: Settings | None) -> Newton:
         """Forces tell where to go once energies do not, in what creeps; others keep the bits that they have."""
-        return Newton(self.model, settings)
+        return Newton(self.model, settings) if self.contacts is None else self._touching_newton(settings)
+
+    def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
+        assert self.contacts is not None
+        return TouchingNewton(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
@@ -198,7 +213,7 @@ class Solver:
     def _first_state(self) -> State:
         """One world at rest."""
         return State(
-            positions=wp.clone(self.model.rest),
+            positions=self._first_positions(),
             velocities=self._velocities(),
             unsettled=wp.zeros(1, dtype=wp.int64, device=self.device),
             efforts=self._resting_efforts(),
@@ -208,7 +223,13 @@ class Solver:
             linear=self.model.linear.memory(self.device),
             history=self.model.tetrahedra.history(),
             variation=unvaried(self.device),
+            touch=Touch() if self.contacts is None else self.contacts.first_state(),
         )
+
+    def _first_positions(self) -> wp.array[Any]:
+        """Where nodes rest; where an obstacle is too near, the whole solid is a little further off."""
+        shift = np.zeros(3) if self.contacts is None else self.contacts.shift
+        return self.model.vectors(self.model.solid.nodes + shift) if shift.any() else wp.clone(self.model.rest)
 
     def _march(self, state: State, steps: int) -> None:
         """Take steps in one world."""
@@ -255,11 +276,11 @@ class Solver:
     def _step(self, state: State, step: int) -> None:
         """Take one step, the one after so many since it began."""
         before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
-        with self._passing(state, self.dt):
+        with self._passing(state, self.dt), self._touching(state, step):
             try:
                 self.newton.equilibrium(state.positions, start=before, goal=after)
             except NoEquilibrium:
-                if before != after:
+                if before != after or self.contacts is not None:
                     raise
                 self._from_rest(state.positions, after)
 
@@ -273,6 +294,18 @@ class Solver:
             tetrahedra.remember(state.positions, state.history)
         finally:
             tetrahedra.rest()
+
+    @contextmanager
+    def _touching(self, state: State, step: int) -> Iterator[None]:
+        """While this lasts obstacles go on by one step, the one after so many, and friction from where it was."""
+        if self.contacts is None:
+            yield
+            return
+        assert isinstance(state.touch, Touching)
+        pull = self._fraction(step + 1) * self.model.pull
+        self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt, pull)
+        yield
+        self.contacts.end(state.positions, state.touch, self.dt)
 
     def _from_rest(self, positions: wp.array[Any], goal: float) -> None:
         """After a jump of the loads that was too large for one go; on failure positions are as they were."""
@@ -290,6 +323,7 @@ class DynamicSolver(Solver):
         settings: How the equation of a step is solved.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
         worlds: Number of worlds, see `Batch`; None for a solid by itself.
+        contacts: What it touches, if the world has obstacles.
     """
 
     integrator: Integrator = "backward-euler"
@@ -302,6 +336,7 @@ class DynamicSolver(Solver):
         settings: Settings | None = None,
         drives: Sequence[Drive] = (),
         worlds: int | None = None,
+        contacts: Contacts | None = None,
     ) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
@@ -314,7 +349,8 @@ class DynamicSolver(Solver):
         if inertia.dt != needed:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world needs {needed:g} s.")
         self.inertia = inertia
-        super().__init__(model, settings=settings or Settings(1e-6, 20), drives=drives, worlds=worlds)
+        how = settings or Settings(1e-6, 20 if contacts is None else 60)
+        super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
@@ -332,7 +368,7 @@ class DynamicSolver(Solver):
 
     def _step(self, state: State, step: int) -> None:
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
-        with self._passing(state, self.dt):
+        with self._passing(state, self.dt), self._touching(state, step):
             done = self._move(state, self._fraction(step + 1))
         if not done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)
@@ -340,6 +376,8 @@ class DynamicSolver(Solver):
     def _move(self, state: State, fraction: float, holds: Holds | None = None) -> bool:
         """Backward Euler over the time of the inertia; whether its equation is solved to the last digit."""
         self.inertia.begin(state.positions, state.velocities)
+        if isinstance(self.newton, TouchingNewton):
+            self.newton.approach(self.inertia.starts, state.positions)
         attempt = self.newton.settle(state.positions, fraction, holds)
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):

@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.state import nested, rows
 from annelid.core.variation import Variation
+from annelid.fem.contact.state import Touch
 from annelid.fem.history import History
 from annelid.fem.linalg.memory import FactorMemory
 
@@ -28,6 +29,7 @@ class State:
         linear: What the solver of linear systems carries from one matrix to the next.
         history: What the material remembers; nothing unless it has a Prony series.
         variation: Parameters in which worlds differ; empty while they do not.
+        touch: What it touches; nothing without obstacles.
     """
 
     positions: wp.array[Any] = rows("node", wp.vec3d)
@@ -40,3 +42,4 @@ class State:
     linear: FactorMemory = nested()
     history: History = nested()
     variation: Variation = nested()
+    touch: Touch = nested()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
+from annelid.fem.contact.obstacles import touched_by_solids
+from annelid.fem.contact.settings import Contact
 from annelid.fem.integrators import Integrator, stage_of
-from annelid.fem.robots.barriers import barriers_of
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, step_or
 
@@ -26,7 +27,8 @@ class World(Named):
             step, or "midpoint", which does not but costs two to three times as much; of no use without inertia.
         velocity_damping: Rate at which velocities decay [1/s]; of no use without inertia.
         ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
-        obstacles: What a robot must not enter; a solid without actuators does not touch anything yet.
+        obstacles: Rigid things that the solid touches; robots touch fewer of them, and without friction.
+        contact: How a solid touches them; of no use to robots.
     """
 
     dt: float = 0.01
@@ -35,6 +37,7 @@ class World(Named):
     velocity_damping: float = 0.0
     ramp: float = 0.0
     obstacles: Sequence[Obstacle] = ()
+    contact: Contact = field(default_factory=Contact)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
@@ -44,4 +47,6 @@ class World(Named):
             raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
             raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp}.")
-        barriers_of(self.obstacles)  # refuses what cannot be touched
+        touched_by_solids(self.obstacles)  # refuses what cannot be touched
+        if not isinstance(self.contact, Contact):
+            raise InvalidValue(f"contact must be a fem.Contact, such as fem.Contact(reach=1e-3), not {self.contact!r}.")

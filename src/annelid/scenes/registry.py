@@ -33,6 +33,7 @@ SCENES = {
     "finger": ("annelid.scenes.finger", "Finger"),
     "pendulum": ("annelid.scenes.pendulum", "Pendulum"),
     "trunk": ("annelid.scenes.trunk", "Trunk"),
+    "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

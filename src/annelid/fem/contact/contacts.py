@@ -1,0 +1,242 @@
+"""All that a solid touches: obstacles, where they are, and the contacts of its nodes, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.identity import identity
+from annelid.core.state import overwrite
+from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.corners import CornerContacts
+from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
+from annelid.fem.contact.pictures import Obstacles
+from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
+from annelid.fem.contact.points import PointContacts
+from annelid.fem.contact.settings import Contact
+from annelid.fem.contact.start import set_apart, set_bodies_apart, warn_of_sag
+from annelid.fem.contact.state import Touching
+from annelid.fem.contact.surface import outer_faces, outer_nodes
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.contact import volume_ratios
+from annelid.fem.kernels.motion import tick
+from annelid.fem.solid import Solid
+from annelid.shapes import Obstacle
+
+_LEAST_VOLUME = 0.05
+"""Volume of an element over that at rest that no move goes below."""
+
+
+class Contacts:
+    """What a solid touches.
+
+    Args:
+        solid: The solid.
+        obstacles: The obstacles.
+        contact: How it touches.
+        device: Where it is computed.
+
+    Attributes:
+        rigids: The obstacles.
+        given: The same as they were given.
+        nodes: The contacts of outer nodes, an element set of the model.
+        corners: The contacts of corners and edges of obstacles, another element set.
+        bodies: The free ones among the obstacles.
+        outer: Nodes that can touch, shape [k].
+        rows: Place of each node among these, -1 where it cannot touch, shape [n].
+        now: Where obstacles are while a step is solved.
+        goal: Where they are at the end of it.
+        cut: Whether a move of this step was cut short.
+        shift: How far the solid is moved to begin with [m], shape [3].
+        pictures: Draws the obstacles.
+    """
+
+    def __init__(self, solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> None:
+        self.solid, self.device = solid, device
+        self.rigids, self.given = touched_by_solids(obstacles), tuple(obstacles)
+        require_surface(solid.surface, "the solid")
+        self.settings = contact.of(solid)
+        assert self.settings.reach is not None
+        assert self.settings.stiffness is not None
+        self._forms = [Form(rigid) for rigid in self.rigids]
+        forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
+        self.outer = outer_nodes(solid)
+        pairs = [friction_of(solid.surface, rigid.surface) for rigid in self.rigids]
+        frictions = np.tile(pairs, (len(self.outer), 1))
+        reach, skin = self.settings.reach, self.settings.skin
+        self.nodes = PointContacts(
+            self.outer, solid.node_count, forms, frictions, reach=reach, skins=skin, device=device
+        )
+        self.corners = CornerContacts(
+            outer_faces(solid), solid.node_count, self.rigids, self._forms, forms, pairs,
+            spacing=2.0 * reach, reach=reach, skin=skin, device=device,
+        )  # fmt: skip
+        self.rows = np.full(solid.node_count, -1)
+        self.rows[self.outer] = np.arange(len(self.outer))
+        self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
+        self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
+        self._from, self._ahead = (Pose(len(self.rigids), device) for _ in range(2))
+        self.now.set(*first_poses(self.rigids, self._forms))
+        set_bodies_apart(self)
+        self._first = self.now.places.copy(), self.now.turns.copy()
+        self.cut = False
+        self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
+        self._elements = wp.array(np.ascontiguousarray(solid.elements[:, :4]), dtype=wp.int32, device=device)
+        self._ratios = wp.zeros(len(solid.elements), dtype=wp.float64, device=device)
+        warn_of_sag(solid, self.rigids, self.settings.reach)
+        self.shift = set_apart(self)
+        self.pictures = Obstacles(self.rigids, self._forms, device)
+
+    @property
+    def sets(self) -> list[ElementSet]:
+        """Element sets that the model needs among its extras."""
+        return [self.nodes, self.corners] if self.corners else [self.nodes]
+
+    # --- states ---
+
+    def first_state(self) -> Touching:
+        """Nothing touches yet; obstacles are where they were built."""
+        pairs, count = len(self.nodes.pair_forces), len(self.rigids)
+        places, turns = self._first
+        moving = [rigid if rigid.moves != "fixed" else None for rigid in self.rigids]
+        still = (0.0, 0.0, 0.0)
+        return Touching(
+            stretches=self._zeros(pairs, wp.vec3d),
+            forces=self._zeros(pairs, wp.vec3d),
+            places=wp.array(places, dtype=wp.vec3d, device=self.device),
+            turns=wp.array(turns, dtype=wp.quatd, device=self.device),
+            velocities=self._vectors([rigid.velocity if rigid else still for rigid in moving], count),
+            spins=self._vectors([rigid.spin if rigid else still for rigid in moving], count),
+            point_stretches=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            point_forces=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            corner_stretches=self._zeros(len(self.corners), wp.vec3d),
+            cut=self._zeros(1, wp.int64),
+        )
+
+    def identity(self) -> str:
+        """Identity of obstacles and settings, for checkpoints."""
+        known = [{name: value for name, value in vars(rigid).items() if name != "_cache"} for rigid in self.rigids]
+        return identity(known, self.settings, self.solid.surface)
+
+    # --- steps ---
+
+    def begin(
+        self, positions: wp.array[Any], state: Touching, dt: float, time: float, gravity: np.ndarray | None = None
+    ) -> None:
+        """Start a step of a time dt that ends at a time [s], in which gravity [m/s²] pulls at free bodies."""
+        self.begun.set(state.places.numpy(), state.turns.numpy())
+        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        poses = self.begun.device_pose, self.now.device_pose
+        if self.bodies:
+            self.bodies.begin(self.begun, motion, dt, np.zeros(3) if gravity is None else gravity)
+            for part in motion:  # bodies are not driven
+                part[self.bodies.numbers] = 0.0
+            self.bodies.points.begin(*poses, state.point_stretches, self.bodies.place_points(self.begun))
+        self.goal.set(*driven_poses(self.rigids, self._forms, self.begun, motion, (dt, time)))
+        self.now.set(self.begun.places, self.begun.turns)
+        self.nodes.begin(*poses, state.stretches, positions)
+        self.corners.begin(*poses, state.corner_stretches, positions)
+        self.cut = False
+
+    def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
+        """End a step: write what it led to into the state."""
+        self.nodes.end(positions, state.stretches, state.forces)
+        self._end_corners(positions, state)
+        overwrite(state.places, self.now.places)
+        overwrite(state.turns, self.now.turns)
+        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        followed = [number for number, rigid in enumerate(self.rigids) if rigid.path is not None]
+        for part, known in zip(motion, motion_between(self.begun, self.now, dt), strict=True):
+            part[followed] = known[followed]
+        if self.bodies:
+            points = self.bodies.place_points(self.now)
+            self.bodies.points.end(points, state.point_stretches, state.point_forces)
+            for part, known in zip(motion, self.bodies.motion(), strict=True):
+                part[self.bodies.numbers] = known
+        overwrite(state.velocities, motion[0])
+        overwrite(state.spins, motion[1])
+        if self.cut:
+            wp.launch(tick, 1, [1, state.cut], device=self.device)
+
+    def _end_corners(self, positions: wp.array[Any], state: Touching) -> None:
+        """Share what corners do among the nodes of the triangles that they touch."""
+        if not self.corners:
+            return
+        self.corners.end(positions, state.corner_stretches)
+        forces = state.forces.numpy().reshape(*self.nodes.size, 3).copy()
+        for load in self.corners.loads(self.now):
+            rows = self.rows[load.nodes]
+            kept = rows >= 0
+            np.add.at(forces, (rows[kept], load.obstacle), -load.weights[kept, None] * load.force)
+        overwrite(state.forces, forces.reshape(-1, 3))
+
+    def follow(self, positions: wp.array[Any]) -> None:
+        """Take the limits and planes of friction from where nodes and bodies are."""
+        self.nodes.follow(positions)
+        if self.corners:
+            self.corners.follow(positions)
+        if self.bodies:
+            self.bodies.points.follow(self.bodies.place_points(self.now))
+
+    def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
+        """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.
+
+        Free bodies stay where they are, or go to where they would fly.
+        """
+        self._from.set(self.now.places, self.now.turns)
+        if self.bodies and flying:
+            self.bodies.guess(self.goal)
+        part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
+        self.now.between(self._from, self.goal, part)
+        if self.bodies and flying:
+            self.bodies.take(self.now)
+        return part
+
+    def wait(self) -> None:
+        """Let free bodies have no goal but where they are."""
+        if self.bodies:
+            self.bodies.move(self.bodies.unknowns(), 0.0, self.goal)
+
+    def free_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
+        """Part of a step of nodes on which nothing goes through anything and nothing inverts, at most 1."""
+        if not self.bodies:
+            return self._volume_part(positions, step, self._gap_part(positions, step, self.now))
+        self._ahead.set(self.now.places, self.now.turns)
+        self.bodies.end_of_step(self._ahead)
+        return self._volume_part(positions, step, self._gap_part(positions, step, self._ahead))
+
+    @property
+    def arrived(self) -> bool:
+        """Whether obstacles are where they belong at the end of the step."""
+        here, there = self.now, self.goal
+        return np.array_equal(here.places, there.places) and np.array_equal(here.turns, there.turns)
+
+    def _gap_part(self, positions: wp.array[Any], step: wp.array[Any], end: Pose) -> float:
+        part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
+        if self.corners:
+            part = min(part, self.corners.free_part(positions, step, self.now.device_pose, end.device_pose))
+        if self.bodies:
+            part = min(part, self.bodies.free_part(self.now, end))
+        self.cut = self.cut or part < 1.0
+        return part
+
+    def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
+        """The same or less, such that no element is squeezed to nothing."""
+        least = min(_LEAST_VOLUME, 0.5 * self._least_volume(positions, step, 0.0))
+        while part > 1e-12 and self._least_volume(positions, step, part) < least:
+            part, self.cut = 0.5 * part, True
+        return part
+
+    def _least_volume(self, positions: wp.array[Any], step: wp.array[Any], scale: float) -> float:
+        inputs = [self._elements, self._rest, positions, step, wp.float64(scale)]
+        wp.launch(volume_ratios, len(self._ratios), inputs, [self._ratios], device=self.device)
+        return float(self._ratios.numpy().min())
+
+    def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
+        return wp.zeros(count, dtype=dtype, device=self.device)
+
+    def _vectors(self, values: Any, count: int) -> wp.array[Any]:
+        return wp.array(np.asarray(values, float).reshape(count, 3), dtype=wp.vec3d, device=self.device)

@@ -1,0 +1,200 @@
+"""Corners and edges of rigid things against the triangles of a solid, as one more element set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.contact.obstacles import Form
+from annelid.fem.contact.places import Pose
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels import corners as kernels
+from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
+
+_ALONG = 16  # points along an edge, at most
+_VERTICES = 256  # of a mesh, at most
+
+
+@dataclass(frozen=True, eq=False)
+class CornerLoad:
+    """What a sharp point of an obstacle does to a triangle.
+
+    Attributes:
+        obstacle: The obstacle.
+        place: Where the point is [m], shape [3].
+        nodes: Nodes of the triangle, shape [3].
+        weights: Shares of the nodes, shape [3].
+        force: Force on the point [N], shape [3].
+        tangent: How it resists motion of the point [N/m], shape [3, 3].
+    """
+
+    obstacle: int
+    place: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+    force: np.ndarray
+    tangent: np.ndarray
+
+
+class CornerContacts(ElementSet):
+    """Contact of sharp points of obstacles with triangles: one element a triangle, whose nodes are coupled already.
+
+    Args:
+        faces: Triangles of the outer surface, shape [t, 3].
+        node_count: Nodes of the solid.
+        rigids: The obstacles.
+        forms: What they are.
+        structure: The same for the kernels.
+        frictions: Coulomb coefficients of the solid with each obstacle, shape [o].
+        spacing: Distance of points along an edge [m].
+        reach: Gap at which contact begins [m].
+        skin: Gap that is kept beside [m].
+        device: Where it is computed.
+
+    Attributes:
+        owners: The obstacle of each point, shape [c].
+        point_forces: Push on each point [N], vec3d of shape [c].
+        point_rubs: Friction on each point [N], vec3d of shape [c].
+        stretches: Stretch of the spring of friction of each point [m], vec3d of shape [c].
+    """
+
+    def __init__(
+        self,
+        faces: np.ndarray,
+        node_count: int,
+        rigids: Sequence[Rigid],
+        forms: Sequence[Form],
+        structure: Any,
+        frictions: Sequence[float],
+        *,
+        spacing: float,
+        reach: float,
+        skin: float,
+        device: wp.Device,
+    ) -> None:
+        super().__init__(faces, device)
+        points = [sharp_points(rigid, form, spacing) for rigid, form in zip(rigids, forms, strict=True)]
+        self.owners = np.repeat(np.arange(len(rigids)), [len(each) for each in points])
+        self.forms, self.faces, count = structure, faces, len(self.owners)
+        self._corners: Any = kernels.Corners()
+        self._corners.owners = wp.array(self.owners, dtype=wp.int32, device=device)
+        places = np.concatenate([np.zeros((0, 3)), *points])
+        self._corners.places = wp.array(places, dtype=wp.vec3d, device=device)
+        self._corners.frictions = wp.array(np.array(frictions)[self.owners], dtype=wp.float64, device=device)
+        triangles: Any = wp.array(faces, dtype=wp.int32, device=device)
+        self._corners.faces = triangles
+        self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
+        self._hits, self._lagging = self._made_hits(count), self._made_hits(count)
+        self._gaps, self._energies, self._strengths, self._parts = (self._numbers(count) for _ in range(4))
+        self.point_forces, self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(4))
+        self.point_tangents, self.rub_tangents = (wp.zeros(count, dtype=wp.mat33d, device=device) for _ in range(2))
+        self._starts = self._vectors(node_count)
+
+    def __len__(self) -> int:
+        """Number of sharp points."""
+        return len(self.owners)
+
+    def begin(self, begin: Any, now: Any, stretches: wp.array[Any], positions: wp.array[Any]) -> None:
+        """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where nodes are."""
+        self._begin, self._now = begin, now
+        wp.copy(self.stretches, stretches)
+        wp.copy(self._starts, positions)
+
+    def follow(self, positions: wp.array[Any]) -> None:
+        """Take limits, planes and triangles of friction from where nodes are."""
+        self._find(positions)
+        for name in ("faces", "weights"):
+            wp.copy(getattr(self._lagging, name), getattr(self._hits, name))
+        inputs = [self._corners, self.forms, self._now, self._hits, self._gaps, positions]
+        self._launch(kernels.follow_corners, inputs, [self._strengths, self._normals])
+
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent of push and friction."""
+        self._find(positions)
+        lagging = [self._starts, self.stretches, self._lagging, self._strengths, self._normals]
+        inputs = [int(tangent), self._corners, self.forms, self._begin, self._now, *lagging, self._hits, positions]
+        found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
+        self._launch(kernels.touch_corners, inputs, found)
+        outputs = [self.energy, self.forces, self.tangent]
+        given = [int(tangent), self._lagging, self._hits, *found]
+        wp.launch(kernels.load_faces, self.element_count, given, outputs, device=self.device)
+
+    def end(self, positions: wp.array[Any], stretches: wp.array[Any]) -> None:
+        """End a step: what friction keeps, into an array of a state."""
+        self.follow(positions)
+        self.evaluate(positions, tangent=False)
+        fixed = [self._corners, self.forms, self._begin, self._now, self._starts, self._lagging]
+        inputs = [*fixed, self._strengths, self._normals, positions, self.stretches]
+        self._launch(kernels.keep_corner_stretches, inputs, [])
+        wp.copy(stretches, self.stretches)
+
+    def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
+        """Part of a step of nodes and obstacles on which no point gets nearer than a tenth of its gap, at most 1."""
+        self._launch(kernels.free_corner_parts, [self._corners, begin, end, positions, step], [self._parts])
+        return float(self._parts.numpy().min(initial=1.0))
+
+    def loads(self, pose: Pose) -> list[CornerLoad]:
+        """What points do that touch, pushes and frictions apart, as they were evaluated last, in a pose."""
+        found, places = [], pose.points(self.owners, self._corners.places.numpy())
+        pushes = self._hits, self.point_forces, self.point_tangents
+        rubs = self._lagging, self.point_rubs, self.rub_tangents
+        for hits, forces, tangents in (pushes, rubs):
+            faces, weights, pulls = hits.faces.numpy(), hits.weights.numpy(), forces.numpy()
+            for i in np.flatnonzero((faces >= 0) & pulls.any(axis=1)):
+                owner, nodes = int(self.owners[i]), self.faces[faces[i]]
+                found.append(CornerLoad(owner, places[i], nodes, weights[i], pulls[i].copy(), tangents.numpy()[i]))
+        return found
+
+    def _find(self, positions: wp.array[Any]) -> None:
+        outputs = [self._hits.faces, self._hits.weights, self._gaps]
+        self._launch(kernels.find_faces, [self._corners, self._now, positions], outputs)
+
+    def _launch(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> None:
+        wp.launch(kernel, len(self.owners), inputs, outputs, device=self.device)
+
+    def _made_hits(self, count: int) -> Any:
+        made: Any = kernels.Hits()
+        made.faces = wp.array(np.full(count, -1), dtype=wp.int32, device=self.device)
+        made.weights = self._vectors(count)
+        return made
+
+    def _numbers(self, count: int) -> wp.array[Any]:
+        return wp.zeros(count, dtype=wp.float64, device=self.device)
+
+    def _vectors(self, count: int) -> wp.array[Any]:
+        return wp.zeros(count, dtype=wp.vec3d, device=self.device)
+
+
+def sharp_points(rigid: Rigid, form: Form, spacing: float) -> np.ndarray:
+    """Corners of an obstacle and points along its edges, in the frame of the kernels [m], shape [c, 3].
+
+    Round things have none, and neither have those that keep a solid inside.
+    """
+    geometry = rigid.geometry
+    if rigid.inside:
+        return np.zeros((0, 3))
+    if isinstance(geometry, Box):
+        return _box_points(form.size, spacing)
+    if isinstance(geometry, Cylinder):
+        radius, half, _ = form.size
+        count = int(np.clip(np.ceil(2.0 * np.pi * radius / spacing), 8, 4 * _ALONG))
+        angle = 2.0 * np.pi * np.arange(count) / count
+        rim = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(count, half)])
+        return np.concatenate([rim, rim * (1.0, 1.0, -1.0)])
+    if isinstance(geometry, TriangleMesh):
+        vertices = form.axes.inv().apply(np.asarray(geometry.vertices) - form.middle)
+        return vertices[np.unique(np.linspace(0, len(vertices) - 1, _VERTICES).astype(int))]
+    return np.zeros((0, 3))
+
+
+def _box_points(half: np.ndarray, spacing: float) -> np.ndarray:
+    lines = [np.linspace(-h, h, 1 + int(np.clip(np.ceil(2.0 * h / spacing), 1, _ALONG))) for h in half]
+    points = []
+    for axis in range(3):
+        others = [np.array([-half[k], half[k]]) if k != axis else lines[axis] for k in range(3)]
+        points.append(np.stack(np.meshgrid(*others, indexing="ij"), axis=-1).reshape(-1, 3))
+    return np.asarray(np.unique(np.concatenate(points), axis=0))

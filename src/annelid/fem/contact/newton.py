@@ -1,0 +1,167 @@
+"""Newton's method for a solid that touches: no move goes through anything, friction follows the iterations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.kernels.motion import hold
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.model import Model
+from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
+
+_DETOURS = 100  # parts in which what is driven comes to where it belongs
+_BETWEEN = 3  # iterations between two parts
+_FOLLOW = 0.1  # of the force left when friction was looked at last: then it is looked at again
+
+
+class TouchingNewton(Newton):
+    """Finds equilibria of a model among obstacles; its contacts are among the extras of the model.
+
+    Args:
+        model: The model.
+        contacts: What it touches.
+        settings: How.
+    """
+
+    patience = 60
+
+    def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
+        super().__init__(model, settings)
+        self.contacts = contacts
+        self._poses = contacts.now.places.copy(), contacts.now.turns.copy()
+
+    def approach(self, starts: wp.array[Any], positions: wp.array[Any]) -> None:
+        """Go from the start of a step towards a first guess, obstacles on their way, as far as nothing is in the way.
+
+        Args:
+            starts: Where nodes are [m].
+            positions: The guess; where they have got to, afterwards.
+        """
+        self._add(positions, starts, -1.0, self._jump)
+        part = self.contacts.advance(starts, self._jump, flying=True)
+        self._add(starts, self._jump, part, positions)
+
+    def _keep(self, positions: wp.array[Any]) -> None:
+        super()._keep(positions)
+        self._poses = self.contacts.now.places.copy(), self.contacts.now.turns.copy()
+
+    def _return(self, positions: wp.array[Any]) -> None:
+        super()._return(positions)
+        self.contacts.now.set(*self._poses)
+
+    def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
+        """Bring what is held or driven to where it belongs, in parts where something is in the way."""
+        for _ in range(_DETOURS):
+            self.contacts.follow(positions)
+            self.contacts.wait()
+            moves = self._way_to(positions, holds)
+            if not moves and self.contacts.arrived:
+                return
+            part = self.contacts.advance(positions, self._step)
+            self._add(positions, self._step, part, positions)
+            if part == 1.0:
+                return
+            self._descend(positions, fraction, _BETWEEN)
+        raise NoEquilibrium(
+            "what is held or driven does not get to where it belongs: an obstacle is in the way, or the step is too "
+            "long for how fast it moves; take a smaller dt, slower motions or more room.",
+            fraction=fraction,
+            residual=float("nan"),
+        )
+
+    def _way_to(self, positions: wp.array[Any], holds: Holds) -> bool:
+        """Into the step: how far held components have to go, and how free nodes follow; whether there is any."""
+        model = self.model
+        arguments = [wp.float64(holds.part), model.held, holds.starts, holds.moves, positions, self._jump]
+        wp.launch(hold, model.node_count, arguments, device=self.device)
+        if self._largest(self._jump) == 0.0:
+            self._step.zero_()
+            return False
+        model.assembly.evaluate(positions)
+        model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
+        self._factor()
+        model.linear.solve(self._residual, self._step)
+        self._add(self._jump, self._step, -1.0, self._step)
+        return True
+
+    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
+        self.contacts.follow(positions)
+        self._fresh = float("inf")
+        return super()._descend(positions, fraction, iterations)
+
+    def _good_enough(self, fraction: float, first: float) -> float:
+        self._fresh, self._enough = first, super()._good_enough(fraction, first)
+        return self._enough
+
+    def _search(
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        self._before = self.contacts.bodies.unknowns()
+        found = super()._search(positions, fraction, energy, slope, left)
+        if found is None and self.contacts.bodies:
+            self.contacts.bodies.move(self._before, 0.0, self.contacts.now)
+        return found
+
+    def _try(self, positions: wp.array[Any], length: float) -> None:
+        super()._try(positions, length)
+        if self.contacts.bodies:
+            self.contacts.bodies.move(self._before, length, self.contacts.now)
+
+    def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        energy, left = super()._look(positions, fraction, tangent=tangent)
+        contacts = self.contacts
+        if not contacts.bodies:
+            return energy, left
+        self._outer = positions.numpy()[contacts.outer]
+        self._loads = contacts.corners.loads(contacts.now) if contacts.corners else []
+        more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, self._loads, tangent=tangent)
+        self._magnitude += abs(more)
+        return energy + more, max(left, pulled)
+
+    def _solved(self) -> float:
+        """The solution for nodes and bodies; the factor of the nodes' matrix eliminates the nodes."""
+        slope, contacts = super()._solved(), self.contacts
+        bodies = contacts.bodies
+        if not bodies:
+            return slope
+        matrix, coupling = bodies.matrices(contacts.now, contacts.nodes, self._outer)
+        bodies.add_corners(matrix, coupling, contacts.now, self._loads, contacts.rows)
+        steps = self._step.numpy().copy()
+        right = bodies.forces - np.einsum("kia,ki->a", coupling, steps[contacts.outer])
+        answers = np.zeros((len(steps), 3, len(right)))
+        if coupling.any():
+            answers = self._answers(coupling)
+            matrix = matrix - np.einsum("kia,kib->ab", coupling, answers[contacts.outer])
+        if np.linalg.eigvalsh(matrix)[0] <= 0.0:
+            raise NotPositiveDefinite
+        moves = np.linalg.solve(matrix, right)
+        bodies.step = moves.reshape(-1, 6)
+        steps -= answers @ moves
+        self._step.assign(steps)
+        return float((self._residual.numpy() * steps).sum() + bodies.forces @ moves)
+
+    def _answers(self, coupling: np.ndarray) -> np.ndarray:
+        """How nodes answer to each column of what couples them with bodies, shape [n, 3, 6 f]."""
+        columns = np.zeros((self.model.node_count, coupling.shape[2], 3))
+        columns[self.contacts.outer] = coupling.transpose(0, 2, 1)
+        right = wp.array(columns, dtype=wp.vec3d, device=self.device)
+        return np.asarray(self.model.linear.solve(right).numpy()).transpose(0, 2, 1)
+
+    def _longest(self, positions: wp.array[Any]) -> float:
+        return self.contacts.free_part(positions, self._step)
+
+    def _taken(
+        self, positions: wp.array[Any], fraction: float, known: tuple[float, float] | None
+    ) -> tuple[float, float]:
+        """Friction follows once the forces with friction as it was are small: so each of its problems has an energy."""
+        found = super()._taken(positions, fraction, known)
+        if found[1] > max(_FOLLOW * self._fresh, self._enough):
+            return found
+        self.contacts.follow(positions)
+        found = self._look(positions, fraction)
+        self._fresh = found[1]
+        return found

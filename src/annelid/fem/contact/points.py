@@ -1,0 +1,104 @@
+"""Points against rigid things: outer nodes of a solid, and points of free bodies. Nodes are one more element set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.contact import Points, follow_points, free_parts, keep_stretches, point_gaps, touch_points
+
+
+class PointContacts(ElementSet):
+    """Contact of points with obstacles: one element a point, so that no matrix grows.
+
+    Friction has a limit and a plane, which follow from how hard a pair presses and where. Both lag behind, `follow`
+    takes them from where points are: so the tangent is symmetric and there is an energy.
+
+    Args:
+        numbers: Which of all positions the points are, shape [k].
+        count: Number of all positions.
+        forms: The obstacles, see `kernels.obstacles`.
+        frictions: Coulomb coefficients of the pairs, shape [k, o].
+        reach: Gap at which contact begins [m].
+        skins: Gap that is kept beside [m], shape [k] or one for all.
+        owners: Obstacle that a point belongs to, shape [k]; None where they belong to none.
+        device: Where it is computed.
+
+    Attributes:
+        pair_forces: Force of each pair on its point [N], vec3d of shape [k · o].
+        pair_tangents: How it resists motion of the point [N/m], mat33d of shape [k · o].
+    """
+
+    def __init__(
+        self,
+        numbers: np.ndarray,
+        count: int,
+        forms: Any,
+        frictions: np.ndarray,
+        *,
+        reach: float,
+        skins: Any,
+        owners: np.ndarray | None = None,
+        device: wp.Device,
+    ) -> None:
+        super().__init__(np.asarray(numbers)[:, None], device)
+        self.forms, self.reach = forms, reach
+        self.size = len(numbers), len(forms.kinds)
+        self._points: Any = Points()
+        self._points.numbers = wp.array(numbers, dtype=wp.int32, device=device)
+        own = np.full(len(numbers), -1) if owners is None else owners
+        self._points.owners = wp.array(own, dtype=wp.int32, device=device)
+        gaps = np.broadcast_to(np.asarray(skins, float), len(numbers))
+        self._points.skins = wp.array(np.ascontiguousarray(gaps), dtype=wp.float64, device=device)
+        self._points.frictions = wp.array(np.ravel(frictions), dtype=wp.float64, device=device)
+        self._points.reach = wp.float64(reach)
+        pairs = self.size[0] * self.size[1]
+        self._strengths = wp.zeros(pairs, dtype=wp.float64, device=device)
+        self._normals, self.stretches = (wp.zeros(pairs, dtype=wp.vec3d, device=device) for _ in range(2))
+        self.pair_forces = wp.zeros(pairs, dtype=wp.vec3d, device=device)
+        self.pair_tangents = wp.zeros(pairs, dtype=wp.mat33d, device=device)
+        self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
+        self._parts = wp.zeros(len(numbers), dtype=wp.float64, device=device)
+        self._gaps = wp.zeros(self.size, dtype=wp.float64, device=device)
+
+    def begin(self, begin: Any, now: Any, stretches: wp.array[Any], positions: wp.array[Any]) -> None:
+        """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where points are."""
+        self._begin, self._now = begin, now
+        wp.copy(self.stretches, stretches)
+        wp.copy(self._starts, positions)
+
+    def follow(self, positions: wp.array[Any]) -> None:
+        """Take the limits and planes of friction from where points are."""
+        inputs = [self._points, self.forms, self._now, positions]
+        wp.launch(follow_points, self.size, inputs, [self._strengths, self._normals], device=self.device)
+
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent of push and friction."""
+        inputs = [int(tangent), self._points, self.forms]
+        lagging = [self._begin, self._now, self._starts, self.stretches, self._strengths, self._normals]
+        outputs = [self.energy, self.forces, self.tangent, self.pair_forces, self.pair_tangents]
+        wp.launch(touch_points, self.element_count, [*inputs, *lagging, positions], outputs, device=self.device)
+
+    def end(self, positions: wp.array[Any], stretches: wp.array[Any], forces: wp.array[Any]) -> None:
+        """End a step: what friction keeps, and the forces, into arrays of a state."""
+        self.follow(positions)
+        self.evaluate(positions, tangent=False)
+        wp.copy(forces, self.pair_forces)
+        fixed = [self._points, self.forms, self._begin, self._now, self._starts, self._strengths, self._normals]
+        wp.launch(keep_stretches, self.size, [*fixed, positions, self.stretches], device=self.device)
+        wp.copy(stretches, self.stretches)
+
+    def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
+        """Part of a step of points and obstacles on which no gap falls below a tenth of itself, at most 1."""
+        inputs = [self._points, self.forms, begin, end, positions, step]
+        wp.launch(free_parts, self.element_count, inputs, [self._parts], device=self.device)
+        return float(self._parts.numpy().min(initial=1.0))
+
+    def gaps(self, positions: wp.array[Any], poses: Any) -> np.ndarray:
+        """Gaps of all pairs [m], shape [k, o]; infinite where a point belongs to the obstacle."""
+        inputs = [self._points, self.forms, poses, positions]
+        wp.launch(point_gaps, self.size, inputs, [self._gaps], device=self.device)
+        return np.asarray(self._gaps.numpy())

@@ -1,0 +1,65 @@
+"""How solids touch: settings that follow from mesh and material unless they are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
+from annelid.fem.contact.surface import edges_of, outer_faces
+from annelid.fem.solid import Solid
+from annelid.shapes.surface import is_number
+
+REACH = 0.25
+"""Of the mean outer edge: gap at which contact begins."""
+STIFFNESS = 10.0
+"""Of Young's modulus times the mean outer edge: spring of a contact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contact(Named):
+    """How a solid touches.
+
+    Attributes:
+        reach: Gap at which contact begins [m]; None takes a quarter of the mean edge of the outer surface. What rests
+            on the ground stands off by a little less.
+        stiffness: Force over depth of one node within the reach [N/m]; None takes ten times Young's modulus times the
+            mean edge.
+        skin: Gap that is kept beside all this [m].
+    """
+
+    reach: float | None = None
+    stiffness: float | None = None
+    skin: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("reach", "stiffness"):
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and value > 0.0):
+                raise InvalidValue(f"{name} of a contact must be a number above 0, not {value!r}.")
+        if not (is_number(self.skin) and self.skin >= 0.0):
+            raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
+
+    def of(self, solid: Solid) -> Contact:
+        """The same with numbers where there were none."""
+        edge = mean_edge(solid)
+        return Contact(
+            reach=REACH * edge if self.reach is None else self.reach,
+            stiffness=STIFFNESS * edge * _modulus(solid) if self.stiffness is None else self.stiffness,
+            skin=self.skin,
+        )
+
+
+def mean_edge(solid: Solid) -> float:
+    """Mean length of the edges of the outer surface at rest [m]."""
+    edges = edges_of(outer_faces(solid))
+    return float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).mean())
+
+
+def _modulus(solid: Solid) -> float:
+    """Mean Young's modulus of its elements by volume [Pa]."""
+    shear, lame = solid.moduli
+    young = shear * (3.0 * lame + 2.0 * shear) / (lame + shear)
+    return float(np.average(young, weights=solid.element_volumes))

@@ -1,0 +1,143 @@
+"""How a solid and its obstacles stand to each other to begin with: apart, just touching, or in each other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.places import Pose
+from annelid.fem.contact.points import PointContacts
+from annelid.fem.contact.surface import edges_of, outer_faces
+from annelid.fem.solid import Solid
+from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
+
+_TRIES = 20
+_CLOSE = 0.9  # of the reach: nearer solids are set apart
+
+
+class CoarseForContact(UserWarning):
+    """A surface has edges too long for a round obstacle, which passes between its nodes."""
+
+
+class Standing(Protocol):
+    """A solid among its obstacles."""
+
+    solid: Solid
+    rigids: list[Rigid]
+    nodes: PointContacts
+    outer: np.ndarray
+    now: Pose
+
+
+def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
+    """Warn where round obstacles sink deeper between nodes than contact reaches."""
+    edges = edges_of(outer_faces(solid))
+    longest = float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).max())
+    for number, rigid in enumerate(rigids):
+        geometry = rigid.geometry
+        if not isinstance(geometry, Sphere | Cylinder | Capsule) or rigid.inside:
+            continue
+        half, radius = 0.5 * longest, geometry.radius
+        sag = radius - float(np.sqrt(radius**2 - half**2)) if half < radius else half  # it passes between nodes
+        if sag > reach:
+            warnings.warn(
+                f"the surface of the solid is coarse for {rigid.called(number)}: between nodes {longest:.3g} m apart "
+                f"it sinks in by {sag:.2g} m, more than the reach of contact, {reach:.2g} m; use a finer mesh.",
+                CoarseForContact,
+                stacklevel=6,
+            )
+
+
+def set_apart(standing: Standing) -> np.ndarray:
+    """How far the whole solid is to be moved to begin with, so that it just touches [m], shape [3].
+
+    A solid that is put right on the ground would be thrown off it: it is moved by less than the reach of contact, if
+    nothing holds it. One that is deeper in an obstacle is refused.
+    """
+    shift, reach = np.zeros(3), standing.nodes.reach
+    for _ in range(_TRIES):
+        gaps = _gaps(standing, shift)
+        node, number = np.unravel_index(int(gaps.argmin()), gaps.shape)
+        gap = float(gaps[node, number])
+        if gap >= _CLOSE * reach:
+            return shift
+        if gap <= -reach or (gap <= 0.0 and standing.solid.held.any()):
+            raise _inside(standing, int(node), int(number), gap)
+        if standing.solid.held.any():
+            return shift
+        shift = shift + (reach - gap) * _out(standing, shift, int(node), int(number))
+    if gap > 0.0:
+        return shift
+    raise _inside(standing, int(node), int(number), gap)
+
+
+class WithBodies(Protocol):
+    """Obstacles, some of which are free."""
+
+    rigids: list[Rigid]
+    bodies: Bodies
+    now: Pose
+
+
+def set_bodies_apart(standing: WithBodies) -> None:
+    """Move free bodies that just touch other rigid things off them; those that are deeper in them are refused."""
+    bodies, now = standing.bodies, standing.now
+    if not bodies:
+        return
+    reach = bodies.points.reach
+    for _ in range(_TRIES):
+        gaps = bodies.points.gaps(bodies.place_points(now), now.device_pose)
+        point, other = np.unravel_index(int(gaps.argmin()), gaps.shape)
+        gap, number = float(gaps[point, other]), bodies.owner_of(int(point))
+        if gap >= _CLOSE * reach:
+            return
+        if gap <= -reach:
+            break
+        out = np.zeros(3)
+        for axis in range(3):
+            places = now.places.copy()
+            places[number, axis] += 1e-3 * reach
+            kept = now.places.copy()
+            now.set(places, now.turns)
+            ahead = bodies.points.gaps(bodies.place_points(now), now.device_pose)
+            out[axis] = ahead[point, other] - gap
+            now.set(kept, now.turns)
+        places = now.places.copy()
+        places[number] += (reach - gap) * out / max(float(np.linalg.norm(out)), 1e-300)
+        now.set(places, now.turns)
+    else:
+        if gap > 0.0:
+            return
+    raise InvalidValue(
+        f"{standing.rigids[number].called(number)}, starts in {standing.rigids[int(other)].called(int(other))}, "
+        f"{-gap:.3g} m deep: move one of them by more than that."
+    )
+
+
+def _gaps(standing: Standing, shift: np.ndarray) -> np.ndarray:
+    moved = wp.array(standing.solid.nodes + shift, dtype=wp.vec3d, device=standing.nodes.device)
+    return standing.nodes.gaps(moved, standing.now.device_pose)
+
+
+def _out(standing: Standing, shift: np.ndarray, node: int, number: int) -> np.ndarray:
+    """Direction in which the gap between a node and an obstacle grows fastest, by differences."""
+    step = 1e-3 * standing.nodes.reach
+    slope = np.array([_gaps(standing, shift + step * axis)[node, number] for axis in np.eye(3)])
+    slope = slope - _gaps(standing, shift)[node, number]
+    return np.asarray(slope / max(float(np.linalg.norm(slope)), 1e-300))
+
+
+def _inside(standing: Standing, node: int, number: int, gap: float) -> InvalidValue:
+    name = int(standing.outer[node])
+    x, y, z = standing.solid.nodes[name]
+    what = standing.rigids[number].called(number)
+    return InvalidValue(
+        f"the solid starts in {what}: node {name} at ({x:.4g}, {y:.4g}, {z:.4g}) m is {-gap:.3g} m deep; move the mesh "
+        f"or the obstacle by more than that, contact begins at a gap of {standing.nodes.reach:.2g} m."
+    )

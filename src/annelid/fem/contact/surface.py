@@ -1,0 +1,31 @@
+"""The outer surface of a solid: what can touch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annelid.fem.mesh import Hollow
+from annelid.fem.solid import Solid
+
+_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
+
+
+def outer_faces(solid: Solid) -> np.ndarray:
+    """Triangles of the surface that belong to no cavity, shape [k, 3]; four for each face of a 10-node element."""
+    hollow = [np.unique(cavity) for cavity in solid.mesh.cavities()] if isinstance(solid.mesh, Hollow) else []
+    faces = solid.boundary
+    inner = np.isin(faces[:, :3], np.concatenate([np.zeros(0, int), *hollow])).all(axis=1)
+    outer = faces[~inner]
+    return np.asarray(outer if outer.shape[1] == 3 else outer[:, _QUARTERS].reshape(-1, 3), np.int32)
+
+
+def outer_nodes(solid: Solid) -> np.ndarray:
+    """Nodes of the outer surface that can move, shape [k]."""
+    held = np.flatnonzero(solid.held.all(axis=1))
+    return np.setdiff1d(np.unique(outer_faces(solid)), held).astype(np.int32)
+
+
+def edges_of(faces: np.ndarray) -> np.ndarray:
+    """Edges of triangles, each once, shape [e, 2]."""
+    pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    return np.asarray(np.unique(pairs, axis=0), np.int32)

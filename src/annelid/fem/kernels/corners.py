@@ -1,0 +1,310 @@
+"""Sharp points of rigid things against the triangles of a solid's surface: what passes between nodes.
+
+A point touches the triangle that is nearest to it. It is outside to begin with and, since moves are cut, stays there:
+the distance needs no sign.
+"""
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
+
+import warp as wp
+
+from annelid.fem.kernels.contact import along, carried
+from annelid.fem.kernels.contact_law import (
+    friction_energy,
+    friction_factor,
+    kept_stretch,
+    push_energy,
+    push_force,
+    push_stiffness,
+    sliding_direction,
+)
+from annelid.fem.kernels.obstacles import Forms, Poses
+
+wp.set_module_options({"enable_backward": False})
+
+f64 = wp.float64
+TINY = 1.0e-12
+"""Distance below which a direction means nothing [m]."""
+ADVANCES = 16
+"""Parts in which a way is searched for the triangle that is first in it."""
+
+
+@wp.struct
+class Corners:
+    """Sharp points, one row each, and the triangles that they may touch."""
+
+    owners: wp.array[wp.int32]  # the obstacle of each
+    places: wp.array[wp.vec3d]  # [m] in its frame
+    frictions: wp.array[wp.float64]
+    faces: wp.array2d[wp.int32]
+    skin: wp.float64  # [m]
+    reach: wp.float64  # [m]
+
+
+@wp.struct
+class Hits:
+    """The triangle that each point is nearest to, and where on it."""
+
+    faces: wp.array[wp.int32]
+    weights: wp.array[wp.vec3d]
+
+
+@wp.func
+def closest_weights(a: wp.vec3d, b: wp.vec3d, c: wp.vec3d, p: wp.vec3d) -> wp.vec3d:
+    """Weights of the corners of a triangle at its closest point; Ericson, Real-Time Collision Detection, sec. 5.1.5."""
+    zero = f64(0.0)
+    one = f64(1.0)
+    ab = b - a
+    ac = c - a
+    d1 = wp.dot(ab, p - a)
+    d2 = wp.dot(ac, p - a)
+    if d1 <= zero and d2 <= zero:
+        return wp.vec3d(one, zero, zero)
+    d3 = wp.dot(ab, p - b)
+    d4 = wp.dot(ac, p - b)
+    if d3 >= zero and d4 <= d3:
+        return wp.vec3d(zero, one, zero)
+    d5 = wp.dot(ab, p - c)
+    d6 = wp.dot(ac, p - c)
+    if d6 >= zero and d5 <= d6:
+        return wp.vec3d(zero, zero, one)
+    vc = d1 * d4 - d3 * d2
+    if vc <= zero and d1 >= zero and d3 <= zero:
+        v = d1 / (d1 - d3)
+        return wp.vec3d(one - v, v, zero)
+    vb = d5 * d2 - d1 * d6
+    if vb <= zero and d2 >= zero and d6 <= zero:
+        w = d2 / (d2 - d6)
+        return wp.vec3d(one - w, zero, w)
+    va = d3 * d6 - d5 * d4
+    if va <= zero and d4 >= d3 and d5 >= d6:
+        w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return wp.vec3d(zero, one - w, w)
+    total = va + vb + vc
+    return wp.vec3d(va / total, vb / total, vc / total)
+
+
+@wp.func
+def mix(faces: wp.array2d[wp.int32], t: int, weights: wp.vec3d, vectors: wp.array[wp.vec3d]) -> wp.vec3d:
+    """Weighted sum of the vectors of the corners of a triangle."""
+    return weights[0] * vectors[faces[t, 0]] + weights[1] * vectors[faces[t, 1]] + weights[2] * vectors[faces[t, 2]]
+
+
+@wp.func
+def corner_at(i: int, corners: Corners, poses: Poses) -> wp.vec3d:
+    """Where a point is in the world."""
+    b = corners.owners[i]
+    return poses.places[b] + wp.quat_rotate(poses.turns[b], corners.places[i])
+
+
+@wp.kernel
+def find_faces(
+    # Parameters:
+    corners: Corners,
+    # State in:
+    now: Poses, positions: wp.array[wp.vec3d],
+    # State out:
+    face_out: wp.array[wp.int32], weights_out: wp.array[wp.vec3d], gap_out: wp.array[f64],
+):  # fmt: skip
+    """The triangle within reach that each point is nearest to, -1 where there is none."""
+    i = wp.tid()
+    p = corner_at(i, corners, now)
+    best = corners.reach + corners.skin
+    face = int(-1)
+    found = wp.vec3d()
+    for t in range(corners.faces.shape[0]):
+        a = positions[corners.faces[t, 0]]
+        b = positions[corners.faces[t, 1]]
+        c = positions[corners.faces[t, 2]]
+        longest = wp.max(wp.length_sq(b - a), wp.length_sq(c - a))
+        far = wp.length(p - a) - best
+        if far <= f64(0.0) or far * far <= longest:
+            weights = closest_weights(a, b, c, p)
+            distance = wp.length(p - weights[0] * a - weights[1] * b - weights[2] * c)
+            if distance < best:
+                best = distance
+                face = t
+                found = weights
+    face_out[i] = face
+    weights_out[i] = found
+    gap_out[i] = best - corners.skin
+
+
+@wp.kernel
+def touch_corners(
+    # Parameters:
+    wanted: int, corners: Corners, forms: Forms,
+    # State in:
+    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], stretches: wp.array[wp.vec3d], lagging: Hits,
+    strengths: wp.array[f64], normals: wp.array[wp.vec3d], hits: Hits, positions: wp.array[wp.vec3d],
+    # State out:
+    energy_out: wp.array[f64], forces_out: wp.array[wp.vec3d], tangents_out: wp.array[wp.mat33d],
+    rubs_out: wp.array[wp.vec3d], rub_tangents_out: wp.array[wp.mat33d],
+):  # fmt: skip
+    """Push of each point on the triangle that it is nearest to, and friction where it was before."""
+    i = wp.tid()
+    b = corners.owners[i]
+    k = forms.stiffnesses[b]
+    p = corner_at(i, corners, now)
+    energy = f64(0.0)
+    force = wp.vec3d()
+    tangent = wp.mat33d()
+    if hits.faces[i] >= 0:
+        away = p - mix(corners.faces, hits.faces[i], hits.weights[i], positions)
+        distance = wp.max(wp.length(away), f64(TINY))
+        gap = distance - corners.skin
+        n = away / distance
+        energy += push_energy(gap, corners.reach, k)
+        force = push_force(gap, corners.reach, k) * n
+        tangent = push_stiffness(gap, corners.reach, k) * wp.outer(n, n)
+    rub = wp.vec3d()
+    rub_tangent = wp.mat33d()
+    limit = corners.frictions[i] * strengths[i]
+    if limit > f64(0.0):
+        n = normals[i]
+        moved = p - corner_at(i, corners, begin)
+        moved -= mix(corners.faces, lagging.faces[i], lagging.weights[i], positions)
+        moved += mix(corners.faces, lagging.faces[i], lagging.weights[i], starts)
+        trial = along(n, carried(b, stretches[i], begin, now) + moved)
+        factor = friction_factor(trial, limit, k)
+        slide = sliding_direction(trial, limit, k)
+        energy += friction_energy(trial, limit, k)
+        rub = -factor * trial
+        across = wp.identity(n=3, dtype=f64) - wp.outer(n, n)
+        rub_tangent = factor * (across - wp.outer(slide, slide))
+    energy_out[i] = energy
+    forces_out[i] = force
+    rubs_out[i] = rub
+    if wanted != 0:
+        tangents_out[i] = tangent
+        rub_tangents_out[i] = rub_tangent
+
+
+@wp.kernel
+def load_faces(
+    # Parameters:
+    wanted: int,
+    # State in:
+    lagging: Hits, hits: Hits, energies: wp.array[f64], forces: wp.array[wp.vec3d], tangents: wp.array[wp.mat33d],
+    rubs: wp.array[wp.vec3d], rub_tangents: wp.array[wp.mat33d],
+    # State out:
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangent_out: wp.array3d[wp.mat33d],
+):  # fmt: skip
+    """What all points do to one triangle, in the order of the points; energies count once, with triangle 0."""
+    t = wp.tid()
+    energy = f64(0.0)
+    for a in range(3):
+        forces_out[t, a] = wp.vec3d()
+        if wanted != 0:
+            for c in range(3):
+                tangent_out[t, a, c] = wp.mat33d()
+    for i in range(hits.faces.shape[0]):
+        if t == 0:
+            energy += energies[i]
+        if hits.faces[i] == t:
+            w = hits.weights[i]
+            for a in range(3):
+                forces_out[t, a] = forces_out[t, a] - w[a] * forces[i]
+                if wanted != 0:
+                    for c in range(3):
+                        tangent_out[t, a, c] = tangent_out[t, a, c] + (w[a] * w[c]) * tangents[i]
+        if lagging.faces[i] == t:
+            w = lagging.weights[i]
+            for a in range(3):
+                forces_out[t, a] = forces_out[t, a] - w[a] * rubs[i]
+                if wanted != 0:
+                    for c in range(3):
+                        tangent_out[t, a, c] = tangent_out[t, a, c] + (w[a] * w[c]) * rub_tangents[i]
+    energy_out[t] = energy
+
+
+@wp.kernel
+def follow_corners(
+    # Parameters:
+    corners: Corners, forms: Forms,
+    # State in:
+    now: Poses, hits: Hits, gaps: wp.array[f64], positions: wp.array[wp.vec3d],
+    # State out:
+    strengths_out: wp.array[f64], normals_out: wp.array[wp.vec3d],
+):  # fmt: skip
+    """How hard each point presses, and along which normal."""
+    i = wp.tid()
+    strength = f64(0.0)
+    n = wp.vec3d()
+    if hits.faces[i] >= 0:
+        away = corner_at(i, corners, now) - mix(corners.faces, hits.faces[i], hits.weights[i], positions)
+        n = away / wp.max(wp.length(away), f64(TINY))
+        strength = push_force(gaps[i], corners.reach, forms.stiffnesses[corners.owners[i]])
+    strengths_out[i] = strength
+    normals_out[i] = n
+
+
+@wp.kernel
+def keep_corner_stretches(
+    # Parameters:
+    corners: Corners, forms: Forms,
+    # State in:
+    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], lagging: Hits, strengths: wp.array[f64],
+    normals: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
+    # State in place:
+    stretches: wp.array[wp.vec3d],
+):  # fmt: skip
+    """What friction keeps at the end of a step."""
+    i = wp.tid()
+    b = corners.owners[i]
+    limit = corners.frictions[i] * strengths[i]
+    kept = wp.vec3d()
+    if limit > f64(0.0):
+        moved = corner_at(i, corners, now) - corner_at(i, corners, begin)
+        moved -= mix(corners.faces, lagging.faces[i], lagging.weights[i], positions)
+        moved += mix(corners.faces, lagging.faces[i], lagging.weights[i], starts)
+        trial = along(normals[i], carried(b, stretches[i], begin, now) + moved)
+        kept = kept_stretch(trial, limit, forms.stiffnesses[b])
+    stretches[i] = kept
+
+
+@wp.kernel
+def free_corner_parts(
+    # Parameters:
+    corners: Corners,
+    # State in:
+    begin: Poses, end: Poses, positions: wp.array[wp.vec3d], step: wp.array[wp.vec3d],
+    # State out:
+    part_out: wp.array[f64],
+):  # fmt: skip
+    """Part of a way on which a point keeps a tenth of its gap from every triangle, while these move too.
+
+    It goes on by as much as the nearest triangle allows for how fast both meet, again and again.
+    """
+    i = wp.tid()
+    start = corner_at(i, corners, begin)
+    way = corner_at(i, corners, end) - start
+    part = f64(0.0)
+    least = f64(-1.0)
+    for _ in range(wp.static(ADVANCES)):
+        p = start + part * way
+        ahead = f64(1.0)
+        nearest = f64(1.0e30)
+        for t in range(corners.faces.shape[0]):
+            i0 = corners.faces[t, 0]
+            i1 = corners.faces[t, 1]
+            i2 = corners.faces[t, 2]
+            meeting = wp.max(wp.max(wp.length(step[i0] - way), wp.length(step[i1] - way)), wp.length(step[i2] - way))
+            a = positions[i0] + part * step[i0]
+            b = positions[i1] + part * step[i1]
+            c = positions[i2] + part * step[i2]
+            size = wp.sqrt(wp.max(wp.length_sq(b - a), wp.length_sq(c - a)))
+            if wp.length(p - a) - size - corners.skin < f64(2.0) * meeting:
+                weights = closest_weights(a, b, c, p)
+                gap = wp.length(p - weights[0] * a - weights[1] * b - weights[2] * c) - corners.skin
+                nearest = wp.min(nearest, gap)
+                if f64(0.9) * gap < ahead * meeting:
+                    ahead = f64(0.9) * gap / meeting
+        if least < f64(0.0):
+            least = f64(0.1) * nearest
+        if part + ahead >= f64(1.0):
+            part = f64(1.0)
+            break
+        if nearest < f64(2.0) * least:
+            break
+        part += ahead
+    part_out[i] = part

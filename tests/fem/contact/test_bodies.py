@@ -1,0 +1,79 @@
+"""Free rigid bodies and solids: what one gains the other loses, and stacks come to rest."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.fem.contact.state import Touching
+from annelid.shapes import Box, Obstacle, Rigid, Shape, Sphere, ground, turned_about
+
+from .bodies import block, least_gap
+
+
+def totals(simulation: Simulation[fem.Solver], body: Rigid) -> tuple[np.ndarray, float]:
+    """Momentum [kg m/s] and energy [J] of the solid and the first obstacle, a free body."""
+    touch, solid = simulation.state.touch, simulation.summary()
+    assert isinstance(touch, Touching)
+    velocity, spin = touch.velocities.numpy()[0], touch.spins.numpy()[0]
+    turn = Rotation.from_quat(touch.turns.numpy()[0]).as_matrix()
+    inertia = turn @ (body.unit.inertia * body.total_mass / body.unit.mass) @ turn.T
+    kinetic = 0.5 * body.total_mass * velocity @ velocity + 0.5 * spin @ inertia @ spin
+    return solid.momentum + body.total_mass * velocity, solid.kinetic + solid.elastic + kinetic
+
+
+@pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
+@pytest.mark.parametrize("shape", [Sphere(0.04), Box((0.06, 0.06, 0.06))], ids=["ball", "box"])
+def test_a_collision_keeps_the_momentum_and_no_energy_grows(shape: Shape) -> None:
+    body = Rigid(
+        shape, motion="free", position=(0.06, 0.05, 0.1), velocity=(0.1, 0.0, -0.5), rotation=turned_about("z", 0.4)
+    )
+    simulation = fem.simulation(
+        block(), obstacles=[body], gravity=(0.0, 0.0, 0.0), dt=0.01, settings=fem.Settings(1e-11, 30),
+        device="cpu", threads=1,
+    )  # fmt: skip
+    momentum, energy = totals(simulation, body)
+    parted = simulation.state.touch.velocities.numpy()[0].copy()
+    for _ in range(6):
+        simulation.step()
+        now, less = totals(simulation, body)
+        np.testing.assert_allclose(now, momentum, atol=1e-12)
+        assert less <= energy * (1.0 + 1e-12)
+        assert least_gap(simulation) > 0.0
+        energy = less
+    assert np.linalg.norm(simulation.state.touch.velocities.numpy()[0] - parted) > 0.1
+
+
+def test_a_soft_block_on_a_free_box_on_the_ground_comes_to_rest() -> None:
+    box = Rigid(Box((0.06, 0.06, 0.06)), motion="free", position=(0.04, 0.04, 0.03), density=500.0)
+    simulation = fem.simulation(
+        block(at=(0.0, 0.0, 0.1)), obstacles=[ground(), box], velocity_damping=5.0, dt=0.02, device="cpu", threads=1
+    )
+    simulation.step(40)
+    touch, solid = simulation.state.touch, simulation.solver.model.solid
+    assert touch.velocities.numpy()[1] == pytest.approx(0.0, abs=1e-4)
+    assert touch.forces.numpy()[:, 2].sum() == pytest.approx(9.81 * solid.mass, rel=1e-3)
+    assert touch.point_forces.numpy()[:, 2].sum() == pytest.approx(9.81 * (solid.mass + box.total_mass), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("obstacles", "sentence"),
+    [
+        (
+            [ground(), Rigid(Box((0.1, 0.1, 0.1)), motion="free")],
+            "obstacle 1, a Box, starts in obstacle 0, a Plane, 0.0",
+        ),
+        ([Rigid(Sphere(0.05), motion="free", position=(0.04, 0.04, 0.0))], "the solid starts in obstacle 0, a Sphere"),
+    ],
+)
+def test_bodies_that_start_in_something_are_refused(obstacles: list[Obstacle], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        fem.simulation(block(at=(0.0, 0.0, 0.01)), obstacles=obstacles, device="cpu")
+
+
+def test_free_bodies_need_motion() -> None:
+    ball = Rigid(Sphere(0.2), motion="free", position=(0.0, 0.0, 9.0))
+    with pytest.raises(InvalidValue, match="free bodies move, and this solid does not: use dynamic=True"):
+        fem.simulation(block(), obstacles=[ball], dynamic=False, device="cpu")
