@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import fem
+from annelid.fem.robots.condense import Condenser
 from annelid.robots import pendulum_mesh
 from annelid.scenes.pendulum import Pendulum
 
@@ -70,6 +71,20 @@ def test_timing_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         steps, _ = followed(Pendulum().robot(device="cpu", threads=1), 3, 2e-4, 8)
         found.append(b"".join(step.places["tip"].tobytes() for step in steps))
     assert found[0] == found[1]
+
+
+def test_a_stiffness_is_renewed_sooner_where_responses_had_to_be_refined() -> None:
+    robot = Pendulum().robot(device="cpu", threads=1)
+    condenser = Condenser(robot, refresh=4, sooner=2)
+    memory, ages = condenser.memory(), []
+    for number in range(12):
+        condenser.assemble()
+        if number == 6:
+            condenser.look_again()
+        condenser.remember(memory)
+        ages.append(int(memory.age.numpy()[0]))
+    # the first one was made out of turn; the one at hand in step 6 serves for two
+    assert ages == [0, 1, 0, 1, 2, 3, 0, 1, 0, 1, 2, 3]
 
 
 def test_a_jump_of_the_target_does_not_lead_astray() -> None:

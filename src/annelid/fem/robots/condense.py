@@ -64,9 +64,10 @@ class Condenser:
         robot: The robot.
         refresh: Steps for which the factor of a stiffness and the sensitivities found with it serve; above 1 new ones
             are made in the background meanwhile (on the CPU, and without contacts).
+        sooner: The same where the robot's responses change fast; as many unless told.
     """
 
-    def __init__(self, robot: Robot, *, refresh: int = 1) -> None:
+    def __init__(self, robot: Robot, *, refresh: int = 1, sooner: int | None = None) -> None:
         self.robot, self.device = robot, robot.device
         self.rows = Rows(robot)
         self._before, self._moves, self._step = (robot.model.vectors() for _ in range(3))
@@ -86,7 +87,7 @@ class Condenser:
         self._resize(0)
         self._refined = False
         if refresh > 1:
-            self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh)
+            self._lagged = LaggedSolver(robot.model, wp.zeros_like(self._right[:, 1:]), every=refresh, sooner=sooner)
         self.strokes = np.zeros(0)
         self._aimed_from = np.zeros((0, 3))
 

@@ -35,8 +35,10 @@ _SMALLEST_SHARE = 1 / 64
 _PASSES = 6  # at most, in a step
 _NEAR, _NEAR_ENOUGH = 4e-4, 3e-5  # of the size, and [m]: a target as near as the smaller of them needs no further pass
 _LARGE = 1500  # nodes
+_LATER, _SOONER = 5, 4  # steps for which a stiffness serves, and those for which it does where it had to be mended
 _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
 _CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves nothing that matters
+_CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one balances what is left before it adds its own
 _CORRECTIONS = 12  # at most, with an old stiffness
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
@@ -53,7 +55,7 @@ class InverseSettings:
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or 4 for more than 1,500 nodes on the CPU.
+            background; None chooses 1, or for more than 1,500 nodes on the CPU 5, and 4 where they had to be mended.
         settled: A correction that moves no node farther is the last one, as a part of the robot's size.
     """
 
@@ -179,7 +181,7 @@ class Inverse:
         require_optimiser()
         self.robot, self.settings = robot, settings or InverseSettings()
         self.sinks = list(sinks)
-        self.condenser = Condenser(robot, refresh=self._refresh())
+        self.condenser = Condenser(robot, refresh=self._refresh(), sooner=self.settings.refresh or _SOONER)
         self.forward = Forward(robot, condenser=self.condenser)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
         self.chooser = Chooser(robot, self.settings.energy)
@@ -269,7 +271,7 @@ class Inverse:
         robot, wanted = self.robot, self.settings.refresh
         if robot.device.is_cuda or robot.constrained:
             return 1
-        return wanted if wanted is not None else (4 if robot.model.node_count > _LARGE else 1)
+        return wanted if wanted is not None else (_LATER if robot.model.node_count > _LARGE else 1)
 
     # --- one step ---
 
@@ -296,7 +298,7 @@ class Inverse:
                 self.chooser.damp()
             here = found.posture
         assert best is not None
-        if best.posture is not here:
+        if best is not found:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)
 
@@ -381,7 +383,7 @@ class Inverse:
         The step that follows a short one balances what is left.
         """
         if self.condenser.lagged:
-            return self._balance_roughly(1 if moved < _BRIEF * self.robot.size else 2)
+            return self._balance_roughly(brief=moved < _BRIEF * self.robot.size)
         settled, last = self.settings.settled * self.robot.size, moved
         if moved < _BRIEF * self.robot.size:
             return True
@@ -395,25 +397,25 @@ class Inverse:
             last = left
         return last < settled or self._newton()
 
-    def _balance_roughly(self, least: int) -> bool:
-        """Correct so often or more with an old stiffness, where that does not help with a new one."""
-        if self._corrected(least):
+    def _balance_roughly(self, *, brief: bool) -> bool:
+        """Correct with an old stiffness, twice or more unless the step was brief; where that fails with a new one."""
+        if self._corrected(1, _CLOSE_IF_BRIEF) if brief else self._corrected(2, _CLOSE):
             return True
         try:
             self.condenser.renew()
         except NotPositiveDefinite:
             return False
-        return self._corrected(1)
+        return self._corrected(1, _CLOSE)
 
-    def _corrected(self, least: int) -> bool:
-        """Correct until so little was corrected that what an old stiffness leaves of it does not matter."""
+    def _corrected(self, least: int, close: float) -> bool:
+        """Correct so often or more, until no node moves by more than a part of the size."""
         most = np.inf
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
             if not left < most:
                 return False
             self.condenser.accept_correction()
-            if count >= least and left < _CLOSE * self.robot.size:
+            if count >= least and left < close * self.robot.size:
                 return True
             most = min(most, 4.0 * left)
         return False
