@@ -19,6 +19,7 @@ from annelid.fem.kernels.hyperelastic import (
     FACTOR,
     FIRST,
     HyperPoints,
+    foresee_kernel,
     hyper_cell_kernel,
     hyper_row_kernel,
     invariant_kernel,
@@ -74,8 +75,16 @@ class Hyperelastic(Tetrahedra):
             for law, numbers in _by_law(materials, set(chosen.tolist())).items()
         ]
         about = [self._columns, self._constants, self._points, self._cells]
-        sums = [0, *about, self._energies, self.energy]
+        self._foreseen = False
+        shape = self.element_count, modes.shape[1]
+        pressures = wp.zeros(shape, dtype=wp.float64, device=self.device)
+        sums = [0, 0, *about, pressures, self._energies, self.energy]
         self._sum = crew.command(hyper_cell_kernel(modes.shape[1]), self.element_count, sums)
+        self._foresee: Command | None = None
+        if modes.shape[1]:
+            nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+            arguments = [nowhere, *about, pressures]
+            self._foresee = crew.command(foresee_kernel(width, modes.shape[1]), self.element_count, arguments)
         rows = [self.nodes.shape[1], *about, self.forces, self.tangent]
         self._rows = {
             wanted: crew.command(
@@ -89,8 +98,24 @@ class Hyperelastic(Tetrahedra):
         self._answer(positions, tangent=tangent)
         if self._relaxation is not None:
             self._relaxation.relax(tangent=tangent)
-        self._sum((0, int(tangent)))
+        self._sum((0, int(tangent)), (1, int(self._foreseen)))
         self._rows[tangent]()
+
+    @property
+    def foresees(self) -> bool:
+        """Whether points share changes of volume."""
+        return self._foresee is not None
+
+    def foresee(self, move: wp.array[Any] | None) -> None:
+        """Let tangents be those under the pressures that a move leads to to first order, until None ends that."""
+        self._foreseen = move is not None and self._foresee is not None
+        if self._foresee is not None and move is not None:
+            self._foresee((0, move))
+
+    @property
+    def inverted(self) -> bool:
+        """Whether a point has no volume left, or less."""
+        return bool(self._points.dilations.numpy().min(initial=0.0) <= -1.0)
 
     @property
     def frames(self) -> wp.array[Any]:

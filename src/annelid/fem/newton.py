@@ -3,12 +3,15 @@
 The equilibrium is a minimum of the energy of all element sets less the work of the loads. A matrix that is not positive
 definite is shifted until it is, so that every direction descends. A load too large for one go is applied in parts;
 where even small parts find no equilibrium, the solid has collapsed, and the last equilibrium is what remains.
+
+Where elements share changes of volume, pressures are first sought beside positions, each by its own linearised equation
+(a mixed form, whose pressures are eliminated cell by cell); the energy decides where that does not lead to an end.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ _PARTS = 256
 _ENOUGH = 1e-4  # of the decrease that the slope promises
 _ROUNDING = 2e-13  # of the energies that are added and taken away
 _SHORTEST = 2.0**-30
+_STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
@@ -109,7 +113,7 @@ class Newton:
         self.settings = settings or Settings()
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
-        self._start, self._begin = model.vectors(), model.vectors()
+        self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
@@ -179,14 +183,53 @@ class Newton:
         wp.copy(self._begin, positions)
         self._ramp(fraction)
         self._arrive(positions, fraction, holds or Holds(fraction, self.model.rest, self.model.offsets))
-        return self._descend(positions, fraction, self.settings.iterations)
+        tried = self._straight(positions, fraction) if self._whole_steps else None
+        if tried is not None and tried.done:
+            return tried
+        found = self._descend(positions, fraction, self.settings.iterations)
+        return found if tried is None else replace(found, iterations=found.iterations + tried.iterations)
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what does not move freely to where it belongs."""
         self._move_held(positions, holds)
 
+    @property
+    def _whole_steps(self) -> bool:
+        """Whether steps may be taken whole before the energy decides."""
+        return self.model.tetrahedra.foresees
+
+    def _straight(self, positions: wp.array[Any], fraction: float) -> Attempt:
+        """Newton's method for positions and shared pressures alike, in whole steps.
+
+        Pressures follow moves to first order and need not be those of the positions until the end, where no force is
+        left. Along the energy nearly incompressible solids would have to creep: it rises steeply to either side of the
+        curved ways on which volumes stay. Whole steps may lead astray; positions are then what they were.
+        """
+        tetrahedra, model = self.model.tetrahedra, self.model
+        wp.copy(self._placed, positions)
+        _, left = self._look(positions, fraction)
+        enough, count = self._good_enough(fraction, left), 0
+        try:
+            while left > enough and count < _STRAIGHT:
+                count += 1
+                model.linear.factor(model.assembly.values)
+                model.linear.solve(self._residual, self._step)
+                tetrahedra.foresee(self._step)
+                self._add(positions, self._step, 1.0, positions)
+                _, left = self._look(positions, fraction)
+                if not np.isfinite(left) or self._lost(positions):
+                    break
+        except NotPositiveDefinite:
+            pass
+        finally:
+            tetrahedra.foresee(None)
+        done = left <= enough and not (count and tetrahedra.inverted)
+        if not done:
+            wp.copy(positions, self._placed)
+        return Attempt(done, count, left)
+
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
-        """Iterate until forces cancel, or as often as that leads anywhere."""
+        """Iterate along the energy until forces cancel, or as often as that leads anywhere."""
         energy, left = self._look(positions, fraction)
         enough, count, least, since = self._good_enough(fraction, left), 0, left, 0
         while left > enough and np.isfinite(left) and count < iterations and since < self.patience:

@@ -106,6 +106,27 @@ class Tetrahedra(ElementSet):
         return int(np.diff(self._plan.first).max())
 
     @property
+    def foresees(self) -> bool:
+        """Whether `foresee` does anything."""
+        return False
+
+    def foresee(self, move: wp.array[Any] | None) -> None:
+        """Let tangents be those under the pressures that a move from where `evaluate` was leads to, to first order.
+
+        Pressures of a nearly incompressible material are large multiples of small changes of volume. Those that a
+        linearised move keeps are near the ones that are sought; those where it ends are not, for it turns parts of the
+        solid along tangents, which makes them larger. Forces and energies stay what they are.
+
+        Args:
+            move: Move of each node [m], vec3d of shape [n]; None for tangents at the pressures of now again.
+        """
+
+    @property
+    def inverted(self) -> bool:
+        """Whether `evaluate` has found a point inside out, where `foresees`."""
+        return False
+
+    @property
     def frames(self) -> wp.array[Any]:
         """How each point has turned, mat33d of shape [p], after `evaluate`: the rotation nearest to it."""
         raise NotImplementedError

@@ -53,6 +53,11 @@ class TouchingNewton(Newton):
         super()._return(positions)
         self.contacts.now.set(*self._poses)
 
+    @property
+    def _whole_steps(self) -> bool:
+        """Never: a whole step may lead through a surface."""
+        return False
+
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what is held or driven to where it belongs, in parts where something is in the way."""
         for _ in range(_DETOURS):

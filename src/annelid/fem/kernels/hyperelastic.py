@@ -365,10 +365,12 @@ def hyper_cell_kernel(modes: int) -> Any:
     def sum_cells(
         offset: int,
         tangent: int,
+        foreseen: int,  # whether tangents are those under the pressures that were foreseen
         width: int,
         constants: wp.array[f64],
         points: HyperPoints,
         cells: Cells,
+        foreseen_pressures: wp.array2d[f64],
         energies: wp.array[f64],
         energy_out: wp.array[f64],
     ):
@@ -387,15 +389,52 @@ def hyper_cell_kernel(modes: int) -> Any:
             theta = theta / cells.volumes[c]
             total += f64(0.5) * lame * cells.volumes[c] * theta * theta
             for p in range(first, last):
-                points.pressures[p] = points.pressures[p] + points.volumes[p] * lame * points.modes[p, k] * theta
-                push = (points.volumes[p] * lame * points.modes[p, k] * theta) * cofactors(points.deformations[p])
-                points.stresses[p] = points.stresses[p] + push
+                pressure = points.volumes[p] * lame * points.modes[p, k] * theta
+                points.stresses[p] = points.stresses[p] + pressure * cofactors(points.deformations[p])
+                if foreseen == 1:
+                    pressure = points.volumes[p] * points.modes[p, k] * foreseen_pressures[c, k]
+                points.pressures[p] = points.pressures[p] + pressure
         energy_out[c] = total
         if tangent == 1:
             for p in range(first, last):
                 add_volume_tangent(p, points.deformations[p], points)
 
     return sum_cells
+
+
+@functools.cache
+def foresee_kernel(shape_nodes: int, modes: int) -> Any:
+    """Pressures of the shared changes of volume of each cell after a move, to first order.
+
+    Args:
+        shape_nodes: Nodes of each point.
+        modes: Functions of place that changes of volume are projected on.
+    """
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def foresee_cells(
+        offset: int,
+        move: wp.array[wp.vec3d],
+        width: int,
+        constants: wp.array[f64],
+        points: HyperPoints,
+        cells: Cells,
+        foreseen_pressures_out: wp.array2d[f64],
+    ):
+        c = offset + wp.tid()
+        first = cells.first[c]
+        row = points.materials[first] * width
+        lame = constants[row + wp.static(FACTOR)] * constants[row + wp.static(LAME)]
+        for k in range(wp.static(modes)):
+            theta = f64(0.0)
+            for p in range(first, cells.first[c + 1]):
+                dilation = points.dilations[p]
+                for i in range(wp.static(shape_nodes)):
+                    dilation += wp.dot(points.grown[p, i], move[points.nodes[p, i]])
+                theta += points.volumes[p] * points.modes[p, k] * dilation
+            foreseen_pressures_out[c, k] = lame * theta / cells.volumes[c]
+
+    return foresee_cells
 
 
 _ROW = """
