@@ -176,10 +176,23 @@ class Condenser:
         model.assembly.evaluate(robot.positions)
         self.strokes = robot.aim()
         self._lay_directions(self._lagged)
-        if self._lagged.refine(model.assembly.values, self._right, self._solved):
-            self._refined = True
-            return
-        self._shifted(self._restart)
+        if not self._lagged.refine(model.assembly.values, self._right, self._solved):
+            self._shifted(self._restart)
+            self._respond(self._lagged)
+        self._refined = True
+
+    def begin_again(self) -> None:
+        """Factor the stiffness where the robot stands at once, if an old one serves that was taken elsewhere."""
+        lagged, robot = self._lagged, self.robot
+        assert lagged is not None
+        robot.weigh()
+        if lagged.base is None or not np.array_equal(lagged.base.positions, robot.positions.numpy()):
+            robot.model.assembly.evaluate(robot.positions)
+            self.strokes = robot.aim()
+            self._lay_directions(lagged)
+            self._shifted(self._restart)
+            self._respond(lagged)
+        self._refined = True
 
     def condense(self, contacts: np.ndarray | None = None) -> Condensed:
         """The small matrices.
@@ -193,9 +206,13 @@ class Condenser:
             self._lay(pairs)
             self.robot.model.linear.solve(self._right, self._solved)
         elif not self._refined:
-            self._lagged.solve(self._right[:, :1], self._solved[:, :1])
-            wp.copy(self._solved[:, 1:], self._lagged.responses)
+            self._respond(self._lagged)
         return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
+
+    def _respond(self, lagged: LaggedSolver) -> None:
+        """What is out of balance, and all directions, with the factor and the responses at hand."""
+        lagged.solve(self._right[:, :1], self._solved[:, :1])
+        wp.copy(self._solved[:, 1:], lagged.responses)
 
     def apply(self, change: np.ndarray, share: float = 1.0) -> float:
         """Move the robot from where it stood by a change of efforts, shape [k + c]; the largest move of a node [m].
@@ -229,12 +246,6 @@ class Condenser:
             self._lagged.solve(self._moves, self._step)
             self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
         return self._largest_of(self._step)
-
-    def renew(self) -> None:
-        """Factor the stiffness where the robot stands at once, where an old one serves and no longer helps."""
-        self.robot.model.assembly.evaluate(self.robot.positions)
-        self._restart(0.0)
-        self._accelerator.begin()
 
     def _restart(self, shift: float) -> None:
         assert self._lagged is not None

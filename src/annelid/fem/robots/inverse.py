@@ -34,12 +34,15 @@ _REACHED = 1e-4  # [m]: a target that is as near as this is reached
 _SMALLEST_SHARE = 1 / 64
 _PASSES = 6  # at most, in a step
 _NEAR, _NEAR_ENOUGH = 4e-4, 3e-5  # of the size, and [m]: a target as near as the smaller of them needs no further pass
+_DOUBT, _DOUBTED = 5e-4, 3.5e-5  # of the size, and [m]: error of what old stiffnesses foresee, the smaller of them
+_LEAST_DOUBT = 1.5e-4  # of the size, but not less than this
 _LARGE = 1500  # nodes
 _LATER, _SOONER = 5, 4  # steps for which a stiffness serves, and those for which it does where it had to be mended
 _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
 _CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves nothing that matters
 _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one balances what is left before it adds its own
 _CORRECTIONS = 12  # at most, with an old stiffness
+_MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
@@ -142,16 +145,34 @@ def outcome_in_words(distances: Mapping[str, float], active: Iterable[str]) -> s
 
 
 @dataclass(frozen=True, eq=False)
+class _Aim:
+    """What a pass is to do.
+
+    Attributes:
+        goals: Where the sums of the effectors are to be [m].
+        enough: Distance from there at which no further pass follows [m].
+        share: Part of a change that is tried first.
+        last: Whether no further pass follows in any case.
+    """
+
+    goals: np.ndarray
+    enough: float
+    share: float
+    last: bool
+
+
+@dataclass(frozen=True, eq=False)
 class _Found:
-    """Where a pass has led: how far from the goals [m], the posture, how it was chosen, and among which contacts."""
+    """Where a pass has led: distance from the goals, and foreseen [m], how it was chosen and with which contacts."""
 
     missed: float
+    foreseen: float
     posture: Posture
     choice: Choice
     pairs: np.ndarray
     share: float
     moved: float
-    passes: int
+    passes: int = 1
 
 
 Sink = Callable[[Step], None]
@@ -185,9 +206,8 @@ class Inverse:
         self.forward = Forward(robot, condenser=self.condenser)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
         self.chooser = Chooser(robot, self.settings.energy)
-        self._slack = self._tolerated() * robot.size
+        self._slack = self._tolerated()
         self.number = 0
-        self._pairs = np.zeros((0, 2), int)
         if settle:
             self.forward.settle()
 
@@ -258,13 +278,14 @@ class Inverse:
     # --- how it is set up ---
 
     def _tolerated(self) -> float:
-        """How far a step may lead away from a target before it is taken back, as a part of the size.
+        """How far beyond what was foreseen a pass may lead before another one follows [m].
 
         Old stiffnesses foresee less well, and weights that columns find are those of the step before.
         """
+        size = self.robot.size
         if self.condenser.lagged:
-            return 5e-4
-        return 1e-4 if any(drive.columns == 2 for drive in self.robot.drives) else 1e-5
+            return max(min(_DOUBT * size, _DOUBTED), _LEAST_DOUBT * size)
+        return (1e-4 if any(drive.columns == 2 for drive in self.robot.drives) else 1e-5) * size
 
     def _refresh(self) -> int:
         """Contacts and held actuators need a stiffness of their own in every iteration."""
@@ -273,46 +294,51 @@ class Inverse:
             return 1
         return wanted if wanted is not None else (_LATER if robot.model.node_count > _LARGE else 1)
 
+    @property
+    def _doubtful(self) -> bool:
+        """Whether the responses at hand are old."""
+        return self.condenser.lagged and not self.condenser.refined
+
     # --- one step ---
 
     def _nearer(self, goals: np.ndarray, before: Posture) -> _Found:
         """Pass by pass, until the targets are near or as near as was foreseen; the robot stays at the best place."""
         first, here, best = self._missed(goals), before, None
-        enough = min(_NEAR * self.robot.size, _NEAR_ENOUGH)
+        enough, share = min(_NEAR * self.robot.size, _NEAR_ENOUGH), 1.0
         for number in range(_PASSES):
+            aim = _Aim(goals, enough, share, last=number + 1 == _PASSES)
             try:
-                choice, share, moved = self._first(goals, here) if number == 0 else self._go(goals, here, again=True)
+                found = self._first(aim, here) if number == 0 else self._go(aim, here, again=True)
             except (NoEquilibrium, NoSolution, NotPositiveDefinite):
                 if best is None:
                     raise
                 break
-            there, foreseen = self._missed(goals), self._foreseen(goals, choice)
-            found = _Found(there, Posture.of(self.robot), choice, self._pairs, share, moved, number + 1)
+            there, share = found.missed, found.share
             farther = there > (first if best is None else best.missed) + self._slack
             if best is None or there < best.missed:
                 best = found
-            if there <= enough or (share == 1.0 and there <= foreseen + self._slack):
+            if there <= enough or (share == 1.0 and there <= found.foreseen + self._slack):
                 self.chooser.relax()
                 break
             if farther:  # a change that is best to first order may be too large to be true
                 self.chooser.damp()
-            here = found.posture
+            here, share = found.posture, min(4.0 * share, 1.0)
         assert best is not None
         if best is not found:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)
 
-    def _first(self, goals: np.ndarray, before: Posture) -> tuple[Choice, float, float]:
+    def _first(self, aim: _Aim, before: Posture) -> _Found:
         """The first pass; a robot that was far from balance, as after a change of its parameters, is balanced first."""
         try:
-            return self._go(goals, before, again=False)
+            return self._go(aim, before, again=False)
         except (NoEquilibrium, NotPositiveDefinite):
             if not self.condenser.lagged:
                 raise
         before.restore(self.robot)
         self.forward.settle()
         self.condenser.outdate()
-        return self._go(goals, Posture.of(self.robot), again=False)
+        return self._go(aim, Posture.of(self.robot), again=False)
 
     def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
         """What `_missed` would be to first order [m]."""
@@ -324,30 +350,32 @@ class Inverse:
         """Weighted distance of all effectors from their goals [m]."""
         return float(np.linalg.norm(self.robot.effectors.scale * (self.robot.places() - goals)))
 
-    def _go(self, goals: np.ndarray, before: Posture, *, again: bool) -> tuple[Choice, float, float]:
+    def _go(self, aim: _Aim, before: Posture, *, again: bool) -> _Found:
         """Choose and move; more contacts are watched, or the pass is shortened, until it leads to an equilibrium.
 
         Args:
-            goals: Where the sums of the effectors are to be [m].
+            aim: Where to, and how far at most.
             before: Where the robot stands.
             again: Whether it has moved in this step already.
         """
         self.forward.forget()
-        share = 1.0
+        share, look = aim.share, self.condenser.look_again if again else self.condenser.assemble
         while share >= _SMALLEST_SHARE:
-            if again:
-                self.condenser.look_again()
-            else:
-                self.condenser.assemble()
+            look()
             pairs = self.forward.touching()
-            choice = self._choose(pairs, goals)
-            moved = self._move(pairs, choice, share)
-            if moved is None:
-                share *= 0.25 if self.condenser.lagged else 0.5
-            elif not self.forward.penetrating(pairs):
-                return choice, share, moved
+            choice = self._choose(pairs, aim.goals)
+            foreseen = self._foreseen(aim.goals, choice)
+            moved = self._move(pairs, choice, share, replace(aim, enough=max(aim.enough, foreseen + self._slack)))
+            if moved is not None and not self.forward.penetrating(pairs):
+                posture = Posture.of(self.robot)
+                return _Found(self._missed(aim.goals), foreseen, posture, choice, pairs, share, moved)
             before.restore(self.robot)
-            again = again or self.condenser.lagged
+            if not self.condenser.lagged:
+                share *= 0.5 if moved is None else 1.0
+            elif self._doubtful:  # old responses ask for too much; those of now may ask for what can be done
+                look = self.condenser.look_again
+            else:
+                share, look = 0.25 * share, self.condenser.begin_again
         raise NoEquilibrium(
             "no part of the step leads to an equilibrium: the robot would collapse; it stays in the last one; "
             "lower the limits of its actuators, or move the target away.",
@@ -357,35 +385,34 @@ class Inverse:
 
     def _choose(self, pairs: np.ndarray, goals: np.ndarray) -> Choice:
         condensed = self._condensed = self.condenser.condense(pairs)
-        self._pairs = pairs
         apart = goals - condensed.places
         counts = self.robot.effectors.scale > 0.0
         far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
-        old = self.condenser.lagged and not self.condenser.refined
-        most = (min(self.settings.reach, _SHORT) if old else self.settings.reach) * self.robot.size
+        most = (min(self.settings.reach, _SHORT) if self._doubtful else self.settings.reach) * self.robot.size
         nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
         situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt)
         return self.chooser.choose(situation, nearer)
 
-    def _move(self, pairs: np.ndarray, choice: Choice, share: float) -> float | None:
+    def _move(self, pairs: np.ndarray, choice: Choice, share: float, aim: _Aim) -> float | None:
         """Move by a part of a choice and balance the forces; the largest move [m], None where they do not balance."""
         robot = self.robot
         moved = self.condenser.apply(choice.change, share)
         if not np.isfinite(moved) or moved > 4.0 * self.settings.reach * robot.size:
             return None
         self.forward.take(pairs, share * choice.change, clip=True)
-        balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved)
+        balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved, aim)
         return moved if balanced else None
 
-    def _balance(self, moved: float) -> bool:
+    def _balance(self, moved: float, aim: _Aim) -> bool:
         """Correct with the stiffness at hand while that helps, else by Newton's method.
 
         The step that follows a short one balances what is left.
         """
+        brief = moved < _BRIEF * self.robot.size
         if self.condenser.lagged:
-            return self._balance_roughly(brief=moved < _BRIEF * self.robot.size)
+            return self._balance_roughly(aim, least=1 if brief else 2, close=_CLOSE_IF_BRIEF if brief else _CLOSE)
         settled, last = self.settings.settled * self.robot.size, moved
-        if moved < _BRIEF * self.robot.size:
+        if brief:
             return True
         for _ in range(self.settings.corrections):
             if last < settled:
@@ -397,18 +424,11 @@ class Inverse:
             last = left
         return last < settled or self._newton()
 
-    def _balance_roughly(self, *, brief: bool) -> bool:
-        """Correct with an old stiffness, twice or more unless the step was brief; where that fails with a new one."""
-        if self._corrected(1, _CLOSE_IF_BRIEF) if brief else self._corrected(2, _CLOSE):
-            return True
-        try:
-            self.condenser.renew()
-        except NotPositiveDefinite:
-            return False
-        return self._corrected(1, _CLOSE)
+    def _balance_roughly(self, aim: _Aim, *, least: int, close: float) -> bool:
+        """Correct with an old stiffness, so often or more, until no node moves by more than a part of the size.
 
-    def _corrected(self, least: int, close: float) -> bool:
-        """Correct so often or more, until no node moves by more than a part of the size."""
+        A pass that has missed clearly is not the last one, and the next one corrects as well.
+        """
         most = np.inf
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
@@ -416,6 +436,8 @@ class Inverse:
                 return False
             self.condenser.accept_correction()
             if count >= least and left < close * self.robot.size:
+                return True
+            if count > least and not aim.last and self._missed(aim.goals) > aim.enough + _MARGIN * left:
                 return True
             most = min(most, 4.0 * left)
         return False

@@ -78,7 +78,8 @@ class LaggedSolver:
         self.every, self.sooner = every, every if sooner is None else sooner
         self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
         self._stored = wp.zeros_like(model.assembly.values)
-        self._right, self._solved, self._fresh, self._rest, self._better = (wp.zeros_like(directions) for _ in range(5))
+        self._right, self._solved, self._fresh = (wp.zeros_like(directions) for _ in range(3))
+        self._room, self._spare_room = ((wp.zeros_like(directions), wp.zeros_like(directions)) for _ in range(2))
         self._values = model.assembly.values
         self._gradients = ConjugateGradients(model.held, self._multiply, self._improve)
         self.age, self.shift, self.responses_age = -1, 0.0, 0
@@ -86,6 +87,7 @@ class LaggedSolver:
         self.next_base: Base | None = None
         self._pool = Pool(1, "annelid-factor")
         self._job: Job[bool] | None = None
+        self._given_up: Job[bool] | None = None  # nobody needs what it makes, but it still uses its arrays
         self.factorings = 0
 
     @property
@@ -106,14 +108,13 @@ class LaggedSolver:
         """Factor a matrix at once; raises `NotPositiveDefinite` if it is not positive definite."""
         self.outdate()  # a factor that fails leaves none
         self._used.factor(values, shift=shift)
-        self._respond(self._used, values, self.directions, self._solved)
+        self._respond(self._used, self._room, values, self.directions, self._solved)
         self.factorings += 1
         self.age, self.base, self.shift, self.responses_age = 0, base, shift, 0
 
     def outdate(self) -> None:
         """Let the next matrix be factored at once."""
-        if self._job is not None:
-            self._job.result()
+        self._given_up = self._job or self._given_up
         self._job, self.next_base = None, None
         self.age, self.base, self.shift = -1, None, 0.0
 
@@ -157,6 +158,9 @@ class LaggedSolver:
 
     def prepare(self, values: wp.array[Any], base: Base) -> None:
         """Begin to factor a matrix and to find responses, in the background."""
+        if self._given_up is not None:
+            self._given_up.result()
+            self._given_up = None
         self.next_base = base
         wp.copy(self._stored, values)
         wp.copy(self._right, self.directions)
@@ -167,16 +171,24 @@ class LaggedSolver:
             self._spare.factor(self._stored)
         except NotPositiveDefinite:
             return False
-        self._respond(self._spare, self._stored, self._right, self._fresh)
+        self._respond(self._spare, self._spare_room, self._stored, self._right, self._fresh)
         return True
 
-    def _respond(self, solver: FrontSolver, values: wp.array[Any], right: wp.array[Any], out: wp.array[Any]) -> None:
+    def _respond(
+        self,
+        solver: FrontSolver,
+        room: tuple[wp.array[Any], wp.array[Any]],
+        values: wp.array[Any],
+        right: wp.array[Any],
+        out: wp.array[Any],
+    ) -> None:
         """Responses to directions; single precision leaves a part in a hundred, which is solved for again."""
+        rest, better = room
         solver.solve(right, out)
-        self.model.assembly.multiply(out, self._better, values)
-        wp.launch(start, right.shape, [self.model.held, right, self._better, self._rest], device="cpu")
-        solver.solve(self._rest, self._better)
-        wp.launch(add_columns, out.shape, [self._better, out], device="cpu")
+        self.model.assembly.multiply(out, better, values)
+        wp.launch(start, right.shape, [self.model.held, right, better, rest], device="cpu")
+        solver.solve(rest, better)
+        wp.launch(add_columns, out.shape, [better, out], device="cpu")
 
     def _adopt(self) -> None:
         """Put what was made in the background to use, waiting for it if need be."""
