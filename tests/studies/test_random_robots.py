@@ -4,31 +4,55 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import warp as wp
 
+from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
 from annelid.studies.random_robots import RandomRobots
-from annelid.studies.support.random_robots import Draft, reachable
+from annelid.studies.support.random_paths import reachable, stretched
+from annelid.studies.support.random_robots import Draft
 
 from .conftest import by_name
 
 
-@pytest.mark.parametrize("kind", ["finger", "trunk", "bellows"])
+def few_nodes(kind: str, **changes: Any) -> Draft:
+    number = ["finger", "trunk", "bellows", "gripper"].index(kind)
+    drawn = Draft.drawn(np.random.default_rng(3), number, (600, 900))
+    return replace(drawn, **changes)
+
+
+@pytest.mark.parametrize("kind", ["finger", "trunk", "bellows", "gripper"])
 def test_robots_of_chance_reach_what_they_are_led_to(kind: str) -> None:
-    drawn = Draft.drawn(np.random.default_rng(3), (5.5e-3, 6e-3))
-    draft = replace(drawn, kind=kind, cables=0 if kind == "finger" else 2, axes="x" if kind == "finger" else "xy")
+    draft = few_nodes(kind)
+    assert draft.kind == kind
     led = RandomRobots(steps=4)._lead(draft, np.random.default_rng(4))
+    assert led.distances.max() < 5e-5
+    assert led.in_words().startswith(kind)
+
+
+def test_a_robot_of_silicone_is_led_along_its_limits() -> None:
+    draft = few_nodes("finger", law="dragon-skin-10/ogden", modulus=1.48e5, bounded=True)
+    led = RandomRobots(steps=6)._lead(draft, np.random.default_rng(5))
     assert led.distances.max() < 5e-5
 
 
 def test_targets_are_a_stride_apart_at_most() -> None:
-    draft = replace(Draft.drawn(np.random.default_rng(3), (6e-3, 6.5e-3)), kind="finger", cables=0, axes="x")
-    places = reachable(draft.robot(), np.random.default_rng(4), 3, 2e-4)
-    assert (np.linalg.norm(np.diff(places, axis=0), axis=1) <= 2e-4).all()
+    robot = few_nodes("finger").robot()
+    places = reachable(robot, np.random.default_rng(4), 3, 2e-4, bounded=False)
+    assert (np.linalg.norm(np.diff(places, axis=0), axis=2) <= 2e-4).all()
+
+
+def test_out_of_reach_a_robot_comes_as_near_as_its_limits_let_it_and_rests() -> None:
+    robot = few_nodes("finger").robot()
+    found = stretched(robot, fem.Inverse(robot))
+    assert found.optimum > 2e-4  # out of reach
+    assert found.distance < found.optimum + 5e-5
+    assert found.wander < 0.01
 
 
 def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Soft robots that nobody designed: fingers, trunks and bellows of chance, with chambers and cables."""
+"""Soft robots that nobody designed: fingers, trunks, bellows and grippers of chance, with chambers and cables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import numpy as np
 
 from annelid import fem
 from annelid.fem.robots.actuators import Actuator
-from annelid.materials import material
+from annelid.materials import Material, material
 from annelid.shapes import tet_fill
 
-_CAP = 8e-3  # how thick the ends are [m]
+_CAP = 2.2  # of the size of elements: how thick the ends are
 _CLEAR = 0.35  # of the pitch: how far from its end a robot is held
+_DENSITY = 3.4  # nodes in the cube of the pitch, about
+_PITCHES = 2.5e-3, 4.5e-3  # smallest and largest size of elements [m]
+_LONGEST = 0.12  # [m]
+_SLENDER = 10.0, 40.0  # least and most lengths of elements along a robot
+_KINDS = "finger", "trunk", "bellows", "gripper"
+_SILICONES = "ecoflex-00-30/yeoh", "dragon-skin-10/ogden"  # laws for large strains
 Distance = Callable[[np.ndarray], np.ndarray]
 
 
@@ -69,21 +75,28 @@ def ribbed(places: np.ndarray, *, radius: float, length: float) -> np.ndarray:
     return rod(places, axis=(0.0, 0.0), radius=radius, low=-length, high=0.0) + waist
 
 
+def joined(places: np.ndarray, *, parts: Sequence[Distance]) -> np.ndarray:
+    """Distance from several forms at once [m]."""
+    return np.asarray(np.min([part(places) for part in parts], axis=0))
+
+
 @dataclass(frozen=True)
 class Draft:
     """What chance has chosen for a robot.
 
     Attributes:
-        kind: "finger", "trunk" or "bellows".
+        kind: "finger", "trunk", "bellows" or "gripper".
         length: [m].
-        radius: Its radius, or half its width [m].
+        radius: Its radius, or half its width, that of a finger of a gripper [m].
         chambers: Chambers that are asked for; some may be lost where walls are thin.
         cables: Cables along its skin.
         modulus: Young's modulus [Pa].
         poisson_ratio: Poisson's ratio.
+        law: Name of a silicone with a law for large strains, which has its own modulus; "" for none.
         pitch: Size of its elements [m].
         turn: Angle of the first chamber [rad].
         axes: Axes along which its tip is led.
+        bounded: Whether its path leads along limits of its actuators.
     """
 
     kind: str
@@ -93,63 +106,104 @@ class Draft:
     cables: int
     modulus: float
     poisson_ratio: float
+    law: str
     pitch: float
     turn: float
     axes: str
+    bounded: bool
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, pitches: tuple[float, float]) -> Draft:
-        """A draft by chance; elements are between two sizes [m]."""
-        kind = str(rng.choice(["finger", "trunk", "bellows"]))
-        chambers = 2 if kind == "finger" else int(rng.integers(2, 7))
-        cables = 0 if kind == "finger" else int(rng.integers(0, 3))
-        led = "x" if kind == "finger" else "xyz" if chambers + cables > 4 and rng.random() < 0.3 else "xy"
+    def drawn(cls, rng: np.random.Generator, number: int, nodes: tuple[int, int]) -> Draft:
+        """A draft by chance.
+
+        Args:
+            rng: Chance.
+            number: Which of several it is: kinds, laws and limits take turns.
+            nodes: Fewest and most nodes, about.
+        """
+        kind = _KINDS[number % len(_KINDS)]
+        chambers = {"finger": 2, "gripper": int(rng.choice([2, 4]))}.get(kind, int(rng.integers(2, 7)))
+        cables = {"finger": 0, "gripper": 2 * int(rng.integers(0, 2))}.get(kind, int(rng.integers(0, 3)))
+        flat = kind in ("finger", "gripper")
+        led = "x" if flat else "xyz" if chambers + cables > 4 and rng.random() < 0.3 else "xy"
+        law = _SILICONES[number // 6 % 2] if number % 6 == 5 else ""
+        modulus = material(law).youngs_modulus if law else float(10.0 ** rng.uniform(4.7, 5.9))
+        # walls are thicker than elements, so that they have no holes
+        radius = (3.2 if flat else 5.0 if chambers > 5 else 4.4) * rng.uniform(1.0, 1.15)
+        section = {"finger": 3.2, "gripper": 7.5}.get(kind, 2.7) * radius**2
+        wanted = np.exp(rng.uniform(*np.log(nodes)))
+        length = float(np.clip(wanted / (_DENSITY * section), *_SLENDER))
+        pitch = min(rng.uniform(*_PITCHES), _LONGEST / length)
         return cls(
-            kind=kind, length=rng.uniform(0.06, 0.11), radius=rng.uniform(0.012, 0.02),
-            chambers=chambers, cables=cables,
-            modulus=float(10.0 ** rng.uniform(4.7, 5.9)), poisson_ratio=rng.uniform(0.4, 0.49),
-            pitch=rng.uniform(*pitches), turn=rng.uniform(0.0, 6.0), axes=led,
+            kind=kind, length=length * pitch, radius=radius * pitch, chambers=chambers, cables=cables,
+            modulus=modulus, poisson_ratio=rng.uniform(0.4, 0.49), law=law,
+            pitch=pitch, turn=rng.uniform(0.0, 6.0), axes=led, bounded=number // 2 % 2 == 1,
         )  # fmt: skip
 
     def robot(self) -> fem.Robot:
-        """The robot, hanging from its upper end; its lower end is the effector "tip"."""
+        """The robot, hanging from its upper end; its lower ends are the effectors."""
         r, length, pitch = self.radius, self.length, self.pitch
+        wide = 4.0 * r if self.kind == "gripper" else r
         mesh = tet_fill(
-            Hollow(self._form(), self._holes(), (-r, -r, -length), (r, r, 0.0)),
+            Hollow(self._form(), self._holes(), (-wide, -r, -length), (wide, r, 0.0)),
             pitch=pitch, tolerance=None, cavity_tolerance=None,
         )  # fmt: skip
-        silicone = material("ecoflex-00-30").with_(youngs_modulus=self.modulus, poisson_ratio=self.poisson_ratio)
-        solid = fem.Solid(mesh, silicone)
+        solid = fem.Solid(mesh, self._material())
         solid.fix(solid.nodes[:, 2] > solid.nodes[:, 2].max() - _CLEAR * pitch)
-        most = 0.18 * self.modulus
+        most = (0.1 if self.law else 0.18) * self.modulus
         actuators: list[Actuator] = [
             fem.Pneumatic(name=f"chamber-{number}", cavity=number, pressure=(0.0, most))
             for number in range(min(self.chambers, len(mesh.cavities())))
         ]
         actuators += self._cables(solid, np.unique(mesh.boundary()), max(self.cables, 4 - 2 * len(actuators)))
-        below = np.argmin(np.linalg.norm(solid.nodes - [0.0, 0.0, -length], axis=1))
-        return fem.Robot(solid, actuators, [fem.Point(name="tip", at=int(below), axes=self.axes)], device="cpu")
+        effectors = []
+        for number, middle in enumerate(self._middles):
+            below = np.argmin(np.linalg.norm(solid.nodes - [middle, 0.0, -length], axis=1))
+            effectors.append(fem.Point(name=f"tip-{number}", at=int(below), axes=self.axes))
+        return fem.Robot(solid, actuators, effectors, device="cpu")
+
+    @property
+    def _middles(self) -> tuple[float, ...]:
+        """Where along x its tips are [m]."""
+        return (-2.5 * self.radius, 2.5 * self.radius) if self.kind == "gripper" else (0.0,)
+
+    def _material(self) -> Material:
+        if self.law:
+            return material(self.law)
+        return material("ecoflex-00-30").with_(youngs_modulus=self.modulus, poisson_ratio=self.poisson_ratio)
 
     def _form(self) -> Distance:
         r, length = self.radius, self.length
-        if self.kind == "finger":
-            return partial(block, low=(-r, -0.8 * r, -length), high=(r, 0.8 * r, 0.0))
+        if self.kind in ("finger", "gripper"):
+            fingers = [
+                partial(block, low=(middle - r, -0.8 * r, -length), high=(middle + r, 0.8 * r, 0.0))
+                for middle in self._middles
+            ]
+            palm = partial(
+                block, low=(self._middles[0] - r, -0.8 * r, -_CAP), high=(self._middles[-1] + r, 0.8 * r, 0.0)
+            )
+            return partial(joined, parts=[palm, *fingers])
         if self.kind == "bellows":
             return partial(ribbed, radius=r, length=length)
         return partial(rod, axis=(0.0, 0.0), radius=r, low=-length, high=0.0)
 
     def _holes(self) -> list[Distance]:
-        r, low = self.radius, _CAP - self.length
-        if self.kind == "finger":
-            return [
-                partial(block, low=(left * r, -0.5 * r, low), high=((left + 0.4) * r, 0.5 * r, -_CAP))
+        r, cap = self.radius, _CAP * self.pitch
+        low = cap - self.length
+        if self.kind in ("finger", "gripper"):
+            both = self.chambers == 2 * len(self._middles)  # else only on the outer sides
+            lefts = [
+                middle + left * r
+                for middle in self._middles
                 for left in (-0.65, 0.25)
+                if both or (left < 0.0) == (middle < 0.0)
             ]
+            return [partial(block, low=(left, -0.5 * r, low), high=(left + 0.4 * r, 0.5 * r, -cap)) for left in lefts]
         away = 0.55 * r
-        narrow = max(min(0.24 * r, 0.7 * away * np.sin(np.pi / max(self.chambers, 3))), 0.575 * self.pitch)
+        narrow = 0.8 * self.pitch
         turns = self.turn + 2.0 * np.pi * np.arange(self.chambers) / self.chambers
         return [
-            partial(rod, axis=(away * np.cos(turn), away * np.sin(turn)), radius=narrow, low=low, high=-_CAP)
+            partial(rod, axis=(away * np.cos(turn), away * np.sin(turn)), radius=narrow, low=low, high=-cap)
             for turn in turns
         ]
 
@@ -158,38 +212,9 @@ class Draft:
         for number in range(count):
             turn = self.turn + 2.0 * np.pi * number / count
             side = 0.9 * self.radius * np.array([np.cos(turn), np.sin(turn)])
+            side[0] += self._middles[number % len(self._middles)]
             line = [np.array([*side, height]) for height in np.linspace(-0.3 * self.length, -self.length, 4)]
             nodes = [int(skin[np.argmin(np.linalg.norm(solid.nodes[skin] - point, axis=1))]) for point in line]
             strongest = 0.06 * self.modulus * self.radius**2
             made.append(fem.Cable(name=f"cable-{number}", through=[(*side, 0.0), *nodes], tension=(0.0, strongest)))
         return made
-
-
-def reachable(robot: fem.Robot, rng: np.random.Generator, count: int, stride: float) -> list[np.ndarray]:
-    """Places of the tip [m] that forward solves have reached under efforts of chance; it is left at the first.
-
-    Args:
-        robot: The robot; it is moved.
-        rng: Chance.
-        count: How many places.
-        stride: Most that the tip moves from one to the next [m].
-    """
-    forward, most = fem.Forward(robot), np.array([limits.high for limits, _ in robot.limits])
-    first = rng.uniform(0.05, 0.3, len(most)) * most
-    forward.settle(first)
-    here, goal, share = first, rng.uniform(0.0, 0.8, len(most)) * most, 0.05
-    places = [robot.places()[0].copy()]
-    while len(places) <= count:
-        forward.settle(here + share * (goal - here))
-        moved = float(np.linalg.norm(robot.places()[0] - places[-1]))
-        if moved > stride:
-            share *= min(0.9, 0.9 * stride / moved)
-            forward.settle(here)
-            continue
-        here = here + share * (goal - here)
-        places.append(robot.places()[0].copy())
-        share = min(2.0 * share, 0.5) if moved < 0.5 * stride else share
-        if np.linalg.norm(goal - here) < 1e-2 * np.linalg.norm(most):
-            goal, share = rng.uniform(0.0, 0.8, len(most)) * most, 0.02
-    forward.settle(first)
-    return places
