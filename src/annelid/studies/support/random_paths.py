@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from annelid import fem
 
-_SOLVED = fem.Settings(tolerance=1e-7)
+_SOLVED = fem.Settings(tolerance=1e-7, iterations=20, smallest_part=0.2)
 _BEYOND = 1.3  # of the way to the end of what actuators can do
 _APPROACH, _RESTING = 12, 4  # steps towards a place out of reach, and those in which efforts should not change
 
@@ -49,12 +49,14 @@ def reachable(
     while len(places) <= count:
         moved = _moved_to(forward, here + share * (goal - here), places[-1])
         if moved > stride:
+            if not np.isfinite(moved):  # a wall has given way: go elsewhere
+                goal = _drawn(rng, most, bounded)
             share *= min(0.9, 0.9 * stride / moved) if np.isfinite(moved) else 0.5
             forward.settle(here)
             continue
         here = here + share * (goal - here)
         places.append(robot.places().copy())
-        share = min(1.6 * share, 1.0) if moved < 0.6 * stride else share
+        share = min(share * min(max(0.8 * stride / max(moved, 1e-12), 1.0), 4.0), 1.0)
         if np.linalg.norm(goal - here) < 1e-2 * np.linalg.norm(most):
             goal, share = _drawn(rng, most, bounded), 0.02
     forward.settle(first)
