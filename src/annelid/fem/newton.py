@@ -210,7 +210,7 @@ class Newton:
         _, left = self._look(positions, fraction)
         enough, count = self._good_enough(fraction, left), 0
         try:
-            while left > enough and count < _STRAIGHT:
+            while left > enough and count < min(_STRAIGHT, self.settings.iterations):
                 count += 1
                 model.linear.factor(model.assembly.values)
                 model.linear.solve(self._residual, self._step)

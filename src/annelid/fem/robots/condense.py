@@ -181,6 +181,9 @@ class Condenser:
             self._respond(self._lagged)
         self._refined = True
 
+    def keep(self) -> None:
+        """Look nowhere: the robot stands again where it stood when its responses were found."""
+
     def begin_again(self) -> None:
         """Factor the stiffness where the robot stands at once, if an old one serves that was taken elsewhere."""
         lagged, robot = self._lagged, self.robot

@@ -153,12 +153,14 @@ class _Aim:
         enough: Distance from there at which no further pass follows [m].
         share: Part of a change that is tried first.
         last: Whether no further pass follows in any case.
+        thoroughly: Whether Newton's method balances it, with a stiffness of its own in every iteration.
     """
 
     goals: np.ndarray
     enough: float
     share: float
     last: bool
+    thoroughly: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,12 +362,14 @@ class Inverse:
         """
         self.forward.forget()
         share, look = aim.share, self.condenser.look_again if again else self.condenser.assemble
+        thoroughly = False
         while share >= _SMALLEST_SHARE:
             look()
             pairs = self.forward.touching()
             choice = self._choose(pairs, aim.goals)
             foreseen = self._foreseen(aim.goals, choice)
-            moved = self._move(pairs, choice, share, replace(aim, enough=max(aim.enough, foreseen + self._slack)))
+            within = replace(aim, enough=max(aim.enough, foreseen + self._slack), thoroughly=thoroughly)
+            moved = self._move(pairs, choice, share, within)
             if moved is not None and not self.forward.penetrating(pairs):
                 posture = Posture.of(self.robot)
                 return _Found(self._missed(aim.goals), foreseen, posture, choice, pairs, share, moved)
@@ -374,8 +378,10 @@ class Inverse:
                 share *= 0.5 if moved is None else 1.0
             elif self._doubtful:  # old responses ask for too much; those of now may ask for what can be done
                 look = self.condenser.look_again
+            elif not thoroughly:  # parts of it may snap
+                look, thoroughly = self.condenser.keep, True
             else:
-                share, look = 0.25 * share, self.condenser.begin_again
+                share, look, thoroughly = 0.25 * share, self.condenser.begin_again, False
         raise NoEquilibrium(
             "no part of the step leads to an equilibrium: the robot would collapse; it stays in the last one; "
             "lower the limits of its actuators, or move the target away.",
@@ -409,6 +415,8 @@ class Inverse:
         The step that follows a short one balances what is left.
         """
         brief = moved < _BRIEF * self.robot.size
+        if aim.thoroughly:
+            return self._newton()
         if self.condenser.lagged:
             return self._balance_roughly(aim, least=1 if brief else 2, close=_CLOSE_IF_BRIEF if brief else _CLOSE)
         settled, last = self.settings.settled * self.robot.size, moved
