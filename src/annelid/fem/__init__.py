@@ -34,11 +34,12 @@ from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, 
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
-from annelid.fem.robots.inverse import Inverse, InverseSettings, Step, outcome_in_words
+from annelid.fem.robots.inverse import Inverse, InverseSettings
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward_simulation, inverse_simulation
+from annelid.fem.robots.steps import Step, outcome_in_words
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
 from annelid.fem.sensors import (

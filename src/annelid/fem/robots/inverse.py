@@ -29,8 +29,8 @@ from annelid.fem.robots.forward import Forward, Posture
 from annelid.fem.robots.memory import ControlMemory
 from annelid.fem.robots.qp import NoSolution, require_optimiser
 from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.steps import REACHED, Step
 
-_REACHED = 1e-4  # [m]: a target that is as near as this is reached
 _SMALLEST_SHARE = 1 / 64
 _PASSES = 6  # at most, in a step
 _NEAR, _NEAR_ENOUGH = 4e-4, 3e-5  # of the size, and [m]: a target as near as the smaller of them needs no further pass
@@ -78,70 +78,6 @@ class InverseSettings:
             raise InvalidValue(f"refresh = {self.refresh!r} cannot be used; give a whole number of 1 or more.")
         if self.corrections < 0:
             raise InvalidValue(f"corrections = {self.corrections!r} cannot be used; give 0 or more.")
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """What one step did.
-
-    Attributes:
-        number: Steps before this one.
-        time: Time at its end [s].
-        efforts: Effort of each actuator by name [N or Pa].
-        strokes: Stroke of each actuator by name [m or m³].
-        places: Where the effectors are [m], by name, shape [p, 3] each.
-        distances: Distance of each effector from its target [m], by name.
-        active: Limits that kept the effectors from their targets, in words.
-        active_numbers: The same by number, see `robots.active`, shape [l].
-        optimality: Largest violation of the optimality conditions of the program [-].
-        contacts: Number of contacts that press.
-        share: Part of the last change that was taken; below 1 where all of it would have led nowhere.
-        moved: Largest move of a node in the last pass [m].
-        passes: How often efforts were chosen.
-    """
-
-    number: int
-    time: float
-    efforts: dict[str, float]
-    strokes: dict[str, float]
-    places: dict[str, np.ndarray]
-    distances: dict[str, float]
-    active: tuple[str, ...]
-    active_numbers: np.ndarray
-    optimality: float
-    contacts: int
-    share: float
-    moved: float
-    passes: int
-
-    @property
-    def distance(self) -> float:
-        """Largest distance of an effector from its target [m]."""
-        return max(self.distances.values(), default=0.0)
-
-    @property
-    def reached(self) -> bool:
-        """Whether every effector is within 0.1 mm of its target."""
-        return self.distance <= _REACHED
-
-    def in_words(self) -> str:
-        """In one sentence: what was reached, and what stood in the way."""
-        return outcome_in_words(self.distances, self.active)
-
-
-def outcome_in_words(distances: Mapping[str, float], active: Iterable[str]) -> str:
-    """In one sentence: which targets are reached, and which limits stand in the way.
-
-    Args:
-        distances: Distance of each effector from its target [m], by name.
-        active: Limits that keep effectors from their targets, in words.
-    """
-    farthest = max(distances.values(), default=0.0)
-    if farthest <= _REACHED:
-        return f"all targets are reached to {1e3 * farthest:.2g} mm"
-    missed = ", ".join(f"{name} by {1e3 * d:.3g} mm" for name, d in distances.items() if d > _REACHED)
-    limits = ", ".join(active)
-    return f"targets are missed: {missed}{f'; limits: {limits}' if limits else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +183,7 @@ class Inverse:
             result = self.step(targets)
             waited = waited + 1 if result.distance > 0.999 * best else 0
             best = min(best, result.distance)
-            if result.distance < 0.01 * _REACHED or (waited > 2 and result.moved < 1e-5 * self.robot.size):
+            if result.distance < 0.01 * REACHED or (waited > 2 and result.moved < 1e-5 * self.robot.size):
                 break
         return result
 

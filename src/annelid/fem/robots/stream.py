@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.robots.inverse import Step
+from annelid.fem.robots.steps import Step
 
 
 def row_of(step: Step) -> dict[str, float | int | str]:
