@@ -255,7 +255,8 @@ class Inverse:
             farther = there > (first if best is None else best.missed) + self._slack
             if best is None or there < best.missed:
                 best = found
-            if there <= enough or (share == 1.0 and there <= found.foreseen + self._slack):
+            far = self.condenser.lagged and found.moved > _SHORT * self.robot.size  # foreseen from elsewhere
+            if there <= enough or (share == 1.0 and not far and there <= found.foreseen + self._slack):
                 self.chooser.relax()
                 break
             if farther:  # a change that is best to first order may be too large to be true
