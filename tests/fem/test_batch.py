@@ -114,7 +114,7 @@ def test_a_world_that_is_lost_is_named_and_leaves_the_others_alone() -> None:
     simulation.step(1)
     other.step(3)
     solver, state = simulation.solver, simulation.state
-    broken = simulation.state.velocities.numpy()
+    broken = simulation.state.velocities.numpy().copy()
     broken[np.argmax(solver.model.solid.nodes[:, 0])] = np.nan
     simulation.state.velocities.assign(broken)
     with pytest.raises(SimulationDiverged, match="in world 0 a step led to forces that are not finite"):
