@@ -262,7 +262,9 @@ def simulation(
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
     if how is not None:
         return Simulation(
-            BatchedSolver(model, inertia, together=how, drives=drives, worlds=worlds or 1, settings=settings)
+            BatchedSolver(
+                model, inertia, together=how, drives=drives, contacts=contacts, worlds=worlds or 1, settings=settings
+            )
         )
     kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
     return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts))

@@ -11,10 +11,12 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.fem.batch.actors import unsupported_drive
 from annelid.fem.batch.cells import LAWS, common_law
+from annelid.fem.batch.contact import untouchable
 from annelid.fem.batch.settings import Together
 from annelid.fem.robots.drives import Drive
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
+from annelid.shapes.rigid import as_rigids
 
 Choice = bool | Literal["auto"] | Together
 
@@ -50,10 +52,15 @@ def how_together(
         require_kind("together", choice, Together, "True, False, 'auto' or a fem.Together")
     reason = _obstacle(solid, world, drives, worlds=worlds, dynamic=dynamic, more=more)
     if reason is None:
-        return choice if isinstance(choice, Together) else Together()
+        return choice if isinstance(choice, Together) else _usual(world)
     if choice == "auto":
         return None
     raise InvalidValue(f"these worlds cannot be stepped together: {reason}; or leave out together.")
+
+
+def _usual(world: World) -> Together:
+    """How, unless the user says: contacts, which come and go, need some more iterations."""
+    return Together(newtons=4, gradients=16) if world.obstacles else Together()
 
 
 def _obstacle(
@@ -64,8 +71,6 @@ def _obstacle(
         return "their number is missing, give worlds=..., which may be 1"
     if not dynamic or world.integrator != "backward-euler":
         return "only motion by backward Euler can be, take dynamic=True and integrator='backward-euler'"
-    if world.obstacles:
-        return "they touch obstacles, leave these out"
     if more or solid.threads or solid.fabrics:
         return "extras, threads and fabrics are not among what acts there, leave them out"
     if solid.elements.shape[1] != 4:
@@ -75,4 +80,7 @@ def _obstacle(
     if not solid.hyperelastic or common_law(solid) is None:
         known = ", ".join(kind.__name__ for kind in LAWS)
         return f"all its materials need a law of one kind for large strains, {known} (Material.hyperelastic)"
+    refused = untouchable(as_rigids(world.obstacles))
+    if refused is not None:
+        return refused
     return next((reason for reason in map(unsupported_drive, drives) if reason), None)

@@ -9,7 +9,9 @@ import numpy as np
 import warp as wp
 
 from annelid.core.packages import installed, optional
+from annelid.fem.assembly import Assembly
 from annelid.fem.batch.settings import Product
+from annelid.fem.dynamics import Inertia
 from annelid.fem.kernels.batch_products import TILE, multiply_rows, multiply_tiles
 from annelid.fem.model import Model
 
@@ -24,16 +26,18 @@ class Multiplier(Protocol):
         ...
 
 
-def rest_inverse(model: Model, rows: int) -> np.ndarray:
-    """Inverse of the matrix of all element sets at rest, float32 of shape [rows, rows]; held components are zero.
+def rest_inverse(model: Model, inertia: Inertia, rows: int) -> np.ndarray:
+    """Inverse of the matrix of tetrahedra and inertia at rest, float32 of shape [rows, rows]; held components are zero.
 
     Args:
-        model: The model, with inertia among its element sets.
+        model: The model.
+        inertia: Its inertia.
         rows: Number of rows, at least three a node; those beyond are zero.
     """
-    model.assembly.evaluate(model.rest)
+    assembly = Assembly(model.node_count, [model.tetrahedra, inertia], model.crew)
+    assembly.evaluate(model.rest)
     free = np.flatnonzero(~model.solid.held.ravel())
-    matrix = model.assembly.matrix()[free][:, free].toarray()
+    matrix = assembly.matrix()[free][:, free].toarray()
     inverse = np.zeros((rows, rows), np.float32)
     found = np.linalg.inv(matrix)
     inverse[np.ix_(free, free)] = 0.5 * (found + found.T)

@@ -13,6 +13,7 @@ from annelid.core.replay import Graphs
 from annelid.core.state import state_arrays
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.steps import Steps
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
@@ -34,6 +35,7 @@ class BatchedSolver(DynamicSolver):
         inertia: The inertia of its nodes.
         together: How.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
+        contacts: What worlds touch, if there are obstacles.
         worlds: Number of worlds.
         settings: How `DynamicSolver` would solve a step of one of them.
     """
@@ -45,11 +47,12 @@ class BatchedSolver(DynamicSolver):
         *,
         together: Together,
         drives: Sequence[Drive] = (),
+        contacts: Contacts | None = None,
         worlds: int = 1,
         settings: Settings | None = None,
     ) -> None:
-        super().__init__(model, inertia, settings=settings, drives=drives, worlds=worlds)
-        self._steps = Steps(model, inertia, self.drives, self._channels, worlds, together)
+        super().__init__(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts)
+        self._steps = Steps(model, inertia, self.drives, self._channels, contacts, worlds, together)
         self._lost_last = 0
         self.batch = 1 if self.device.is_cpu else _LONGEST
         self._graphs = Graphs(self.device, kept=_GRAPHS)

@@ -8,6 +8,7 @@ turned with the nodes: into the frame in which the surroundings of a node are at
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ import warp as wp
 from annelid.core.memory import require_memory
 from annelid.fem.batch.actors import ActorLists
 from annelid.fem.batch.cells import cells_of
+from annelid.fem.batch.contact import TouchingWorlds
 from annelid.fem.batch.inverse import multiplier, rest_inverse
 from annelid.fem.batch.settings import Together
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.kernels import batch_nodes as nodal
 from annelid.fem.kernels import batch_worlds as worldly
@@ -29,6 +32,7 @@ from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive
 from annelid.fem.state import State
 
+_ROUNDING = 6e-8  # of the size of a solid: where its nodes are in single precision
 _VECTORS = ("displacements", "flights", "moves", "turned", "answers", "direction", "products", "steps")
 
 
@@ -40,6 +44,7 @@ class Steps:
         inertia: The inertia.
         drives: Actuators.
         channels: Their channels.
+        contacts: What worlds touch, if there are obstacles.
         worlds: Number of worlds.
         settings: How.
 
@@ -53,6 +58,7 @@ class Steps:
         inertia: Inertia,
         drives: Sequence[Drive],
         channels: Channels,
+        contacts: Contacts | None,
         worlds: int,
         settings: Together,
     ) -> None:
@@ -64,10 +70,15 @@ class Steps:
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
         self._lists = ActorLists(drives, channels, count, self.device)
-        self._multiply = multiplier(rest_inverse(model, self._rows), settings.product, self.device)
+        self._multiply = multiplier(rest_inverse(model, inertia, self._rows), settings.product, self.device)
+        touching = contacts, worlds, self._width, count, model.world.dt, self.device
+        self._contact = TouchingWorlds(*touching)
+        self._features = replace(self._lists.features, touch=self._contact.there)
         self._chunks = -(-count // nodal.CHUNK)
         self._dt = model.world.dt
         self._rates = [wp.float32(inertia.dt**-2), wp.float32(inertia.damping / inertia.dt)]
+        size = float(np.ptp(model.solid.nodes, axis=0).max())
+        self._least = wp.float32(model.solid.mass * (_ROUNDING * size / inertia.dt) ** 2)
         self._dead_loads: np.ndarray | None = None
         self._dead = wp.zeros(count, dtype=wp.vec3, device=self.device)
         self._make_nodes()
@@ -97,11 +108,9 @@ class Steps:
         each.efforts, each.datums = self._grid(actuators), self._grid(actuators)
         scalars: Any = worldly.Scalars()
         self._scalars = scalars
-        for name in ("first", "before", "goal", "beta", "alpha", "part"):
+        for name in ("first", "before", "goal", "beta", "alpha", "gain", "part"):
             setattr(scalars, name, wp.zeros(width, dtype=wp.float32, device=self.device))
-        self._active, self._running, self._cut, self._safe = (
-            wp.zeros(width, dtype=wp.int32, device=self.device) for _ in range(4)
-        )
+        self._active, self._running, self._cut = (wp.zeros(width, dtype=wp.int32, device=self.device) for _ in range(3))
         self._every_lost = wp.full(width, -1, dtype=wp.int64, device=self.device)
         self.lost = self._every_lost[: self.worlds]
 
@@ -141,10 +150,16 @@ class Steps:
         for shape, group, count in self._groups:
             inputs = [group, vectors["displacements"], vectors["moves"], self._means, self._cell_parts]
             self._launch(inspect_kernel(shape), (count, self._width), inputs)
-        self._launch(worldly.least_ratio, self._width, [self._cells.count, self._cell_parts, self._safe])
-        self._launch(nodal.turn_nodes, (model.node_count, self._width), [*self._near, self._means, self._turns])
-        inputs = [self._nodes, self._safe, vectors["displacements"], vectors["moves"]]
-        self._launch(nodal.take_guess, (model.node_count, self._width), inputs)
+        part, size = self._scalars.part, (model.node_count, self._width)
+        inputs = [self._cells.count, self._cell_parts, part, self._contact.progress]
+        self._launch(worldly.least_ratio, self._width, inputs)
+        self._launch(nodal.turn_nodes, size, [*self._near, self._means, self._turns])
+        self._launch(nodal.shorten_guess, size, [self._nodes, part, vectors["moves"]])
+        if self._contact.there:
+            self._contact.begin(state, self._active, vectors["moves"], part, self._cut)
+            self._launch(nodal.shorten_guess, size, [self._nodes, part, vectors["moves"]])
+        rows = 3 * model.node_count, self._width
+        self._launch(nodal.take_guess, rows, [vectors["moves"], vectors["displacements"]])
 
     def _newton(self, newton: int, state: State) -> None:
         vectors, nodes, cells = self._vectors, self._nodes, self._cells
@@ -152,17 +167,28 @@ class Steps:
         for shape, group, count in self._groups:
             inputs = [group, self._each.stiffness, self._running, vectors["displacements"], self._shares, self._slots]
             self._launch(force_kernel(shape, cells.law), (count, self._width), inputs)
-        acting = [nodes, *self._rates, self._each, self._lists.actors]
+        if self._contact.there:
+            self._contact.evaluate(newton, state, self._running, vectors["moves"])
+        acting = [nodes, *self._rates, self._each, self._lists.actors, self._contact.touches]
         moved = [self._turns, *(vectors[name] for name in ("displacements", "flights", "moves"))]
         made = [vectors[name] for name in ("turned", "steps", "direction")]
         inputs = [*acting, self._dead, self._running, self._slots, *moved, *made]
-        self._launch(nodal.residual_kernel(self._lists.features), (self.model.node_count, self._width), inputs)
+        self._launch(nodal.residual_kernel(self._features), (self.model.node_count, self._width), inputs)
         for iteration in range(self.settings.gradients):
             self._gradients(newton, iteration, acting, state)
+        part = self._scalars.part
+        if self._contact.there:
+            self._contact.limit(state, self._active, vectors["moves"], vectors["steps"], part)
+        else:
+            part.fill_(1.0)
         for shape, group, count in self._groups:
-            inputs = [group, vectors["displacements"], vectors["steps"], self._cell_parts]
+            inputs = [group, part, vectors["displacements"], vectors["steps"], self._cell_parts]
             self._launch(limit_kernel(shape), (count, self._width), inputs)
-        self._launch(worldly.least_part, self._width, [cells.count, self._cell_parts, self._scalars.part, self._cut])
+        self._launch(worldly.least_part, self._width, [cells.count, self._cell_parts, part, self._cut])
+        if self._contact.there:
+            moved = [vectors["moves"], vectors["steps"], self._scalars.gain, part]
+            self._contact.shorten(state, self._active, *moved)
+            self._contact.go_further(self._active, part)
         inputs = [self._active, self._scalars, vectors["steps"], vectors["displacements"], vectors["moves"]]
         self._launch(nodal.move_nodes, (3 * self.model.node_count, self._width), inputs)
 
@@ -173,9 +199,9 @@ class Steps:
         self._multiply(turned, answers)
         inputs = [3 * self.model.node_count, self._running, turned, answers, self._parts]
         self._launch(nodal.dot_rows, self._parts.shape, inputs)
-        numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._chunks, self._parts]
-        steered = [state.clock, self._running, self._scalars, self._every_lost, self._active]
-        self._launch(worldly.steer, self._width, [*numbers, *steered])
+        numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
+        steered = [state.clock, self._contact.progress, self._running, self._scalars, self._every_lost, self._active]
+        self._launch(worldly.steer, self._width, [*numbers, self._parts, *steered])
         inputs = [self._nodes, self._running, self._scalars, self._turns, answers, direction]
         self._launch(nodal.direct, size, inputs)
         for shape, group, count in self._groups:
@@ -184,18 +210,20 @@ class Steps:
             self._launch(product_kernel(shape, self._cells.law), (count, self._width), inputs)
         inputs = [*acting, self._running, self._slots, vectors["displacements"], direction]
         found = [products, self._parts, self._inertial]
-        self._launch(nodal.tangent_kernel(self._lists.features), self._parts.shape, [*inputs, *found])
+        self._launch(nodal.tangent_kernel(self._features), self._parts.shape, [*inputs, *found])
         inputs = [self._chunks, self._parts, self._inertial, self._running, self._scalars]
         self._launch(worldly.measure, self._width, inputs)
         inputs = [self._running, self._scalars, self._turns, direction, products, vectors["steps"], turned]
         self._launch(nodal.go_on, size, inputs)
 
     def _end(self, state: State) -> None:
-        model, dt = self.model, wp.float64(self._dt)
+        model, dt, progress = self.model, wp.float64(self._dt), self._contact.progress
+        if self._contact.there:
+            self._contact.end(state, self._vectors["moves"], self._cut)
         inputs = [self._nodes, dt, self._each, model.rest, model.offsets, self._every_lost, self._vectors["moves"]]
         self._launch(nodal.end_nodes, (model.node_count, self.worlds), [*inputs, state.positions, state.velocities])
-        inputs = [self.worlds, self._active, self._running, self._scalars, self._cut, state.clock, state.unsettled]
-        self._launch(worldly.end_worlds, self._width, inputs)
+        told = [self._active, self._running, self._scalars, progress, self._cut, state.clock, state.unsettled]
+        self._launch(worldly.end_worlds, self._width, [self.worlds, self._least, *told])
 
     @property
     def _groups(self) -> Any:

@@ -18,19 +18,21 @@ f32 = wp.float32
 
 @dataclass(frozen=True)
 class Features:
-    """Which kinds of actuators there are; kernels are specialised on it.
+    """What acts on nodes; kernels are specialised on it.
 
     Attributes:
-        bend: Whether there are any whose forces change with the shape: chambers or cables.
+        bend: Whether there are actuators whose forces change with the shape: chambers or cables.
         points: Whether there are forces at points.
+        touch: Whether there are obstacles.
     """
 
     bend: bool = False
     points: bool = False
+    touch: bool = False
 
     @property
-    def any(self) -> bool:
-        """Whether anything acts."""
+    def driven(self) -> bool:
+        """Whether there are actuators."""
         return self.bend or self.points
 
 

@@ -248,7 +248,7 @@ _INSPECT = """
 """
 
 _LIMIT = """
-    float U[NODES][3], V[NODES][3], part = 1.0f;
+    float U[NODES][3], V[NODES][3], part = most.data[w];
     load(u.data, U);
     load(p.data, V);
     #pragma unroll
@@ -261,7 +261,7 @@ _LIMIT = """
         cofactors(H, C);
         cofactors(D, E);
         const float first = inner(C, D), second = inner(E, H), third = D[0] * E[0] + D[1] * E[1] + D[2] * E[2];
-        float s = 1.0f, safe = 1.0f;
+        float s = most.data[w], safe = s;
         for (int trial = 0; trial < TRIES; ++trial) {  // smaller parts must be safe as well
             const float J = 1.0f + more + s * (first + s * (second + s * third));
             if (!(J > LOWEST)) safe = 0.5f * s;
@@ -393,13 +393,14 @@ def inspect_kernel(shape: Shape) -> Any:
 
 @functools.cache
 def limit_kernel(shape: Shape) -> Any:
-    """How much of a move the tetrahedra of cells can take."""
+    """How much of a move the tetrahedra of cells can take, of the most that is asked for."""
 
     @wp.func_native(_snippet(_LIMIT, shape))
     def limit(
         c: int,
         w: int,
         group: CellGroup,
+        most: wp.array[wp.float32],
         u: wp.array2d[wp.float32],
         p: wp.array2d[wp.float32],
         parts: wp.array2d[wp.float32],
@@ -408,11 +409,12 @@ def limit_kernel(shape: Shape) -> Any:
     @wp.kernel(module="unique", enable_backward=False)
     def limit_cells(
         group: CellGroup,
+        most: wp.array[wp.float32],
         displacements: wp.array2d[wp.float32],
         moves: wp.array2d[wp.float32],
         parts_out: wp.array2d[wp.float32],
     ):
         c, w = wp.tid()
-        limit(c, w, group, displacements, moves, parts_out)
+        limit(c, w, group, most, displacements, moves, parts_out)
 
     return limit_cells

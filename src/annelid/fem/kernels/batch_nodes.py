@@ -11,6 +11,7 @@ from typing import Any
 import warp as wp
 
 from annelid.fem.kernels.batch_actors import Actors, Features, actor_force, actor_product
+from annelid.fem.kernels.batch_contact import Touches, touch_force, touch_product
 from annelid.fem.kernels.batch_worlds import Each, Scalars
 
 wp.set_module_options({"enable_backward": False})
@@ -131,19 +132,19 @@ def turn_nodes(
 
 
 @wp.kernel
-def take_guess(
-    nodes: Nodes,
-    safe: wp.array[wp.int32],
-    displacements: wp.array2d[f32],
-    moves: wp.array2d[f32],
-):
-    """Go where the first guess says, or stay where it would crush tetrahedra; held components go anyway."""
+def shorten_guess(nodes: Nodes, part: wp.array[f32], moves: wp.array2d[f32]):
+    """Go only a part of the first guess; held components go all of it."""
     i, w = wp.tid()
-    move = at(moves, i, w)
-    if safe[w] == 0:
-        move = move - free(move, nodes.held[i])
-        put(moves, i, w, move)
-    put(displacements, i, w, at(displacements, i, w) + move)
+    if part[w] < 1.0:
+        move = at(moves, i, w)
+        put(moves, i, w, move - (1.0 - part[w]) * free(move, nodes.held[i]))
+
+
+@wp.kernel
+def take_guess(moves: wp.array2d[f32], displacements: wp.array2d[f32]):
+    """Go where the first guess says."""
+    row, w = wp.tid()
+    displacements[row, w] = displacements[row, w] + moves[row, w]
 
 
 @functools.cache
@@ -157,6 +158,7 @@ def residual_kernel(features: Features) -> Any:
         drag: f32,  # rate at which velocities decay over dt [1/s²]
         each: Each,
         actors: Actors,
+        touches: Touches,
         dead: wp.array[wp.vec3],
         running: wp.array[wp.int32],
         slots: wp.array2d[f32],
@@ -172,7 +174,9 @@ def residual_kernel(features: Features) -> Any:
         if running[w] == 0:
             return
         force = gathered(nodes, i, w, slots)
-        if wp.static(features.any):
+        if wp.static(features.touch):
+            force += touch_force(touches, i, w)
+        if wp.static(features.driven):
             force += actor_force(actors, nodes.rest, i, w, each, displacements)
         mass = each.mass[w] * nodes.masses[i]
         force += each.fraction[w] * (dead[i] + mass * each.pull[w])
@@ -231,6 +235,7 @@ def tangent_kernel(features: Features) -> Any:
         drag: f32,
         each: Each,
         actors: Actors,
+        touches: Touches,
         running: wp.array[wp.int32],
         slots: wp.array2d[f32],
         displacements: wp.array2d[f32],
@@ -247,6 +252,8 @@ def tangent_kernel(features: Features) -> Any:
         for i in range(wp.static(CHUNK) * part, wp.min(wp.static(CHUNK) * (part + 1), nodes.rest.shape[0])):
             way = at(direction, i, w)
             product = gathered(nodes, i, w, slots)
+            if wp.static(features.touch):
+                product += touch_product(touches, i, w, way)
             if wp.static(features.bend):
                 product -= actor_product(actors, nodes.rest, i, w, each, displacements, direction)
             own = (rate + drag * each.damping[w]) * each.mass[w] * nodes.masses[i]

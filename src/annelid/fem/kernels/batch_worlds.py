@@ -42,7 +42,8 @@ class Scalars:
     goal: wp.array[f32]  # r·z that is small enough
     beta: wp.array[f32]
     alpha: wp.array[f32]
-    part: wp.array[f32]  # of Newton's step that is taken
+    gain: wp.array[f32]  # twice what the step of Newton's method gains if the energy is a parabola [J]
+    part: wp.array[f32]  # of that step that is taken
 
 
 @wp.struct
@@ -117,13 +118,14 @@ def begin_worlds(
 
 
 @wp.kernel
-def least_ratio(cells: int, ratios: wp.array2d[f32], safe_out: wp.array[wp.int32]):
-    """Whether the first guess leaves all tetrahedra of a world most of their volumes."""
+def least_ratio(cells: int, ratios: wp.array2d[f32], part_out: wp.array[f32], progress_out: wp.array[f32]):
+    """All of the first guess where it leaves the tetrahedra of a world most of their volumes, and else none of it."""
     w = wp.tid()
     least = float(1.0)
     for c in range(cells):
         least = wp.min(least, ratios[c, w])
-    safe_out[w] = wp.where(least > WORSE, 1, 0)
+    part_out[w] = wp.where(least > WORSE, 1.0, 0.0)
+    progress_out[w] = 1.0
 
 
 @wp.kernel
@@ -146,9 +148,11 @@ def steer(
     iteration: int,  # of conjugate gradients
     rough: f32,  # part of the residual at which the first system is solved
     fine: f32,  # part of the first residual of the step at which it is solved
+    least: f32,  # r·z below which there is nothing but rounding [J]
     count: int,
     parts: wp.array2d[f32],
     clock: wp.array[wp.int64],
+    progress: wp.array[f32],
     running: wp.array[wp.int32],
     scalars: Scalars,
     lost: wp.array[wp.int64],
@@ -166,14 +170,16 @@ def steer(
             lost[w] = clock[0] + wp.int64(1)
         return
     beta = float(0.0)
+    if iteration == 0:
+        scalars.gain[w] = 0.0
     if iteration > 0:
         beta = size / scalars.before[w]
     elif newton == 0:
         scalars.first[w] = size
-        scalars.goal[w] = rough * rough * size
+        scalars.goal[w] = wp.max(rough * rough * size, least)
     else:
-        scalars.goal[w] = fine * fine * scalars.first[w]
-        if size <= scalars.goal[w]:
+        scalars.goal[w] = wp.max(fine * fine * scalars.first[w], least)
+        if size <= scalars.goal[w] and progress[w] >= 1.0:
             active_out[w] = 0  # Newton's method has arrived
     scalars.beta[w] = beta
     scalars.before[w] = size
@@ -198,6 +204,7 @@ def measure(
         running[w] = 0
         return
     scalars.alpha[w] = scalars.before[w] / along
+    scalars.gain[w] = scalars.gain[w] + scalars.alpha[w] * scalars.before[w]
 
 
 @wp.kernel
@@ -215,9 +222,11 @@ def least_part(cells: int, parts: wp.array2d[f32], part_out: wp.array[f32], cut_
 @wp.kernel
 def end_worlds(
     worlds: int,
+    least: f32,
     active: wp.array[wp.int32],
     running: wp.array[wp.int32],
     scalars: Scalars,
+    progress: wp.array[f32],
     cut: wp.array[wp.int32],
     clock: wp.array[wp.int64],
     unsettled: wp.array[wp.int64],
@@ -226,8 +235,8 @@ def end_worlds(
     w = wp.tid()
     if w >= worlds:
         return
-    small = scalars.before[w] <= NEAR * NEAR * scalars.first[w]
-    if cut[w] != 0 or (active[w] != 0 and running[w] != 0 and not small):
+    small = scalars.before[w] <= wp.max(NEAR * NEAR * scalars.first[w], least)
+    if cut[w] != 0 or progress[w] < 1.0 or (active[w] != 0 and running[w] != 0 and not small):
         unsettled[w] = unsettled[w] + wp.int64(1)
     cut[w] = 0
     if w == 0:
