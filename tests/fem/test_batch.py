@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
 from annelid import fem
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.fem.batch.alike import alike_cells
 from annelid.fem.kernels.batch_cells import LEAST_MOVED
+from annelid.fem.kernels.batch_products import TILE, multiply_tiles
 from annelid.materials import Gent, Law, MooneyRivlin, Ogden, Yeoh
 from annelid.shapes import TetMesh, tet_beam
 
@@ -159,6 +161,15 @@ def test_what_cannot_be_stepped_together_is_refused_with_a_remedy(options: dict[
     settings |= options
     with pytest.raises(InvalidValue, match=words):
         fem.simulation(**settings)
+
+
+def test_tiles_multiply(device: str) -> None:
+    matrix, vectors = np.random.default_rng(0).standard_normal((2, 2 * TILE, 2 * TILE)).astype(np.float32)
+    left, right = (wp.array(each, dtype=wp.float32, device=device) for each in (matrix, vectors))
+    found = wp.zeros_like(left)
+    inputs = [2, left, right, found]
+    wp.launch_tiled(multiply_tiles, dim=(2, 2), inputs=inputs, block_dim=256, device=device)
+    np.testing.assert_allclose(found.numpy(), matrix @ vectors, atol=0.05)  # TF32 has ten bits
 
 
 def test_settings_are_checked() -> None:

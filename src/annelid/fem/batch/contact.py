@@ -90,7 +90,7 @@ class TouchingWorlds:
         """Take less of a step where contacts that it leads into cost more than they let expect."""
         touch, chunks = _touching(state), -(-self._count // kernels.CHUNK)
         told = [active, part, self.progress, _things(touch), touch.stretches, state.positions, moves, steps]
-        inputs = [self._touched, *told, self._lagging, self.touches, self._prices]
+        inputs = [kernels.LENGTHS, self._touched, *told, self._lagging, self.touches, self._prices]
         self._launch(kernels.price_worlds, (chunks, self._worlds), inputs)
         self._launch(kernels.choose_length, self._width, [chunks, active, self._prices, gain, part])
 

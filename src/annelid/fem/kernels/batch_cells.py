@@ -61,7 +61,8 @@ class CellGroup:
 
 
 _HEAD = """
-    using Vector = float[3];
+    using Vector = float[3];  // Warp has a macro float(x), so that no parenthesis may follow a type
+    using Corners = int[4];
     PLACES
     const int W = u.shape[1];
     const int* node = group.nodes.data + NODES * (size_t)c;
@@ -276,10 +277,10 @@ _LIMIT = """
 
 def _snippet(body: str, shape: Shape, law: str = "", second: str = "") -> str:
     """C++ for cells of a shape."""
-    places = "const int (*tets)[4] = (const int (*)[4])(group.places.data + 4 * TETS * (size_t)c);"
+    places = "const Corners* tets = (const Corners*)(group.places.data + 4 * TETS * (size_t)c);"
     if shape.places is not None:
         rows = ", ".join("{" + ", ".join(map(str, row)) + "}" for row in shape.places)
-        places = f"const int tets[TETS][4] = {{{rows}}};"
+        places = f"const Corners tets[TETS] = {{{rows}}};"
     words = {
         "PLACES": places,
         "STORE": _STORE,

@@ -262,7 +262,7 @@ def free_worlds(
 @wp.kernel
 def price_worlds(
     # Parameters:
-    touched: Touched,
+    lengths: int, touched: Touched,
     # State in:
     active: wp.array[wp.int32], part: wp.array[f32], progress: wp.array[f32], things: Things,
     stretches: wp.array[wp.vec3d], positions: wp.array[wp.vec3d], moves: wp.array2d[f32], steps: wp.array2d[f32],
@@ -284,7 +284,7 @@ def price_worlds(
         near_by = wp.vec3(way)
         slope = f64(wp.dot(touch_force(touches, i, w), near_by))
         bend = f64(wp.dot(touch_product(touches, i, w, near_by), near_by))
-        for j in range(wp.static(LENGTHS)):
+        for j in range(lengths):
             length = f64(part[w]) * wp.pow(f64(2.0), f64(-0.5) * f64(j))
             prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
         for b in range(count):
@@ -295,15 +295,21 @@ def price_worlds(
                 limit = touched.forms.frictions[b] * f64(lagging[4 * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
-                here = contact_energy(touched, things, b, row, time, normal, limit, stretch, start, x)
-                for j in range(wp.static(LENGTHS)):
-                    length = f64(part[w]) * wp.pow(f64(2.0), f64(-0.5) * f64(j))
+                here = f64(0.0)
+                for j in range(lengths + 1):  # the first is where nodes are; not unrolled, since shapes are long
+                    part_of = lengths - j
+                    length = f64(0.0)
+                    if part_of < lengths:
+                        length = f64(part[w]) * wp.pow(f64(2.0), f64(-0.5) * f64(part_of))
                     then = (f64(progress[w]) + length * (f64(1.0) - f64(progress[w]))) * touched.dt
                     there = x + length * way
                     cost = contact_energy(touched, things, b, row, then, normal, limit, stretch, start, there)
-                    prices[j] = prices[j] + cost - here
-    for j in range(wp.static(LENGTHS)):
-        prices_out[wp.static(LENGTHS) * chunk + j, w] = f32(prices[j])
+                    if part_of < lengths:
+                        prices[part_of] = prices[part_of] + cost - here
+                    else:
+                        here = cost
+    for j in range(lengths):
+        prices_out[lengths * chunk + j, w] = f32(prices[j])
 
 
 @wp.kernel
