@@ -250,7 +250,10 @@ def simulation(
     contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     added = tuple(extras(chosen) if callable(extras) else extras)
-    how = how_together(together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added))
+    how = how_together(
+        together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
+        corners=contacts is not None and bool(contacts.corners),
+    )  # fmt: skip
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
     if not dynamic:

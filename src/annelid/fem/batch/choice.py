@@ -31,6 +31,7 @@ def how_together(
     worlds: int | None,
     dynamic: bool,
     more: bool,
+    corners: bool,
 ) -> Together | None:
     """How worlds are stepped together; None for one by one. What is asked for and cannot be had is refused.
 
@@ -43,10 +44,11 @@ def how_together(
         worlds: Number of worlds, None for a solid by itself.
         dynamic: Whether it has inertia.
         more: Whether element sets of the user act on it.
+        corners: Whether obstacles have corners or edges, which pass between nodes there.
     """
     if choice is False:
         return None
-    if choice == "auto" and (device.is_cpu or worlds is None or worlds < 2):
+    if choice == "auto" and (device.is_cpu or worlds is None or worlds < 2 or corners):
         return None
     if choice not in (True, "auto"):
         require_kind("together", choice, Together, "True, False, 'auto' or a fem.Together")

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.obstacles import friction_of
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_contact as kernels
 from annelid.fem.state import State
@@ -62,11 +63,17 @@ class TouchingWorlds:
             touched: Any = kernels.Touched()
             touched.nodes, touched.dt = node_count, dt
             touched.outer = wp.array(outer, dtype=wp.int32, device=device)
-            touched.forms, touched.skin, touched.reach = contacts.nodes.forms, contacts.nodes.skin, contacts.nodes.reach
+            touched.forms, touched.reach, touched.skin = (
+                contacts.nodes.forms,
+                contacts.nodes.reach,
+                contacts.settings.skin,
+            )
+            pairs = [friction_of(contacts.solid.surface, rigid.surface) for rigid in contacts.rigids]
+            touched.frictions = wp.array(np.array(pairs), dtype=wp.float64, device=device)
             self._touched, self._things = touched, len(contacts.rigids)
-            pairs, rows = self._things * len(outer), kernels.LENGTHS * -(-len(outer) // kernels.CHUNK)
+            rows = kernels.LENGTHS * -(-len(outer) // kernels.CHUNK)
             self._prices = wp.zeros((rows, width), dtype=wp.float32, device=device)
-            self._lagging = wp.zeros((4 * pairs, width), dtype=wp.float32, device=device)
+            self._lagging = wp.zeros((4 * self._things * len(outer), width), dtype=wp.float32, device=device)
 
     def begin(self, state: State, active: Any, moves: Any, part: Any, cut: Any) -> None:
         """Find the part of the first guess of moves that nothing is in the way of; obstacles go as much of theirs."""

@@ -43,6 +43,7 @@ class Touched:
     nodes: wp.int32  # of a solid
     outer: wp.array[wp.int32]  # those that can touch
     forms: Forms
+    frictions: wp.array[f64]  # of each obstacle with the solid [-]
     skin: f64  # [m]
     reach: f64  # [m]
     dt: f64  # [s]
@@ -211,7 +212,7 @@ def touch_worlds(
                 strength = wp.max(wp.dot(forces[pair], push.normal), f64(0.0))
                 before = f64(SATURATED) * stretches[pair]
                 sudden = False
-            limit = touched.forms.frictions[b] * strength
+            limit = touched.frictions[b] * strength
             if limit > f64(0.0):
                 trial = trial_of(things, row, push.normal, stretches[pair], start, x, place, turn)
                 factor = friction_factor(trial, limit, stiffness)
@@ -292,7 +293,7 @@ def price_worlds(
             time = f64(progress[w]) * touched.dt
             near = near_to(b, x, place_of(things, row, time), turn_of(things, row, time), touched.forms)
             if near.gap - touched.skin < touched.reach + wp.length(way) or progress[w] < 1.0:
-                limit = touched.forms.frictions[b] * f64(lagging[4 * (k * count + b), w])
+                limit = touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                 here = f64(0.0)
@@ -404,7 +405,7 @@ def keep_worlds(
             stiffness = touched.forms.stiffnesses[b]
             push = pushed(near, touched.skin, touched.reach, stiffness)
             force = push.force * near.gradient
-            limit = touched.forms.frictions[b] * push.strength
+            limit = touched.frictions[b] * push.strength
             if limit > f64(0.0):
                 trial = trial_of(things, row, push.normal, stretches[pair], start, x, place, turn)
                 force -= friction_factor(trial, limit, stiffness) * trial
