@@ -76,7 +76,7 @@ def test_problems_and_searchers() -> None:
 def test_nothing_is_missing() -> None:
     assert modules(SCENES) == files("scenes", "registry")
     assert modules(STUDIES) == files("studies", "registry", "study")
-    assert set(BENCHES) == files("benches", "registry")
+    assert {name.replace("-", "_") for name in BENCHES} == files("benches", "registry")
     assert set(COMMANDS) == files("commands")
     assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Task")
     assert set(SCRIPTS) == set(TASKS)

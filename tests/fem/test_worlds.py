@@ -15,7 +15,7 @@ from annelid.core.errors import FileFormatError, InvalidValue, SimulationDiverge
 from annelid.core.snapshot import Look, Mesh, host_array
 from annelid.shapes import Plane
 
-from .robots.robots import hollow, hollow_solid
+from .robots.robots import hollow, hollow_solid, hyperelastic_hollow
 
 AIR = fem.Pneumatic(name="air", pressure=(0.0, 6e4))
 END = "end"
@@ -52,7 +52,14 @@ def watery(**options: Any) -> Any:
     return fem.forward_simulation(hollow(water), **options)
 
 
-MAKERS = [motion, rest, stale, held, watery]
+def together(**options: Any) -> Any:
+    """The first of these, of a material for large strains, whose worlds are stepped together."""
+    solid = hyperelastic_hollow().group(END, lambda p: p[:, 0] > 0.0999)
+    settings: dict[str, Any] = {"actuators": [AIR], "dt": 0.01, "velocity_damping": 20.0, "threads": 1}
+    return fem.simulation(solid, **{"device": "cpu", "worlds": 1, "together": True, **settings, **options})
+
+
+MAKERS = [motion, rest, stale, held, watery, together]
 
 
 def add_sensors(simulation: Any) -> None:
@@ -97,8 +104,9 @@ def test_a_world_among_others_moves_to_the_bit_as_it_would_alone(make: Callable[
         np.testing.assert_array_equal(readings[world], alone.sensors.read().numpy()[0])
 
 
-def test_worlds_on_a_device_begin_again_by_a_mask(device: str) -> None:
-    simulation = motion(worlds=3, device=device)
+@pytest.mark.parametrize("make", [motion, together])
+def test_worlds_on_a_device_begin_again_by_a_mask(make: Callable[..., Any], device: str) -> None:
+    simulation = make(worlds=3, device=device)
     simulation.sensors.add("end", fem.position_of(END))
     simulation.sensors.add("speed", fem.velocity_of(END))
     first = simulation.sensors.read().numpy().copy()
@@ -117,7 +125,7 @@ def test_worlds_on_a_device_begin_again_by_a_mask(device: str) -> None:
     assert simulation.state.clock.numpy().tolist() == [0]
 
 
-@pytest.mark.parametrize("make", [stale, held])
+@pytest.mark.parametrize("make", [stale, held, together])
 def test_saved_and_loaded_worlds_go_on_with_the_same_bits(make: Callable[..., Any], tmp_path: Path) -> None:
     simulation = make(worlds=3)
     drive(simulation)

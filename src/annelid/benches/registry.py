@@ -14,6 +14,7 @@ BENCHES = {
     "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",
     "coupling": "A worm of springs in a bed of grains against real time",
     "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
+    "fem-batch": "World-steps per second of many soft fingers that are stepped together",
     "envs": "Actions per second of the environments, one world and many",
     "tasks": "Returns of doing nothing, of chance and of scripted policies in the environments",
     "view": "Frames of the camera, and what a viewer costs a simulation",
@@ -30,4 +31,4 @@ def bench_module(name: str) -> ModuleType:
     """The module of a bench by its name: it has a dataclass `Options` and a function `bench`."""
     if name not in BENCHES:
         raise UnknownName("bench", name, BENCHES)
-    return import_module(f"annelid.benches.{name}")
+    return import_module(f"annelid.benches.{name.replace('-', '_')}")

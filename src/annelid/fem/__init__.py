@@ -12,6 +12,9 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.fem.batch.choice import Choice, how_together
+from annelid.fem.batch.settings import Together
+from annelid.fem.batch.solver import BatchedSolver
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
@@ -60,6 +63,7 @@ from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import step_or
 
 __all__ = [
+    "BatchedSolver",
     "Cable",
     "Cavity",
     "Contact",
@@ -98,6 +102,7 @@ __all__ = [
     "State",
     "Step",
     "Thread",
+    "Together",
     "Volume",
     "World",
     "contact_force_of",
@@ -195,6 +200,7 @@ def simulation(
     extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
     actuators: Sequence[Actuator] = (),
     worlds: int | None = None,
+    together: Choice = "auto",
     device: str | wp.Device = "auto",
     threads: int | None = None,
     linear: Linear = "auto",
@@ -219,6 +225,9 @@ def simulation(
             commands of its effort, between its limits.
         worlds: Copies of the solid side by side that know nothing of each other, each with commands of its own; None
             for one by itself. A solid of a batch that finds no equilibrium is lost by itself.
+        together: Whether worlds in motion are stepped together, in single precision, instead of one by one: True,
+            False, a `Together` that says how, or "auto": on CUDA, where there are several worlds of a solid for which
+            that can be done.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         linear: How linear systems are solved, see `Model`.
@@ -241,7 +250,12 @@ def simulation(
     )
     contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
-    more = [*(extras(chosen) if callable(extras) else extras), *(each for drive in drives for each in drive.sets)]
+    added = tuple(extras(chosen) if callable(extras) else extras)
+    how = how_together(
+        together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
+        corners=contacts is not None and bool(contacts.corners),
+    )  # fmt: skip
+    more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
     if not dynamic:
         if contacts is not None and contacts.bodies:
@@ -250,5 +264,11 @@ def simulation(
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
+    if how is not None:
+        return Simulation(
+            BatchedSolver(
+                model, inertia, together=how, drives=drives, contacts=contacts, worlds=worlds or 1, settings=settings
+            )
+        )
     kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
     return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts))

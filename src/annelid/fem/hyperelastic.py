@@ -64,7 +64,7 @@ class Hyperelastic(Tetrahedra):
         super().__init__(rest, elements, crew, cells=cells)
         width = elements.shape[1]
         modes = self._modes(rest, elements, cells)
-        self._table, self._columns = _constants(materials, shared=cells is not None)
+        self._table, self._columns = material_constants(materials, shared=cells is not None)
         self._factors = self._table[:, FACTOR].copy()
         self._constants = self._array(self._table.ravel(), wp.float64)
         chosen = element_materials[self.point_elements]
@@ -222,7 +222,7 @@ def _function(law: Law) -> tuple[str, Any]:
     return "invariants", _IN_INVARIANTS[type(law)]
 
 
-def _constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarray, int]:
+def material_constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarray, int]:
     """Constants of each material in the order of the kernels, shape [m, c], and c.
 
     Without a law's tension at rest, p, nothing would balance it; κ makes what is left behave as with λ = 0. Where

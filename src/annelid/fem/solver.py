@@ -18,7 +18,6 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjustment import Adjustment
-from annelid.fem.batch import Batch, NotFinite
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.state import Touch, Touching
@@ -28,6 +27,7 @@ from annelid.fem.integrators import Integrator, stage_of
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
 from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
+from annelid.fem.one_by_one import NotFinite, OneByOne
 from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
@@ -57,7 +57,7 @@ class Solver:
         model: The model.
         settings: How equilibria are found.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
-        worlds: Number of worlds, see `Batch`; None for a solid by itself.
+        worlds: Number of worlds, see `OneByOne`; None for a solid by itself.
         contacts: What it touches, if the world has obstacles; their element sets are among the extras of the model.
 
     Attributes:
@@ -92,7 +92,7 @@ class Solver:
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
         self._prepare()
-        self._worlds = Batch(worlds, self._first_state)
+        self._worlds = OneByOne(worlds, self._first_state)
         self._gallery = Gallery(self._worlds.count, model.solid.nodes)
 
     @property
@@ -322,7 +322,7 @@ class DynamicSolver(Solver):
         inertia: The inertia of its nodes.
         settings: How the equation of a step is solved.
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
-        worlds: Number of worlds, see `Batch`; None for a solid by itself.
+        worlds: Number of worlds, see `OneByOne`; None for a solid by itself.
         contacts: What it touches, if the world has obstacles.
     """
 

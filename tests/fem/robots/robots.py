@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
-from annelid.materials import Material, material
+from annelid.materials import Material, NeoHooke, material
 from annelid.shapes import TetMesh, tet_hollow_cylinder, tet_trunk
 
 LENGTH = 0.15
@@ -53,6 +53,12 @@ def trunk(
 def hollow_solid(modulus: float = 180e3) -> fem.Solid:
     mesh = tet_hollow_cylinder(0.014, 0.1, wall=3e-3, cap=4e-3, cells=2, layers=4, axis="x")
     return fem.Solid(mesh, silicone(modulus)).fix(lambda p: p[:, 0] < 1e-9)
+
+
+def hyperelastic_hollow(modulus: float = 180e3) -> fem.Solid:
+    """The same of a neo-Hookean material."""
+    law = NeoHooke(modulus / 2.9)
+    return fem.Solid(hollow_solid().mesh, silicone(modulus).with_(law=law)).fix(lambda p: p[:, 0] < 1e-9)
 
 
 def hollow(chamber: Any, *others: Any, **options: Any) -> fem.Robot:

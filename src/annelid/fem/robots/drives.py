@@ -118,11 +118,12 @@ class PointDrive(Drive, ElementSet):
         ElementSet.__init__(self, nodes[:1], device, tangent=False)
         self.actuator, self.sets = force, (self,)
         direction = np.asarray(force.direction, float)
+        self.weights, self.direction = weights[0], direction / np.linalg.norm(direction)
         start = (weights[0][:, None] * solid.nodes[nodes[0]]).sum(axis=0)
         self._where = [
             wp.array(self.nodes, dtype=wp.int32, device=device),
-            wp.array(weights[0], dtype=wp.float64, device=device),
-            wp.vec3d(*(direction / np.linalg.norm(direction)).tolist()),
+            wp.array(self.weights, dtype=wp.float64, device=device),
+            wp.vec3d(*self.direction.tolist()),
             wp.vec3d(*start.tolist()),
         ]
         self._force = wp.zeros(1, dtype=wp.float64, device=device)
@@ -188,7 +189,7 @@ class ChamberDrive(Drive):
             self._weight = ColumnWeight(FluidColumns(cavity, fluid, cells=chamber.cells, device=device), device)
             self._weight.refresh(wp.array(solid.nodes, dtype=wp.vec3d, device=device))  # memory, at rest in any world
             self.sets, self.columns = (self.pressure, self._weight), 2
-        self._fluid = fluid
+        self.fluid, self.nodes = fluid, cavity.nodes
         self._nodes = wp.array(cavity.nodes, dtype=wp.int32, device=device)
         self._rest = wp.float64(volume)
 
@@ -203,9 +204,9 @@ class ChamberDrive(Drive):
 
     def vary(self, varied: Varied | None) -> None:
         """Let the pull of a world act on the liquid."""
-        if self._fluid is None:
+        if self.fluid is None:
             return
-        fluid = self._fluid if varied is None else self._fluid.pulled(varied.pull)
+        fluid = self.fluid if varied is None else self.fluid.pulled(varied.pull)
         if self._weight is not None:
             self._weight.columns.pull(fluid)
         else:

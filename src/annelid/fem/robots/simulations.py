@@ -129,7 +129,7 @@ class ForwardSolver(RobotSolver):
             are commanded.
         dt: Time that a step stands for [s].
         strokes: Names of actuators that are held at the stroke which is commanded, instead of exerting an effort.
-        worlds: Number of worlds, see `Batch`; None for a robot by itself.
+        worlds: Number of worlds, see `OneByOne`; None for a robot by itself.
 
     Attributes:
         forward: What finds equilibria.

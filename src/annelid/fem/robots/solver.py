@@ -16,9 +16,9 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjustment import Adjustment
-from annelid.fem.batch import Batch
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
+from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
@@ -38,7 +38,7 @@ class RobotSolver:
     Args:
         robot: The robot, at rest.
         dt: Time that a step stands for [s].
-        worlds: Number of worlds, see `Batch`; None for a robot by itself.
+        worlds: Number of worlds, see `OneByOne`; None for a robot by itself.
 
     Attributes:
         readout: What reads states.
@@ -60,7 +60,7 @@ class RobotSolver:
             "forces": np.zeros((0, 0)) if robot.contacts is None else robot.contacts.forces.copy(),
             "goals": robot.places(),
         }
-        self._worlds: Batch[Any] = Batch(worlds, self._first_state)
+        self._worlds: OneByOne[Any] = OneByOne(worlds, self._first_state)
         self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
 
     @property

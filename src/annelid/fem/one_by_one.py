@@ -48,7 +48,7 @@ class OneState(Protocol):
 S = TypeVar("S", bound=OneState)
 
 
-class Batch(Generic[S]):
+class OneByOne(Generic[S]):
     """The worlds of a solver of one solid.
 
     A world in which a step leads nowhere is lost: what sensors read of it is not a number from then on, until it begins

@@ -1,0 +1,137 @@
+"""Actuators of a batch: lists of what touches each node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.kernels.batch_actors import Actors, Features
+from annelid.fem.kernels.batch_worlds import Limits
+from annelid.fem.robots.actuators import Hydraulic
+from annelid.fem.robots.channels import Channels
+from annelid.fem.robots.drives import CableDrive, ChamberDrive, Drive, PointDrive
+
+
+def unsupported_drive(drive: Drive) -> str | None:
+    """What is in the way of an actuator in a batch, in words; None where nothing is."""
+    if isinstance(drive, ChamberDrive):
+        fluid = drive.fluid
+        if isinstance(drive.actuator, Hydraulic) and drive.actuator.weight == "columns" and fluid is not None:
+            return f"the weight of {drive.actuator.name} is found by columns, take weight='hydrostatic'"
+        if fluid is not None and not fluid.full:
+            return f"the liquid in {drive.actuator.name} has a surface, fill it up"
+        return None
+    return None if isinstance(drive, CableDrive | PointDrive) else f"{drive.actuator.name} is of another kind"
+
+
+class ActorLists:
+    """What actuators do to nodes, on a device.
+
+    Args:
+        drives: The actuators.
+        channels: Their channels.
+        node_count: Number of nodes of the solid.
+        device: Where it is computed.
+
+    Attributes:
+        features: Which kinds there are.
+        actors: The lists.
+        limits: How commands become efforts.
+        liquids: For each actuator the first of its nodes, [k + 1], these, its density and its datum.
+        heavy: Whether there are liquids with weight.
+    """
+
+    def __init__(self, drives: Sequence[Drive], channels: Channels, node_count: int, device: wp.Device) -> None:
+        self._device = device
+        corners, ends, points = _corners(drives), _ends(drives), _points(drives)
+        self.features = Features(bend=bool(len(corners[0]) or len(ends[0])), points=bool(len(points[0])))
+        fluids = [drive.fluid if isinstance(drive, ChamberDrive) else None for drive in drives]
+        self.heavy = any(fluid is not None for fluid in fluids)
+        self.actors: Any = Actors()
+        densities = self._floats([fluid.density if fluid else 0.0 for fluid in fluids])
+        self.actors.densities = densities
+        lists = (("corner_first", corners), ("end_first", ends), ("point_first", points))
+        kinds = (("corners", wp.vec3i), ("ends", wp.vec2i), ("points", wp.int32))
+        for (first, found), (name, kind) in zip(lists, kinds, strict=True):
+            nodes, values, more = found
+            order = np.argsort(nodes, kind="stable")
+            begin = np.searchsorted(nodes[order], np.arange(node_count + 1)).astype(np.int32)
+            setattr(self.actors, first, wp.array(begin, dtype=wp.int32, device=device))
+            setattr(self.actors, name, wp.array(values[order].astype(np.int32), dtype=kind, device=device))
+            if name != "corners":
+                vectors = wp.array(more[order].astype(np.float32), dtype=wp.vec3, device=device)
+                setattr(self.actors, "anchors" if name == "ends" else "shares", vectors)
+        self.limits = self._made_limits(drives, channels)
+        self.liquids = self._made_liquids(drives, fluids, densities)
+
+    def _made_limits(self, drives: Sequence[Drive], channels: Channels) -> Any:
+        limits, count = Limits(), len(drives)  # type: Any, int
+        numbers, spans = np.full(count, -1, np.int32), np.zeros((3, count))
+        for place, channel in enumerate(channels.every):
+            numbers[channel.number] = place
+            spans[:, channel.number] = channel.limits.low, channel.limits.high, channel.limits.rate
+        limits.channels = wp.array(numbers, dtype=wp.int32, device=self._device)
+        for name, row in zip(("lows", "highs", "rates"), spans, strict=True):
+            setattr(limits, name, wp.array(row, dtype=wp.float64, device=self._device))
+        limits.count = len(channels.every)
+        return limits
+
+    def _made_liquids(self, drives: Sequence[Drive], fluids: Sequence[Fluid | None], densities: Any) -> list[Any]:
+        nothing = np.zeros(0, np.int32)
+        nodes = [drive.nodes if isinstance(drive, ChamberDrive) else nothing for drive in drives]
+        first = np.cumsum([0, *map(len, nodes)])
+        every = np.concatenate([nothing, *nodes])
+        heights = [np.nan if fluid is None or fluid.datum is None else fluid.datum for fluid in fluids]
+        return [self._integers(first), self._integers(every), densities, self._floats(heights)]
+
+    def _integers(self, values: Any) -> wp.array[Any]:
+        return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
+
+    def _floats(self, values: Any) -> wp.array[Any]:
+        return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device=self._device)
+
+
+_Lists = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _corners(drives: Sequence[Drive]) -> _Lists:
+    """Node, (next corner, the one after it, actuator) of each corner of a triangle of a chamber."""
+    nodes: list[Any] = [np.zeros(0, np.int64)]
+    values: list[Any] = [np.zeros((0, 3), np.int64)]
+    for number, drive in enumerate(drives):
+        if isinstance(drive, ChamberDrive):
+            triangles = drive.pressure.cavity.triangles
+            for k in range(3):
+                nodes.append(triangles[:, k])
+                others = triangles[:, (k + 1) % 3], triangles[:, (k + 2) % 3]
+                values.append(np.column_stack([*others, np.full(len(triangles), number)]))
+    return np.concatenate(nodes), np.concatenate(values), np.zeros(0)
+
+
+def _ends(drives: Sequence[Drive]) -> _Lists:
+    """Node, (node at the other end, actuator) and place of the other end of each end of a segment of a cable."""
+    nodes, values, places = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)], [np.zeros((0, 3))]
+    for number, drive in enumerate(drives):
+        if isinstance(drive, CableDrive):
+            points, anchors = drive.waypoints
+            for here, there in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
+                own = points[here] >= 0
+                nodes.append(points[here][own])
+                values.append(np.column_stack([points[there][own], np.full(own.sum(), number)]))
+                places.append(anchors[there][own])
+    return np.concatenate(nodes), np.concatenate(values), np.concatenate(places)
+
+
+def _points(drives: Sequence[Drive]) -> _Lists:
+    """Node, actuator and share of each node that a force at a point acts on."""
+    nodes, values, shares = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros((0, 3))]
+    for number, drive in enumerate(drives):
+        if isinstance(drive, PointDrive):
+            nodes.append(drive.nodes[0])
+            values.append(np.full(len(drive.nodes[0]), number))
+            shares.append(drive.weights[:, None] * drive.direction)
+    return np.concatenate(nodes), np.concatenate(values), np.concatenate(shares)

@@ -1,0 +1,88 @@
+"""Whether worlds of a solid are stepped together, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
+from annelid.fem.batch.actors import unsupported_drive
+from annelid.fem.batch.cells import LAWS, common_law
+from annelid.fem.batch.contact import untouchable
+from annelid.fem.batch.settings import Together
+from annelid.fem.robots.drives import Drive
+from annelid.fem.solid import Solid
+from annelid.fem.world import World
+from annelid.shapes.rigid import as_rigids
+
+Choice = bool | Literal["auto"] | Together
+
+
+def how_together(
+    choice: Choice,
+    solid: Solid,
+    world: World,
+    drives: Sequence[Drive],
+    device: wp.Device,
+    *,
+    worlds: int | None,
+    dynamic: bool,
+    more: bool,
+    corners: bool,
+) -> Together | None:
+    """How worlds are stepped together; None for one by one. What is asked for and cannot be had is refused.
+
+    Args:
+        choice: What the user asks for; "auto" steps several worlds together on CUDA where it can be had.
+        solid: The solid.
+        world: What surrounds it.
+        drives: Its actuators.
+        device: Where it is computed.
+        worlds: Number of worlds, None for a solid by itself.
+        dynamic: Whether it has inertia.
+        more: Whether element sets of the user act on it.
+        corners: Whether obstacles have corners or edges, which pass between nodes there.
+    """
+    if choice is False:
+        return None
+    if choice == "auto" and (device.is_cpu or worlds is None or worlds < 2 or corners):
+        return None
+    if choice not in (True, "auto"):
+        require_kind("together", choice, Together, "True, False, 'auto' or a fem.Together")
+    reason = _obstacle(solid, world, drives, worlds=worlds, dynamic=dynamic, more=more)
+    if reason is None:
+        return choice if isinstance(choice, Together) else _usual(world)
+    if choice == "auto":
+        return None
+    raise InvalidValue(f"these worlds cannot be stepped together: {reason}; or leave out together.")
+
+
+def _usual(world: World) -> Together:
+    """How, unless the user says: contacts, which come and go, need some more iterations."""
+    return Together(newtons=4, gradients=16) if world.obstacles else Together()
+
+
+def _obstacle(
+    solid: Solid, world: World, drives: Sequence[Drive], *, worlds: int | None, dynamic: bool, more: bool
+) -> str | None:
+    """What is in the way, with the remedy."""
+    if worlds is None:
+        return "their number is missing, give worlds=..., which may be 1"
+    if not dynamic or world.integrator != "backward-euler":
+        return "only motion by backward Euler can be, take dynamic=True and integrator='backward-euler'"
+    if more or solid.threads or solid.fabrics:
+        return "extras, threads and fabrics are not among what acts there, leave them out"
+    if solid.elements.shape[1] != 4:
+        return "its tetrahedra have 10 nodes, give a mesh of linear ones"
+    if any(material.prony for material in solid.materials):
+        return "a material relaxes, leave out its Prony series"
+    if not solid.hyperelastic or common_law(solid) is None:
+        known = ", ".join(kind.__name__ for kind in LAWS)
+        return f"all its materials need a law of one kind for large strains, {known} (Material.hyperelastic)"
+    refused = untouchable(as_rigids(world.obstacles))
+    if refused is not None:
+        return refused
+    return next((reason for reason in map(unsupported_drive, drives) if reason), None)

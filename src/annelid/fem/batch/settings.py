@@ -1,0 +1,44 @@
+"""How worlds are stepped together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
+
+Product = Literal["auto", "torch", "tiles"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together(Named):
+    """How worlds are stepped together. The numbers of iterations are fixed; worlds that have arrived rest.
+
+    Attributes:
+        newtons: Iterations of Newton's method in a step.
+        gradients: Iterations of conjugate gradients in each of them, at most.
+        rough: Part of its residual at which the first system of a step is solved [-].
+        fine: Part of the first residual of a step at which that step is solved [-].
+        product: What multiplies with the shared inverse on CUDA: "torch", which is cuBLAS in TF32 by way of PyTorch;
+            "tiles", which is Warp alone and has the same bits for any number of worlds; "auto" takes PyTorch where it
+            is installed.
+    """
+
+    newtons: int = 3
+    gradients: int = 12
+    rough: float = 3e-3
+    fine: float = 1e-4
+    product: Product = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("newtons", "gradients"):
+            value = vars(self)[name]
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+                raise InvalidValue(f"{name} must be a whole number from 1 to 1000, not {value!r}.")
+        for name in ("rough", "fine"):
+            value = vars(self)[name]
+            if not 0.0 <= value < 1.0:
+                raise InvalidValue(f"{name} must be a part of the residual, from 0 to below 1, not {value!r}.")
+        if self.product not in ("auto", "torch", "tiles"):
+            raise InvalidValue(f"product must be 'auto', 'torch' or 'tiles', not {self.product!r}.")
