@@ -225,7 +225,8 @@ class Contacts:
 
     def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
         """The same or less, such that no element is squeezed to nothing."""
-        least = min(_LEAST_VOLUME, 0.5 * self._least_volume(positions, step, 0.0))
+        now = self._least_volume(positions, step, 0.0)
+        least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.5 * now  # what began so is not stuck
         while part > 1e-12 and self._least_volume(positions, step, part) < least:
             part, self.cut = 0.5 * part, True
         return part
