@@ -349,7 +349,7 @@ class DynamicSolver(Solver):
         if inertia.dt != needed:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world needs {needed:g} s.")
         self.inertia = inertia
-        how = settings or Settings(1e-6, 20 if contacts is None else 60)
+        how = settings or Settings(1e-6, 20 if contacts is None else 30)
         super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
 
     def _prepare(self) -> None:

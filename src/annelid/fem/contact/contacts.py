@@ -28,6 +28,8 @@ from annelid.shapes import Obstacle
 
 _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
+_CAUTION = 0.6
+"""Of the way that is free, how much what is driven goes."""
 
 
 class Contacts:
@@ -190,6 +192,8 @@ class Contacts:
         if self.bodies and flying:
             self.bodies.guess(self.goal)
         part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
+        if part < 1.0 and not flying:  # a barrier opens twofold in an iteration: leave it some of the gap
+            part *= _CAUTION
         self.now.between(self._from, self.goal, part)
         if self.bodies and flying:
             self.bodies.take(self.now)
@@ -225,7 +229,8 @@ class Contacts:
 
     def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
         """The same or less, such that no element is squeezed to nothing."""
-        least = min(_LEAST_VOLUME, 0.5 * self._least_volume(positions, step, 0.0))
+        now = self._least_volume(positions, step, 0.0)
+        least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.5 * now  # what began so is not stuck
         while part > 1e-12 and self._least_volume(positions, step, part) < least:
             part, self.cut = 0.5 * part, True
         return part

@@ -14,7 +14,7 @@ from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
 
 _DETOURS = 100  # parts in which what is driven comes to where it belongs
-_BETWEEN = 3  # iterations between two parts
+_BETWEEN = 6  # iterations between two parts
 _FOLLOW = 0.1  # of the force left when friction was looked at last: then it is looked at again
 
 
