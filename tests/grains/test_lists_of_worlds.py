@@ -9,6 +9,7 @@ import pytest
 
 from annelid.grains.kernels.layout import FLAGS, STALE
 from annelid.grains.kernels.layout import PLANE as WALL
+from annelid.grains.model import PATIENCE
 
 from .blade import drive, simulated
 
@@ -67,7 +68,7 @@ def test_what_touches_bodies_is_kept_where_lists_of_other_worlds_are_made(moving
     lengths = set()
     for stale in ([0], [1, 3], [2], [0, 1, 2, 3], [3]):
         let_grow_stale(moving, stale)
-        moving.step(4)  # on CUDA they are looked at in every fourth step
+        moving.step(PATIENCE)  # on CUDA they are looked at in every so many steps
         assert places_noted(moving) == places_by_looking(moving)
         lengths.add(int(moving.state.touched_first.numpy()[-1]))
     assert len(lengths) > 1, "what touches the bodies never changed, so that nothing had to be moved along"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -131,7 +132,13 @@ def _parts(solver: Any, state: Any, name: str) -> Iterator[Measurement]:
     solver.take_step(state)
     found: dict[str, float] = {}
     for each in wp.timing_end():
-        kernel = each.name.removeprefix("forward kernel ")
+        kernel = _words(each.name.removeprefix("forward kernel "))
         found[kernel] = found.get(kernel, 0.0) + each.elapsed
     for kernel, elapsed in sorted(found.items(), key=lambda pair: -pair[1]):
         yield Measurement(f"{kernel}-{name}", elapsed, "ms")
+
+
+def _words(kernel: str) -> str:
+    """The name of a kernel as words joined by hyphens, without what distinguishes its variants."""
+    own = kernel.rpartition("__locals__")[2].rpartition("_")[0] or kernel
+    return "-".join(filter(None, re.split(r"[^a-z0-9]+", own.lower())))
