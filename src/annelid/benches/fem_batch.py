@@ -42,11 +42,11 @@ class Options:
     """Time step [s]."""
     newtons: int = 2
     """Iterations of Newton's method in a step."""
-    gradients: int = 8
+    gradients: int = 12
     """Iterations of conjugate gradients in each of them."""
     touching: bool = True
     """Whether fingers that touch are measured, too."""
-    touching_newtons: int = 3
+    touching_newtons: int = 6
     """Iterations of Newton's method in a step of these."""
     touching_gradients: int = 12
     """Iterations of conjugate gradients in each of them."""

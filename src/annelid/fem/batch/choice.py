@@ -61,8 +61,8 @@ def how_together(
 
 
 def _usual(world: World) -> Together:
-    """How, unless the user says: contacts, which come and go, need some more iterations."""
-    return Together(newtons=4, gradients=16) if world.obstacles else Together()
+    """How, unless the user says: contacts, which come and go, need more of Newton's."""
+    return Together(newtons=6) if world.obstacles else Together()
 
 
 def _obstacle(
