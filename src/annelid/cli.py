@@ -21,9 +21,9 @@ COMMANDS = {
     "export": "Turn a recording into a page, video, table or geometry",
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or TOML file",
-    "train": "Let an agent learn in an environment",
+    "train": "Train agents",
     "materials": "List materials, their laws and sources, and draw them",
-    "bench": "Measure throughput on this machine",
+    "bench": "Measure throughput",
     "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",
 }

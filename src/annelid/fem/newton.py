@@ -25,7 +25,6 @@ from annelid.fem.model import Model
 _PARTS = 256
 _ENOUGH = 1e-4  # of the decrease that the slope promises
 _ROUNDING = 2e-13  # of the energies that are added and taken away
-_SHORTEST = 2.0**-30
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
@@ -104,9 +103,11 @@ class Newton:
 
     Attributes:
         patience: Iterations without less force than ever before, after which the solid is on its way to nowhere.
+        shortest: Part of the longest step below which no other is tried.
     """
 
     patience = 20
+    shortest = 2.0**-30
 
     def __init__(self, model: Model, settings: Settings | None = None, *, noise: float | None = None) -> None:
         self.model, self.device = model, model.device
@@ -319,7 +320,7 @@ class Newton:
             return None
         first = length = self._longest(positions)
         slack = _ROUNDING * self._magnitude + self._noise
-        while length > _SHORTEST:
+        while length > self.shortest * first:
             self._try(positions, length)
             there, rest = self._look(self._trial, fraction, tangent=length == first)
             falls = there <= energy - _ENOUGH * length * slope

@@ -85,6 +85,8 @@ class CornerContacts(ElementSet):
         places = np.concatenate([np.zeros((0, 3)), *points])
         self._corners.places = wp.array(places, dtype=wp.vec3d, device=device)
         self._corners.frictions = wp.array(np.array(frictions)[self.owners], dtype=wp.float64, device=device)
+        free = np.array([rigid.moves == "free" for rigid in rigids])
+        self._corners.free = wp.array(free[self.owners].astype(np.int32), dtype=wp.int32, device=device)
         triangles: Any = wp.array(faces, dtype=wp.int32, device=device)
         self._corners.faces = triangles
         self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
@@ -120,7 +122,7 @@ class CornerContacts(ElementSet):
         found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
         self._launch(kernels.touch_corners, inputs, found)
         outputs = [self.energy, self.forces, self.tangent]
-        given = [int(tangent), self._lagging, self._hits, *found]
+        given = [int(tangent), self._corners, positions, self._gaps, self._lagging, self._hits, *found]
         wp.launch(kernels.load_faces, self.element_count, given, outputs, device=self.device)
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any]) -> None:
@@ -137,14 +139,22 @@ class CornerContacts(ElementSet):
         self._launch(kernels.free_corner_parts, [self._corners, begin, end, positions, step], [self._parts])
         return float(self._parts.numpy().min(initial=1.0))
 
-    def loads(self, pose: Pose) -> list[CornerLoad]:
-        """What points do that touch, pushes and frictions apart, as they were evaluated last, in a pose."""
+    def loads(self, pose: Pose, of: np.ndarray | None = None) -> list[CornerLoad]:
+        """What points do that touch, pushes and frictions apart, as they were evaluated last, in a pose.
+
+        Args:
+            pose: Where obstacles are.
+            of: The obstacles that are asked about; None for all.
+        """
+        wanted = np.ones(len(self), bool) if of is None else np.isin(self.owners, of)
+        if not wanted.any():
+            return []
         found, places = [], pose.points(self.owners, self._corners.places.numpy())
         pushes = self._hits, self.point_forces, self.point_tangents
         rubs = self._lagging, self.point_rubs, self.rub_tangents
         for hits, forces, tangents in (pushes, rubs):
             faces, weights, pulls = hits.faces.numpy(), hits.weights.numpy(), forces.numpy()
-            for i in np.flatnonzero((faces >= 0) & pulls.any(axis=1)):
+            for i in np.flatnonzero(wanted & (faces >= 0) & pulls.any(axis=1)):
                 owner, nodes = int(self.owners[i]), self.faces[faces[i]]
                 found.append(CornerLoad(owner, places[i], nodes, weights[i], pulls[i].copy(), tangents.numpy()[i]))
         return found

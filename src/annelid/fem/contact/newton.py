@@ -28,6 +28,7 @@ class TouchingNewton(Newton):
     """
 
     patience = 60
+    shortest = 2.0**-20  # where the nearest triangle of a corner changes in a dent, forces jump: no step ends that
 
     def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
         super().__init__(model, settings)
@@ -122,7 +123,7 @@ class TouchingNewton(Newton):
         if not contacts.bodies:
             return energy, left
         self._outer = positions.numpy()[contacts.outer]
-        self._loads = contacts.corners.loads(contacts.now) if contacts.corners else []
+        self._loads = contacts.corners.loads(contacts.now, contacts.bodies.numbers)
         more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, self._loads, tangent=tangent)
         self._magnitude += abs(more)
         return energy + more, max(left, pulled)

@@ -35,6 +35,7 @@ class Corners:
     owners: wp.array[wp.int32]  # the obstacle of each
     places: wp.array[wp.vec3d]  # [m] in its frame
     frictions: wp.array[wp.float64]
+    free: wp.array[wp.int32]  # 1 where the obstacle moves with the unknowns: its part of what turns is left out
     faces: wp.array2d[wp.int32]
     skin: wp.float64  # [m]
     reach: wp.float64  # [m]
@@ -179,12 +180,37 @@ def touch_corners(
         rub_tangents_out[i] = rub_tangent
 
 
+@wp.func
+def turning(t: int, a: int, c: int, gap: f64, w: wp.vec3d, force: wp.vec3d, faces: wp.array2d[wp.int32],
+            positions: wp.array[wp.vec3d]) -> wp.mat33d:  # fmt: skip
+    """What a push on the inside of a triangle adds to the block of two of its corners as the triangle turns.
+
+    The height over the plane of a triangle changes to second order by −g·r − d |g|²/2, where g = Σ (n·u) ∇λ is how it
+    tilts, r how far the point moves along it, and λ are the coordinates of the triangle.
+    """
+    push = wp.length(force)
+    n = force / push
+    here = (a + 1) % 3
+    there = (a + 2) % 3
+    first = positions[faces[t, there]] - positions[faces[t, here]]
+    here = (c + 1) % 3
+    there = (c + 2) % 3
+    second = positions[faces[t, there]] - positions[faces[t, here]]
+    b = positions[faces[t, 1]] - positions[faces[t, 0]]
+    area = wp.dot(n, wp.cross(b, positions[faces[t, 2]] - positions[faces[t, 0]]))  # twice, its sign that of n
+    slope_a = wp.cross(n, first) / area
+    slope_c = wp.cross(n, second) / area
+    block = -w[a] * wp.outer(slope_c, n) - w[c] * wp.outer(n, slope_a)
+    return push * (block + gap * wp.dot(slope_a, slope_c) * wp.outer(n, n))
+
+
 @wp.kernel
 def load_faces(
     # Parameters:
-    wanted: int,
+    wanted: int, corners: Corners,
     # State in:
-    lagging: Hits, hits: Hits, energies: wp.array[f64], forces: wp.array[wp.vec3d], tangents: wp.array[wp.mat33d],
+    positions: wp.array[wp.vec3d], gaps: wp.array[f64], lagging: Hits, hits: Hits, energies: wp.array[f64],
+    forces: wp.array[wp.vec3d], tangents: wp.array[wp.mat33d],
     rubs: wp.array[wp.vec3d], rub_tangents: wp.array[wp.mat33d],
     # State out:
     energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangent_out: wp.array3d[wp.mat33d],
@@ -202,11 +228,16 @@ def load_faces(
             energy += energies[i]
         if hits.faces[i] == t:
             w = hits.weights[i]
+            inside = wp.min(wp.min(w[0], w[1]), w[2]) > f64(0.0) and wp.length_sq(forces[i]) > f64(0.0)
+            inside = inside and corners.free[i] == 0
             for a in range(3):
                 forces_out[t, a] = forces_out[t, a] - w[a] * forces[i]
                 if wanted != 0:
                     for c in range(3):
-                        tangent_out[t, a, c] = tangent_out[t, a, c] + (w[a] * w[c]) * tangents[i]
+                        block = (w[a] * w[c]) * tangents[i]
+                        if inside:
+                            block += turning(t, a, c, gaps[i] + corners.skin, w, forces[i], corners.faces, positions)
+                        tangent_out[t, a, c] = tangent_out[t, a, c] + block
         if lagging.faces[i] == t:
             w = lagging.weights[i]
             for a in range(3):
