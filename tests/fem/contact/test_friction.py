@@ -40,7 +40,7 @@ def test_a_block_slides_above_it_as_fast_as_coulomb_says() -> None:
     assert (velocity(simulation) - before)[0] / 0.2 == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("friction", [0.2, 0.5])
+@pytest.mark.parametrize("friction", [0.2, 0.4])
 def test_a_belt_over_a_cylinder_pulls_by_the_formula_of_the_capstan(friction: float) -> None:
     radius, thickness, width, modulus = 0.05, 0.002, 0.005, 1e6
     rubber = Material("rubber", 1000.0, modulus, 0.3, 1.0, 0.0, "test")

@@ -15,6 +15,7 @@ from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
 
 _DETOURS = 100  # parts in which what is driven comes to where it belongs
 _BETWEEN = 6  # iterations between two parts
+_MOST = 300  # iterations of an equilibrium: where a long belt slides, friction is found node after node
 _FOLLOW = 0.1  # of the force left when friction was looked at last: then it is looked at again
 
 
@@ -31,7 +32,7 @@ class TouchingNewton(Newton):
     shortest = 2.0**-20  # where the nearest triangle of a corner changes in a dent, forces jump: no step ends that
 
     def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
-        super().__init__(model, settings)
+        super().__init__(model, settings or Settings(iterations=_MOST))
         self.contacts = contacts
         self._poses = contacts.now.places.copy(), contacts.now.turns.copy()
 
