@@ -8,7 +8,9 @@ import pytest
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Crew
+from annelid.core.snapshot import Lines
 from annelid.fem.assembly import Assembly
+from annelid.shapes import tet_hollow_cylinder
 
 from .solids import bar, shaken
 
@@ -101,12 +103,38 @@ def test_worlds_checkpoints_and_energies_have_it() -> None:
     assert len(prints) == 3
 
 
+@BOTH
+def test_facing_leaves_out_ends_and_the_walls_of_a_cavity(quadratic: bool) -> None:
+    """On a tube that is chosen up to half its height, a sheet along it would cover its ends and line its cavity."""
+    tube = tet_hollow_cylinder(0.01, 0.1, wall=2e-3, cells=2, layers=4, axis="x")
+    solid = fem.Solid(tube.quadratic() if quadratic else tube, "ecoflex-00-30")
+    half = {"where": lambda p: p[:, 2] < 1e-9, "modulus": 1e8}
+    with pytest.raises(InvalidValue, match="perpendicular"):
+        solid.copy().reinforce(fabric(**half))
+    (sheet,) = solid.reinforce(fabric(**half, facing=(0.0, 0.0, -1.0), name="sheet")).fabrics
+    side = 2.0 * 0.01 * np.sin(np.pi / 8.0)  # of the octagon that the tube is
+    assert sheet.areas.sum() == pytest.approx(0.1 * 4.0 * side)
+    assert "fabrics sheet 0.00306 m²" in repr(solid)
+
+
+def test_pictures_show_what_it_covers() -> None:
+    simulation = fem.simulation(bar().reinforce(fabric(name="sheet")), device="cpu", threads=1)
+    (outline,) = (part for part in simulation.snapshot().parts if isinstance(part, Lines))
+    assert outline.name == "sheet-outline-1"
+    a, b = (outline.points[outline.segments[:, i]] for i in range(2))
+    assert np.linalg.norm(b - a, axis=1).sum() == pytest.approx(2.0 * (1.0 + 0.2), rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"where": lambda p: p[:, 2] > 5.0}, "no node to be covered by fabric"),
         ({"where": [0]}, "no boundary face lies where fabric should be"),
-        ({"direction": "z"}, "direction 'z' of fabric is perpendicular to the face"),
+        (
+            {"direction": "z"},
+            "direction 'z' of fabric is perpendicular .* leave such faces out with facing=",
+        ),
+        ({"facing": (0.0, 0.0, 1.0)}, "no chosen face of fabric looks along"),
         ({"poisson_ratio": 1.8}, "poisson_ratio of fabric = 1.8 makes it unstable"),
         ({"modulus": (1e8, -1.0)}, "a modulus of fabric = -1.0"),
         ({"modulus": (1e8, 1e8, 1e8)}, "a number or two"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import fem
-from annelid.core.errors import BeyondMeasured
+from annelid.core.errors import BeyondMeasured, InvalidValue
 from annelid.materials import material
 from annelid.shapes import TetMesh, tet_beam
 
@@ -81,3 +81,13 @@ def test_robots_are_watched_too() -> None:
     robot = fem.Robot(solid, [force], gravity=(0.0, 0.0, 0.0), device="cpu")
     with pytest.warns(BeyondMeasured, match="tetrahedron"):
         fem.Forward(robot).settle({"pull": 1.5})
+
+
+@pytest.mark.parametrize("quadratic", [False, True], ids=["linear", "ten-nodes"])
+def test_strains_of_a_solid_are_what_the_warning_looks_at(quadratic: bool) -> None:
+    solid = pulled(0.4, quadratic=quadratic)
+    np.testing.assert_allclose(solid.strains(still(solid)), np.full(len(solid.elements), 0.4), rtol=1e-9)
+    turned = solid.nodes[:, [1, 2, 0]] * [0.5, 1.0, 1.0]  # turned and squeezed: nothing is stretched
+    np.testing.assert_allclose(solid.strains(turned), 0.0, atol=1e-12)
+    with pytest.raises(InvalidValue, match=r"shape .* of the nodes, not \(3,\)"):
+        solid.strains([0.0, 0.0, 0.0])

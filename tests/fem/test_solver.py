@@ -171,12 +171,13 @@ def test_snapshots(quadratic: bool, device: str) -> None:
     solid = bar((4, 1, 1), quadratic=quadratic, poisson_ratio=0.0).pull("tip", (400.0, 0.0, 0.0))
     simulation = fem.simulation(solid, dynamic=False, gravity=(0.0, 0.0, 0.0), device=device, threads=1)
     simulation.step()
-    snapshot = simulation.snapshot(Look(surface=True, spheres=True, lines=True, fields=("von-mises",)))
+    snapshot = simulation.snapshot(Look(surface=True, spheres=True, lines=True, fields=("von-mises", "strain")))
     mesh, held, loads = snapshot.parts
     assert isinstance(mesh, Mesh)
     assert isinstance(held, Spheres)
     assert isinstance(loads, Lines)
     np.testing.assert_allclose(mesh.fields["von-mises"].values, 400.0 / 0.04, rtol=1e-4)
+    np.testing.assert_allclose(mesh.fields["strain"].values, 0.01, rtol=1e-4)
     assert len(held.centers) == solid.held.any(axis=1).sum()
     shown = simulation.snapshot(Look(fields=("displacement",))).parts[0]
     assert shown.fields["displacement"].values.max() == pytest.approx(0.01, rel=1e-4)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Snapshots of a solid: its boundary coloured by displacement or stress, its threads, its loads and what holds it."""
+"""Snapshots of a solid: its boundary coloured by what it does, its reinforcement, its loads and what holds it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOAD = (0.80, 0.25, 0.20)
 _HELD = (0.20, 0.30, 0.55)
 _THREAD = (0.15, 0.15, 0.18)
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
-_UNITS = {"displacement": "m", "von-mises": "Pa", "speed": "m/s", "material": ""}
+_UNITS = {"displacement": "m", "von-mises": "Pa", "strain": "", "speed": "m/s", "material": ""}
 
 
 class Painter:
@@ -44,7 +44,7 @@ class Painter:
         order = np.argsort(elements.ravel(), kind="stable")
         self._first = self._indices(np.searchsorted(elements.ravel()[order], np.arange(model.node_count + 1)))
         self._entries = self._indices(order // elements.shape[1])
-        self._stress = wp.zeros(model.tetrahedra.point_count, dtype=wp.float64, device=model.device)
+        self._values = wp.zeros(model.tetrahedra.point_count, dtype=wp.float64, device=model.device)
         size = float(np.ptp(solid.nodes, axis=0).max())
         self._arrow, self._dot = 0.15 * size, 0.006 * size
 
@@ -52,10 +52,10 @@ class Painter:
     def fields(self) -> tuple[str, ...]:
         """Scalars that can be asked for."""
         many = len(self.model.solid.materials) > 1
-        return ("displacement", "von-mises", "speed", *(("material",) if many else ()))
+        return ("displacement", "von-mises", "strain", "speed", *(("material",) if many else ()))
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
-        """What `look` asks for: the surface, what is held as spheres, loads as lines; threads are always there."""
+        """What `look` asks for: the surface, held nodes as spheres, loads as lines; reinforcement is always there."""
         look.require_known(self.fields)
         parts: list[Any] = []
         if look.surface:
@@ -64,7 +64,7 @@ class Painter:
             parts.append(self._holds(state))
         if look.lines and self.model.dead_loads.any():
             parts.append(self._loads(state))
-        parts += self._threads(state)
+        parts += self._reinforcement(state)
         step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self._dt, step, tuple(parts), numbers)
@@ -85,7 +85,7 @@ class Painter:
     def stress(self, state: Any) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""
         self._evaluate_stress(state)
-        return np.asarray(self._stress.numpy())
+        return np.asarray(self._values.numpy())
 
     def _surface(self, state: Any, look: Look) -> Mesh:
         vertices, fields = self._picked(self._skin, state), {}
@@ -99,9 +99,12 @@ class Painter:
             return self._materials
         model = self.model
         values = wp.zeros(len(self._skin), dtype=wp.float32, device=model.device)
-        if name == "von-mises":
-            self._evaluate_stress(state)
-            lists = [self._skin, self._first, self._entries, model.tetrahedra.volumes, self._stress]
+        if name in ("von-mises", "strain"):
+            if name == "von-mises":
+                self._evaluate_stress(state)
+            else:
+                model.tetrahedra.strains(state.positions, self._values)
+            lists = [self._skin, self._first, self._entries, model.tetrahedra.volumes, self._values]
             wp.launch(node_means, len(values), [*lists, values], device=model.device)
         elif name == "displacement":
             wp.launch(distances, len(values), [self._skin, state.positions, model.rest, values], device=model.device)
@@ -116,7 +119,7 @@ class Painter:
             tetrahedra.pass_time(0.0, state.history)
         tetrahedra.evaluate(state.positions, tangent=False)
         tetrahedra.rest()
-        tetrahedra.von_mises(STIFFNESS, state.variation.values, self._stress)
+        tetrahedra.von_mises(STIFFNESS, state.variation.values, self._values)
 
     def _holds(self, state: Any) -> Spheres:
         chosen = np.flatnonzero(self.model.solid.held.any(axis=1))
@@ -133,13 +136,17 @@ class Painter:
         points = np.concatenate([begins, ends]).astype(np.float32)
         return Lines("loads", points, np.ascontiguousarray(segments), color=_LOAD)
 
-    def _threads(self, state: Any) -> list[Lines]:
-        """Threads, alike ones under one name."""
+    def _reinforcement(self, state: Any) -> list[Lines]:
+        """Threads, alike ones under one name, and what fabrics cover."""
         positions, parts = state.positions.numpy(), []
         for number, each in enumerate(self.model.solid.threads):
             name = f"{each.thread.name}-{number + 1}"
             points = each.places(positions).astype(np.float32)
             parts.append(Lines(name, points, each.segments.astype(np.int32), color=_THREAD))
+        for number, sheet in enumerate(self.model.solid.fabrics):
+            nodes, sides = np.unique(sheet.outline, return_inverse=True)
+            points, segments = positions[nodes].astype(np.float32), sides.reshape(-1, 2).astype(np.int32)
+            parts.append(Lines(f"{sheet.fabric.name}-outline-{number + 1}", points, segments, color=_THREAD))
         return parts
 
     def _numbers(self, state: Any) -> dict[str, Number]:

@@ -19,6 +19,7 @@ from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.reinforcing.fabrics import Fabric, LaidFabric, covered
 from annelid.fem.reinforcing.threads import LaidThread, Thread, laid
 from annelid.fem.shape_functions import integrals, point_gradients
+from annelid.fem.strains import largest_strains
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes.surface import Surface
@@ -101,7 +102,8 @@ class Solid(Described):
         size = {"size": extent(self.nodes.min(axis=0), self.nodes.max(axis=0)), "mass": f"{self.mass:.4g} kg"}
         named = {"groups": ", ".join(self.groups)} if self.groups else {}
         sewn = {"threads": str(sum(len(each.thread.path) for each in self.threads))} if self.threads else {}
-        return {**counts, **size, **named, **sewn}
+        laid_on = {"fabrics": ", ".join(each.in_words() for each in self.fabrics)} if self.fabrics else {}
+        return {**counts, **size, **named, **sewn, **laid_on}
 
     @property
     def node_count(self) -> int:
@@ -117,6 +119,17 @@ class Solid(Described):
     def mass(self) -> float:
         """Mass of it all, with what hangs on it [kg]."""
         return float((self.element_volumes * self.property_of("density")).sum() + self.payload.sum())
+
+    def strains(self, positions: ArrayLike) -> np.ndarray:
+        """Largest principal strain in each tetrahedron, the stretch less 1: what `measured_to` of a material limits.
+
+        Args:
+            positions: Positions of the nodes [m], shape [n, 3], such as `equilibrium` returns.
+        """
+        placed = np.asarray(positions, float)
+        if placed.shape != self.nodes.shape:
+            raise InvalidValue(f"positions must have the shape {self.nodes.shape} of the nodes, not {placed.shape}.")
+        return largest_strains(self.nodes, self.elements, placed)
 
     def property_of(self, name: str) -> np.ndarray:
         """A property of each tetrahedron's material, shape [t]."""

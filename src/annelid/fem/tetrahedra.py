@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from annelid.core.replay import Crew
 from annelid.fem.elements import ElementSet
 from annelid.fem.history import History
 from annelid.fem.kernels.solid import Cells
+from annelid.fem.kernels.strains import point_strains
 from annelid.fem.shape_functions import point_gradients
 
 
@@ -100,6 +102,10 @@ class Tetrahedra(ElementSet):
         """Number of integration points."""
         return len(self.point_elements)
 
+    @cached_property
+    def _point_nodes(self) -> wp.array[Any]:
+        return self._array(self.point_nodes, wp.int32)
+
     @property
     def most_points(self) -> int:
         """Most integration points of a cell."""
@@ -134,6 +140,16 @@ class Tetrahedra(ElementSet):
     def stiffen(self, factor: float) -> None:
         """Multiply the moduli that the tetrahedra were given by a factor."""
         raise NotImplementedError
+
+    def strains(self, positions: wp.array[Any], out: wp.array[Any]) -> None:
+        """Largest principal strain of each point, the stretch less 1, float64 of shape [p].
+
+        Args:
+            positions: Positions of the nodes [m], vec3d of shape [n].
+            out: Where they go.
+        """
+        inputs = [self._point_nodes, self._gradients, positions]
+        wp.launch(point_strains, self.point_count, inputs, [out], device=self._crew.device)
 
     def von_mises(self, place: int, factors: wp.array[Any], out: wp.array[Any]) -> None:
         """Von Mises stress of each point [Pa], float64 of shape [p], after `evaluate`.

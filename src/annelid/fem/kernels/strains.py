@@ -1,4 +1,4 @@
-"""The strain that is largest beside what a material was measured to."""
+"""Largest principal strains, the stretch less 1: of each point, and the one farthest beyond what was measured."""
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
 import warp as wp
@@ -20,6 +20,32 @@ def largest_eigenvalue(a: wp.mat33d) -> f64:
     return mean + f64(2.0) * spread * wp.cos(wp.acos(cosine) / f64(3.0))
 
 
+@wp.func
+def largest_strain(
+    p: int,
+    first: int,
+    nodes: wp.array2d[wp.int32],
+    gradients: wp.array2d[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+) -> f64:
+    """Of a point whose nodes are numbered from the first of its world."""
+    f = wp.mat33d()
+    for i in range(nodes.shape[1]):
+        f += wp.outer(positions[first + nodes[p, i]], gradients[p, i])
+    return wp.sqrt(largest_eigenvalue(wp.transpose(f) * f)) - f64(1.0)
+
+
+@wp.kernel
+def point_strains(
+    nodes: wp.array2d[wp.int32],
+    gradients: wp.array2d[wp.vec3d],
+    positions: wp.array[wp.vec3d],
+    strain_out: wp.array[f64],
+):
+    p = wp.tid()
+    strain_out[p] = largest_strain(p, 0, nodes, gradients, positions)
+
+
 @wp.kernel
 def farthest_strains(
     lanes: int,
@@ -34,7 +60,7 @@ def farthest_strains(
 ):
     """Of the points of each lane the one that is strained farthest, as a share of its limit.
 
-    The strain is the largest principal one, stretch less 1. Points of several worlds come world after world.
+    Points of several worlds come world after world.
     """
     lane = wp.tid()
     points = limits.shape[0]
@@ -46,10 +72,7 @@ def farthest_strains(
     while k < count:
         p = k % points
         first = (k / points) * node_count
-        f = wp.mat33d()
-        for i in range(nodes.shape[1]):
-            f += wp.outer(positions[first + nodes[p, i]], gradients[p, i])
-        here = wp.sqrt(largest_eigenvalue(wp.transpose(f) * f)) - f64(1.0)
+        here = largest_strain(p, first, nodes, gradients, positions)
         if here / limits[p] > share:
             share = here / limits[p]
             strain = here

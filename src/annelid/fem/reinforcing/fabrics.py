@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from annelid.shapes.values import as_axis, require_positive
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 _ALONG = 1e-3
 """Part of a direction that must lie in a face, so that it has one there."""
+_FACING = math.cos(math.radians(75.0))
+"""Least cosine between where a face looks and where a fabric is to face: ends and sides of a body are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,9 @@ class Fabric(Named):
         shear_modulus: Shear modulus [Pa]; by default that of an isotropic sheet with the mean modulus. That of woven
             fabric is small.
         direction: Direction of the warp: 'x', 'y', 'z' or a vector, projected on each face.
-        name: Name, for messages.
+        name: Name, for messages and pictures.
+        facing: Where covered faces look, a vector out of the solid; those more than 75 degrees away are left out, such
+            as ends and walls of a cavity whose nodes are chosen, too. None covers all.
     """
 
     where: Any
@@ -42,6 +47,7 @@ class Fabric(Named):
     shear_modulus: float | None = None
     direction: str | ArrayLike = "x"
     name: str = "fabric"
+    facing: str | ArrayLike | None = None
 
     def __post_init__(self) -> None:
         require_positive(f"thickness of {self.name}", self.thickness)
@@ -55,6 +61,8 @@ class Fabric(Named):
                 f"and {across:g} Pa it must be below {highest:.3g}."
             )
         as_axis(self.direction)
+        if self.facing is not None:
+            as_axis(self.facing)
 
     @property
     def moduli(self) -> tuple[float, float]:
@@ -93,23 +101,36 @@ class LaidFabric:
     gradients: np.ndarray
     areas: np.ndarray
 
+    def in_words(self) -> str:
+        """Its name and how much it covers."""
+        return f"{self.fabric.name} {self.areas.sum():.3g} m²"
+
+    @cached_property
+    def outline(self) -> np.ndarray:
+        """Sides that only one of its triangles has, nodes of shape [s, 2]."""
+        sides = np.sort(self.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+        found, count = np.unique(sides, axis=0, return_counts=True)
+        return np.asarray(found[count == 1])
+
 
 def covered(fabric: Fabric, nodes: np.ndarray, faces: np.ndarray) -> LaidFabric:
     """Lay a fabric on faces of a boundary, nodes of shape [k, 3] or [k, 6] as `Solid.boundary` has them."""
     if len(faces) == 0:
         raise InvalidValue(f"no boundary face lies where {fabric.name} should be; choose all nodes of a face.")
     triangles = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
+    if fabric.facing is not None:
+        triangles = triangles[_normals(nodes, triangles)[0] @ as_axis(fabric.facing) > _FACING]
+        if len(triangles) == 0:
+            raise InvalidValue(f"no chosen face of {fabric.name} looks along {fabric.facing!r}; give another facing.")
     a, b, c = (nodes[triangles[:, i]] for i in range(3))
-    normal = np.cross(b - a, c - a)
-    double = np.linalg.norm(normal, axis=1)
-    normal /= double[:, None]
+    normal, double = _normals(nodes, triangles)
     warp = np.asarray(as_axis(fabric.direction)) - normal * (normal @ as_axis(fabric.direction))[:, None]
     size = np.linalg.norm(warp, axis=1)
     if size.min() < _ALONG:
         place = nodes[triangles[size.argmin()]].mean(axis=0).round(9).tolist()
         raise InvalidValue(
             f"the direction {fabric.direction!r} of {fabric.name} is perpendicular to the face at {place} m; give one "
-            "that lies in all faces, or cover fewer."
+            "that lies in all faces, or leave such faces out with facing=, the way out of the solid of those you mean."
         )
     warp /= size[:, None]
     weft = np.cross(normal, warp)
@@ -118,3 +139,11 @@ def covered(fabric: Fabric, nodes: np.ndarray, faces: np.ndarray) -> LaidFabric:
     around = np.cross(normal[:, None], sides) / double[:, None, None]
     gradients = np.stack([np.einsum("kai,ki->ka", around, axis) for axis in (warp, weft)], axis=2)
     return LaidFabric(fabric, triangles, gradients, 0.5 * double)
+
+
+def _normals(nodes: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normals out of the solid, shape [k, 3], and twice the areas [m²], shape [k]."""
+    a, b, c = (nodes[triangles[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    double = np.linalg.norm(normal, axis=1)
+    return normal / double[:, None], double
