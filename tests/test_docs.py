@@ -9,6 +9,7 @@ import pytest
 
 from annelid.materials import PRESETS, SILICONES, Silicone
 from annelid.scenes.registry import scene_names
+from annelid.studies.registry import study_names
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -35,6 +36,11 @@ def table(page: str, head: str) -> list[list[str]]:
 
 def test_the_table_of_scenes_is_complete() -> None:
     assert sorted(row[0].strip("`") for row in table("scenes.md", "| scene |")) == scene_names()
+
+
+def test_the_table_of_studies_is_complete() -> None:
+    named = re.findall("`([a-z-]+)`", " ".join(row[0] for row in table("studies.md", "| study |")))
+    assert sorted(named) == sorted(study_names())
 
 
 def test_the_table_of_materials_has_the_figures_of_the_code() -> None:

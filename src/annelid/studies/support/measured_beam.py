@@ -64,6 +64,9 @@ class Run:
 def read_runs(folder: Path) -> list[Run]:
     """The three runs in a folder."""
     runs = []
+    missing = [f"{name}.csv" for name in RUNS if not (folder / f"{name}.csv").is_file()]
+    if missing:
+        raise FileFormatError(f"{folder} has no {', '.join(missing)}; name the folder that has the runs of the beam.")
     for name, weight in RUNS.items():
         path = folder / f"{name}.csv"
         try:
