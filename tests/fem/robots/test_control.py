@@ -39,6 +39,8 @@ def test_pictures_show_targets_cables_and_obstacles() -> None:
     assert {"solid", "target", "effector", "up", "down", "left", "right", "plane"} == {part.name for part in shot.parts}
     assert shot.numbers["tension-left"].unit == "N"
     assert shot.numbers["pull-left"].unit == "m"
+    tip = [shot.numbers[f"tip-{axis}"].value for axis in "xyz"]
+    assert tip == simulation.solver.readout.places(simulation.state)["tip"][0].tolist()
     assert "distance-tip" in shot.numbers
     assert "active-limits" in shot.numbers
 

@@ -70,11 +70,14 @@ class RobotPainter:
         return Lines(drive.actuator.name, points, np.column_stack([numbers[:-1], numbers[1:]]), color=_CABLE)
 
     def _numbers(self, state: Any) -> dict[str, Number]:
-        """Efforts, strokes, distances from targets, and how many limits are active."""
+        """Efforts, strokes, where effectors of one point are, distances from targets, how many limits are active."""
         numbers, efforts, strokes = {}, self._readout.efforts(state), self._readout.strokes(state)
         for each in self.robot.actuators:
             numbers[f"{each.effort_name}-{each.name}"] = Number(efforts[each.name], each.effort_unit)
             numbers[f"{each.stroke_name}-{each.name}"] = Number(strokes[each.name], each.stroke_unit)
+        for name, places in self._readout.places(state).items():
+            if len(places) == 1:
+                numbers |= {f"{name}-{axis}": Number(float(x), "m") for axis, x in zip("xyz", places[0], strict=True)}
         for name, distance in self._readout.distances(state).items():
             numbers[f"distance-{name}"] = Number(distance, "m")
         numbers["active-limits"] = Number(float(len(self._readout.active_limits(state))))
