@@ -89,7 +89,7 @@ def test_bad_tracks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AnnelidError, match=r"has no gravity\.csv, load-0\.51N\.csv, load-1\.00N\.csv; name the folder"):
         read_runs(tmp_path)
     for name in RUNS:
-        (tmp_path / f"{name}.csv").write_text("t,height\n")
+        (tmp_path / f"{name}.csv").write_text("t,height\n0.0,0.0\n")
     with pytest.raises(AnnelidError, match=r"gravity\.csv cannot be read as a run of the beam"):
         read_runs(tmp_path)
     places = np.broadcast_to(MARKERS * 1e3, (200, 3, 3)) + np.linspace(0.0, 20.0, 200)[:, None, None]
