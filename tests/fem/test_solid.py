@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from annelid import fem
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
+from annelid.materials import NeoHooke
 from annelid.shapes import Box, TetMesh, tet_beam
 
 from .solids import bar, rubber
@@ -163,3 +165,39 @@ def test_bad_values_are_refused() -> None:
         fem.Model(solid, fem.World(gravity=(0.0, 1.0)), device="cpu")
     with pytest.raises(UnknownName, match="steel"):
         fem.Solid(tet_beam(1.0, 0.1, 0.1, cells=(1, 1, 1)), "steeel")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda p: np.flatnonzero(p[:, 0] < 0.1),  # indices would be taken for truths
+        lambda p: p[:, 0],
+        lambda p: p < 0.1,
+        lambda p: p[:3, 0] < 0.1,
+        lambda p: None,
+    ],
+)
+def test_a_function_that_is_no_mask_chooses_no_nodes(answer: Any) -> None:
+    with pytest.raises(InvalidValue, match=r"must say true or false of each, shape \[\d+\]"):
+        bar().fix(answer)
+
+
+def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
+    solid: Any = bar()
+    mesh = tet_beam(1.0, 0.1, 0.1, cells=(1, 1, 1))
+    for wrong in ("beam.stl", None, np.zeros((4, 3))):
+        with pytest.raises(InvalidMesh, match="made of tetrahedra, not of"):
+            fem.Solid(wrong, "steel")  # type: ignore[arg-type]
+    for material in (None, 3, NeoHooke(1e4)):
+        with pytest.raises(InvalidValue, match="needs a material"):
+            fem.Solid(mesh, material)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="three finite numbers, not 'down'"):
+        solid.push("tip", "down")
+    with pytest.raises(InvalidValue, match="0 kg or more, not 'much'"):
+        solid.hang("tip", "much")
+    with pytest.raises(InvalidValue, match="not 3"):
+        solid.fix("tip", axes=3)
+    with pytest.raises(InvalidValue, match="there is no node -2"):
+        solid.fix([-2, 1])
+    with pytest.raises(InvalidValue, match="nodes are chosen by"):
+        solid.fix([[0, 1]])

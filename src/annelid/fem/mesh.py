@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 
+@runtime_checkable
 class Mesh(Protocol):
     """Tetrahedra."""
 

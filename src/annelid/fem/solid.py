@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from numbers import Real
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +14,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from annelid.core.described import Described, extent
-from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
+from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.reinforcing.fabrics import Fabric, LaidFabric, covered
 from annelid.fem.reinforcing.threads import LaidThread, Thread, laid
+from annelid.fem.selection import Where as Where
+from annelid.fem.selection import selected
 from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.fem.strains import largest_strains
 from annelid.materials import Material
@@ -25,22 +28,10 @@ from annelid.materials import material as preset
 from annelid.shapes.surface import Surface
 
 MaterialLike = str | Material
-Where = Any
-"""Which nodes: a function of positions [n, 3] -> bool [n], anything with `contains(points)`, a mask, indices, the name
-of a group, or None for all."""
 Volume = Literal["auto", "mean", "plain"]
 
 _NEARLY_INCOMPRESSIBLE = 0.4
 """Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
-
-
-@runtime_checkable
-class Container(Protocol):
-    """A region of space that names nodes."""
-
-    def contains(self, points: np.ndarray) -> np.ndarray:
-        """Whether each of the points [n, 3] is inside, shape [n]."""
-        ...
 
 
 class Solid(Described):
@@ -80,6 +71,11 @@ class Solid(Described):
         self.mesh, self.surface = mesh, Surface() if surface is None else surface
         if not isinstance(self.surface, Surface):
             raise InvalidValue(f"surface of a solid must be a Surface, such as Surface(friction=0.8), not {surface!r}.")
+        if not isinstance(mesh, Mesh):
+            raise InvalidMesh(
+                f"a solid is made of tetrahedra, not of {type(mesh).__name__}; give a TetMesh, as shapes.tet_beam and "
+                "shapes.tet_fill make one, or anything with nodes and tetrahedra."
+            )
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
@@ -169,17 +165,7 @@ class Solid(Described):
 
     def indices(self, where: Where) -> np.ndarray:
         """Indices of the nodes that `where` names."""
-        if where is None:
-            return np.arange(self.node_count)
-        if isinstance(where, str):
-            if where not in self.groups:
-                raise UnknownName("group of nodes", where, self.groups)
-            return self.groups[where]
-        if callable(where):
-            return np.flatnonzero(where(self.nodes))
-        if isinstance(where, Container):
-            return np.flatnonzero(where.contains(self.nodes))
-        return _chosen(np.asarray(where), self.node_count)
+        return selected(where, self.nodes, self.groups)
 
     def group(self, name: str, where: Where) -> Solid:
         """Give a set of nodes a name."""
@@ -207,7 +193,7 @@ class Solid(Described):
     def hang(self, where: Where, mass: float) -> Solid:
         """Hang a mass [kg] on nodes, shared equally: it weighs, and it must be moved."""
         chosen = self._some(where, "carry a mass")
-        if not (np.isfinite(mass) and mass >= 0.0):
+        if not (isinstance(mass, Real) and np.isfinite(mass) and mass >= 0.0):
             raise InvalidValue(f"a mass that hangs on a solid must be 0 kg or more, not {mass!r}.")
         self.payload[chosen] += mass / len(chosen)
         return self
@@ -325,6 +311,11 @@ def _materials(
     """Materials, and the index of each tetrahedron's."""
     if isinstance(given, (str, Material)):
         return (preset(given),), np.zeros(len(regions), np.int32)
+    if not isinstance(given, (Mapping, Sequence)):
+        raise InvalidValue(
+            f"a solid needs a material, its name, or one for each region, not {given!r:.80}; Material.hyperelastic "
+            "makes one of a law."
+        )
     pairs = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
     numbers, index = np.unique(regions, return_inverse=True)
     missing = [int(number) for number in numbers if number not in pairs]
@@ -333,26 +324,17 @@ def _materials(
     return tuple(preset(pairs[int(number)]) for number in numbers), index.reshape(-1).astype(np.int32)
 
 
-def _chosen(where: np.ndarray, count: int) -> np.ndarray:
-    if where.dtype == bool:
-        if where.shape != (count,):
-            raise InvalidValue(f"a mask of nodes must have the shape [{count}], not {list(where.shape)}.")
-        return np.flatnonzero(where)
-    if not np.issubdtype(where.dtype, np.integer) and where.size:
-        raise InvalidValue("nodes are chosen by a mask, indices, a function, a shape or the name of a group.")
-    if where.size and (where.min() < 0 or where.max() >= count):
-        raise InvalidValue(f"there is no node {where.max()}: nodes are 0 to {count - 1}.")
-    return np.atleast_1d(where).astype(np.int64)
-
-
 def _axes(axes: str) -> np.ndarray:
-    if not axes or set(axes) - set("xyz"):
+    if not isinstance(axes, str) or not axes or set(axes) - set("xyz"):
         raise InvalidValue(f"axes must be some of 'x', 'y', 'z', such as 'xz', not {axes!r}.")
     return np.array(sorted({"xyz".index(axis) for axis in axes}))
 
 
 def _vectors(name: str, value: ArrayLike, count: int) -> np.ndarray:
-    array = np.asarray(value, float)
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.shape not in ((3,), (count, 3)) or not np.isfinite(array).all():
         raise InvalidValue(f"{name} must be three finite numbers, not {value!r}.")
     return np.broadcast_to(array, (count, 3))
