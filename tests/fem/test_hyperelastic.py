@@ -227,6 +227,15 @@ def test_an_inverted_solid_comes_back(name: str) -> None:
     assert abs(positions.numpy() - solid.nodes).max() < 1e-6
 
 
+@pytest.mark.parametrize("integrator", ["backward-euler", "midpoint"])
+def test_a_law_with_a_limit_holds_a_solid_that_would_fly_beyond_it(integrator: Any) -> None:
+    solid = fem.Solid(mesh_of(False, (2, 1, 1)), material(Gent(1e4, 2.0)))
+    solid.fix(lambda p: p[:, 0] < 1e-9).pull(lambda p: p[:, 0] > 1.0 - 1e-9, (2e5, 0.0, 0.0))
+    simulation = fem.simulation(solid, gravity=(0.0, 0.0, 0.0), dt=0.1, integrator=integrator, device="cpu")
+    simulation.step(3)  # by itself it would fly some 8 m far in this time
+    assert 1.5 < simulation.positions()[:, 0].max() < 2.3
+
+
 def test_laws_go_with_regions_stiffness_and_pictures() -> None:
     mesh = tet_beam(0.04, 0.02, 0.02, cells=(4, 2, 2))
     regions = (mesh.nodes[mesh.tetrahedra].mean(axis=1)[:, 0] > 0.02).astype(int)

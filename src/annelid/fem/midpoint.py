@@ -9,6 +9,7 @@ known: by how much the energy Φ of all element sets changes, less what the forc
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import warp as wp
@@ -76,7 +77,8 @@ class MidpointSolver(DynamicSolver):
         self._add(1.0, state.positions, self._ends)
         before, own_before = self._energies(self._starts)
         after, own_after = self._energies(self._ends)
-        return after - before + work <= _CREATED * (own_before + own_after)  # false where it is not a number
+        created = after - before + work  # infinite where a law has no energy
+        return math.isfinite(created) and created <= _CREATED * (own_before + own_after)
 
     def _go_on(self, state: State, reach: float) -> None:
         """Go there."""

@@ -211,14 +211,14 @@ class Newton:
         _, left = self._look(positions, fraction)
         enough, count = self._good_enough(fraction, left), 0
         try:
-            while left > enough and count < min(_STRAIGHT, self.settings.iterations):
+            while left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations):
                 count += 1
                 model.linear.factor(model.assembly.values)
                 model.linear.solve(self._residual, self._step)
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
-                if not np.isfinite(left) or self._lost(positions):
+                if self._lost(positions):
                     break
         except NotPositiveDefinite:
             pass
@@ -267,7 +267,11 @@ class Newton:
         self._add(positions, self._step, -1.0, positions)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
-        """Energy [J] and largest force left on a node [N] at some positions; fills the residual."""
+        """Energy [J] and largest force left on a node [N] at some positions; fills the residual.
+
+        Where a law has no energy, as beyond Gent's limit, it has no forces that would lead back either: what is left
+        is infinite there, so that nobody takes it for an equilibrium.
+        """
         model = self.model
         model.assembly.evaluate(positions, tangent=tangent)
         arguments = [wp.float64(fraction), model.held, model.loads, model.assembly.forces, self._residual]
@@ -278,7 +282,7 @@ class Newton:
         wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
         work, left, energy = self._scalars.numpy()[:3]
         self._magnitude = abs(energy) + abs(fraction * work)
-        return float(energy - fraction * work), float(left)
+        return float(energy - fraction * work), float(left) if np.isfinite(energy) else math.inf
 
     def _direction(self) -> float:
         """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""

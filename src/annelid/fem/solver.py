@@ -379,6 +379,9 @@ class DynamicSolver(Solver):
         if isinstance(self.newton, TouchingNewton):
             self.newton.approach(self.inertia.starts, state.positions)
         attempt = self.newton.settle(state.positions, fraction, holds)
+        if not np.isfinite(attempt.residual):  # free flight has led to where a law has no energy: begin where it was
+            wp.copy(state.positions, self.inertia.starts)
+            attempt = self.newton.settle(state.positions, fraction, holds)
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
             raise NotFinite
