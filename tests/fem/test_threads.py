@@ -251,6 +251,11 @@ def test_points_are_embedded_where_they_are_or_on_the_nearest_surface(quadratic:
         ({"path": CROOKED, "modulus": 1e9, "diameter": 1e-3}, "needs its stiffness"),
         ({"path": CROOKED, "stiffness": -1.0}, "stiffness of thread = -1.0"),
         ({"path": CROOKED, "spacing": 1e-9}, "in metres, or give a larger spacing"),
+        ({"path": 5}, r"must be points of shape \[p, 3\], or several such, not 5"),
+        ({"path": "helix"}, "or several such, not 'helix'"),
+        ({"path": [[0.1, 0.0, 0.0], [0.2, 0.0]]}, "at least two points of three finite numbers"),
+        ({"path": CROOKED, "stiffness": "stiff"}, "stiffness of thread = 'stiff'"),
+        ({"path": CROOKED, "one_sided": "no"}, "one_sided of thread must be True or False, not 'no'"),
     ],
 )
 def test_bad_threads_are_refused(options: dict[str, Any], sentence: str) -> None:
@@ -272,7 +277,17 @@ def test_threads_so_stiff_that_rounding_is_felt_find_an_equilibrium() -> None:
     assert abs(solid.threads[0].strains(shape)).max() < 1e-9
 
 
+def test_reinforcement_that_would_hide_all_else_in_rounding_is_refused() -> None:
+    solid = bar().reinforce(fem.Thread([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], stiffness=1e17, name="wire"))
+    with pytest.raises(InvalidValue, match=r"wire is .* times as stiff as the elements .* as good as inextensible"):
+        fem.Model(solid, device="cpu")
+
+
 def test_bad_windings_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="phase = nan"):
+        fem.helix(0.01, 0.1, turns=1.0, phase=np.nan)
+    with pytest.raises(InvalidValue, match="angle = '60'"):
+        fem.helix(0.01, 0.1, angle="60")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="either its angle"):
         fem.helix(0.01, 0.1)
     with pytest.raises(InvalidValue, match=r"np\.radians\(60\)"):

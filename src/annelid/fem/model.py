@@ -29,6 +29,9 @@ from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
 from annelid.fem.world import World
 
+_STIFFEST = 1e9
+"""Stiffness of a reinforcement, of the mean one of the elements, beyond which their forces are lost in its rounding."""
+
 
 class Model:
     """A solid on a device.
@@ -88,6 +91,7 @@ class Model:
         self._load()
         edges = np.cbrt(solid.element_volumes)
         self._own_stiffness = self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
+        _require_comparable(solid, self.stiffness_scale)
         self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
         self.linear: LinearSolver = linear_solver(linear, self.unknowns, self.assembly, self.tetrahedra)
 
@@ -204,6 +208,19 @@ def _reinforcement(solid: Solid, crew: Crew) -> tuple[Reinforcement, ...]:
     threads = (Threads(solid.threads, crew),) if solid.threads else ()
     fabrics = (Fabrics(solid.fabrics, crew),) if solid.fabrics else ()
     return (*threads, *fabrics)
+
+
+def _require_comparable(solid: Solid, own: float) -> None:
+    """Refuse reinforcement beside which the forces of the solid, and its loads, would be lost in rounding."""
+    threads = [(each.thread.name, each.stiffest) for each in solid.threads]
+    for name, stiffness in (*threads, *((each.fabric.name, each.stiffest) for each in solid.fabrics)):
+        ratio = stiffness / own
+        if not ratio <= _STIFFEST:
+            raise InvalidValue(
+                f"{name} is {ratio:.2g} times as stiff as the elements that it reinforces, whose forces would be lost "
+                f"in rounding: make it at least {ratio / _STIFFEST:.2g} times softer; what stretches by less than a "
+                "thousandth is as good as inextensible."
+            )
 
 
 def _gravity(gravity: ArrayLike) -> np.ndarray:

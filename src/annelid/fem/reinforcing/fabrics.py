@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Fabric(Named):
         for value in (along, across, along if self.shear_modulus is None else self.shear_modulus):
             require_positive(f"a modulus of {self.name}", value)
         highest = math.sqrt(along / across)
-        if not abs(self.poisson_ratio) < highest:
+        if not (isinstance(self.poisson_ratio, Real) and abs(self.poisson_ratio) < highest):
             raise InvalidValue(
                 f"poisson_ratio of {self.name} = {self.poisson_ratio!r} makes it unstable; with moduli of {along:g} "
                 f"and {across:g} Pa it must be below {highest:.3g}."
@@ -67,7 +68,10 @@ class Fabric(Named):
     @property
     def moduli(self) -> tuple[float, float]:
         """Young's moduli along and across the warp [Pa]."""
-        given = np.asarray(self.modulus, float)
+        try:
+            given = np.asarray(self.modulus, float)
+        except (TypeError, ValueError):
+            given = np.empty(0)
         if given.shape not in ((), (2,)):
             raise InvalidValue(f"modulus of {self.name} must be a number or two [Pa], not {self.modulus!r}.")
         along, across = np.broadcast_to(given, 2).tolist()
@@ -111,6 +115,11 @@ class LaidFabric:
         sides = np.sort(self.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
         found, count = np.unique(sides, axis=0, return_counts=True)
         return np.asarray(found[count == 1])
+
+    @property
+    def stiffest(self) -> float:
+        """The largest of its moduli times its thickness [N/m]."""
+        return float(self.fabric.tangent_modulus().max())
 
 
 def covered(fabric: Fabric, nodes: np.ndarray, faces: np.ndarray) -> LaidFabric:

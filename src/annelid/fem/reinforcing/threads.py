@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,13 @@ class Thread(Named):
         object.__setattr__(self, "path", tuple(_as_path(each, self.name) for each in _paths(self.path, self.name)))
         given = {"stiffness": self.stiffness, "modulus": self.modulus, "diameter": self.diameter}
         for name, value in {**given, "spacing": self.spacing}.items():
-            if value is not None and not (math.isfinite(value) and value > 0.0):
+            if value is not None and not (isinstance(value, Real) and math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} of {self.name} = {value!r} cannot be used; give a number above 0.")
         pair = self.modulus is not None and self.diameter is not None
         if (self.stiffness is None) != pair or (self.modulus is None) != (self.diameter is None):
             raise InvalidValue(f"{self.name} needs its stiffness EA [N], or its modulus [Pa] and its diameter [m].")
+        if not isinstance(self.one_sided, (bool, np.bool_)):
+            raise InvalidValue(f"one_sided of {self.name} must be True or False, not {self.one_sided!r}.")
 
     @property
     def axial_stiffness(self) -> float:
@@ -78,6 +81,11 @@ class LaidThread:
     points: Embedded
     segments: np.ndarray
     lengths: np.ndarray
+
+    @property
+    def stiffest(self) -> float:
+        """Stiffness of its stiffest segment [N/m]."""
+        return self.thread.axial_stiffness / float(self.lengths.min())
 
     def places(self, positions: np.ndarray) -> np.ndarray:
         """Where its points are [m], shape [p, 3], when the nodes of the solid are at these positions [m]."""
@@ -116,13 +124,18 @@ def laid(thread: Thread, nodes: np.ndarray, elements: np.ndarray, boundary: np.n
 
 def _paths(given: Any, name: str) -> Sequence[Any]:
     """One path or several, as several."""
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+        raise InvalidValue(f"the path of {name} must be points of shape [p, 3], or several such, not {given!r:.60}.")
     if len(given) == 0:
         raise InvalidValue(f"{name} has no path; give at least two points.")
-    return given if np.ndim(given[0]) == 2 else [given]
+    return list(given) if np.ndim(given[0]) == 2 else [given]
 
 
 def _as_path(given: Any, name: str) -> np.ndarray:
-    path = np.array(given, float)
+    try:
+        path = np.array(given, float)
+    except (TypeError, ValueError):  # words, or points of different lengths
+        path = np.empty(0)
     if path.ndim != 2 or path.shape[1] != 3 or len(path) < 2 or not np.isfinite(path).all():
         raise InvalidValue(f"the path of {name} must be at least two points of three finite numbers [m], shape [p, 3].")
     return path

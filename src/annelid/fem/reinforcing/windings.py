@@ -8,6 +8,7 @@ longer.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -53,7 +54,7 @@ def helix(
     if around * each > _MOST * 10:
         raise InvalidValue(f"{around:.3g} turns of {each} points are too many; lower the angle or the count.")
     share = _knots(around * each) / max(around * each, 1.0)
-    sweep = phase + (2.0 if hand == "right" else -2.0) * math.pi * around * share
+    sweep = _phase(phase) + (2.0 if hand == "right" else -2.0) * math.pi * around * share
     return _placed(radius, sweep, length * share, axis, base)
 
 
@@ -89,7 +90,7 @@ def winding(
     number = require_count("starts", starts, least=1, most=_MOST)
     other: Hand = "left" if hand == "right" else "right"
     hands = (hand, other) if double else (hand,)
-    phases = [phase + 2.0 * math.pi * i / number for i in range(number)]
+    phases = [_phase(phase) + 2.0 * math.pi * i / number for i in range(number)]
     return [
         helix(radius, length, angle=angle, turns=turns, axis=axis, base=base, hand=way, phase=begin, count=count)
         for way in hands
@@ -120,7 +121,7 @@ def hoops(
     """
     radius, length = require_positive("radius", radius), require_positive("length", length)
     number = require_count("number", number, least=2, most=_MOST)
-    sweep = phase + np.linspace(0.0, 2.0 * math.pi, require_count("count", count, least=3, most=_MOST) + 1)
+    sweep = _phase(phase) + np.linspace(0.0, 2.0 * math.pi, require_count("count", count, least=3, most=_MOST) + 1)
     heights = np.linspace(0.0, length, number)
     return [_placed(radius, sweep, np.full(len(sweep), height), axis, base) for height in heights]
 
@@ -139,13 +140,19 @@ def _turns(radius: float, length: float, angle: float | None, turns: float | Non
     if (angle is None) == (turns is None):
         raise InvalidValue("a helix needs either its angle to the axis [rad] or its number of turns.")
     if angle is not None:
-        if not 0.0 <= angle < 0.5 * math.pi:
+        if not (isinstance(angle, Real) and 0.0 <= angle < 0.5 * math.pi):
             raise InvalidValue(
                 f"angle = {angle!r} cannot be used; give the angle to the axis [rad], from 0 to below π/2 "
                 "(np.radians(60) for 60 degrees); for circles there are hoops."
             )
         return length * math.tan(angle) / (2.0 * math.pi * radius)
     return require_positive("turns", turns or 0.0)
+
+
+def _phase(phase: float) -> float:
+    if not (isinstance(phase, Real) and math.isfinite(phase)):
+        raise InvalidValue(f"phase = {phase!r} cannot be used; give a finite angle [rad].")
+    return float(phase)
 
 
 def _placed(radius: float, sweep: np.ndarray, heights: np.ndarray, axis: str | Vector, base: ArrayLike) -> np.ndarray:
