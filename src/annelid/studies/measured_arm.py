@@ -93,6 +93,8 @@ class MeasuredArm:
                 raise InvalidValue(f"{name} = {value!r} of the arm cannot be used; give a number above 0 Pa.")
         if self.winding is not None and not (math.isfinite(self.winding) and self.winding >= 0.0):
             raise InvalidValue(f"winding = {self.winding!r} of the arm cannot be used; give 0 N/m, for none, or more.")
+        if self.turn is not None and not math.isfinite(self.turn):
+            raise InvalidValue(f"turn = {self.turn!r} of the arm cannot be used; give a finite angle [rad].")
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found | None:
         """Fit the constants on each mesh, and inflate the finest arm to all pressures; None without data."""

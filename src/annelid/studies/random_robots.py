@@ -82,6 +82,7 @@ class RandomRobots:
     def __post_init__(self) -> None:
         require_count("robots", self.robots, least=1, most=100_000)
         require_count("steps", self.steps, least=1, most=100_000)
+        require_count("seed", self.seed, least=0, most=2**63)
         require_positive("stride", self.stride)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Led]:
