@@ -297,6 +297,25 @@ def plan(path: Path) -> Callable[[Path], Any]:
     return read
 
 
+def measured_runs(path: Path) -> Callable[[Path], Any]:
+    """Runs of a measured arm, as a study reads them."""
+    from annelid.core.errors import FileFormatError, InvalidValue
+    from annelid.studies.support.arm_tracks import read_steps
+
+    names = [f"tip{marker}_d{axis}" for marker in (1, 2, 3) for axis in "xyz"]
+    rows = [f"{mbar}," + ",".join(["0.0015"] * 9) for mbar in (50, 100, 150)]
+    path.write_text("\n".join([",".join(["pressure_mbar", *names]), *rows]) + "\n")
+
+    def read(found: Path) -> None:
+        (found.parent / "static.csv").write_bytes(found.read_bytes())
+        try:
+            read_steps(found.parent)
+        except InvalidValue as error:
+            raise FileFormatError(str(error)) from None
+
+    return read
+
+
 READERS = {
     "checkpoint": Reader(".npz", checkpoint, (resealed_archive,), costly=True),
     "worlds": Reader(".npz", worlds, (resealed_archive,), costly=True),
@@ -325,4 +344,5 @@ READERS = {
     "urdf": Reader(".urdf", urdf),
     "distances": Reader(".sdf", distances),
     "plan": Reader(".json", plan),
+    "measured-runs": Reader(".csv", measured_runs),
 }

@@ -128,7 +128,7 @@ def test_bad_runs_are_refused(tmp_path: Path, own_runs: Path, silence: Progress)
     with pytest.raises(InvalidValue, match=r"run of 50 mbar .* its markers go 28\.2 m; give pressures"):
         read_holds(tmp_path)
     (tmp_path / "step-050mbar.csv").write_text("t,x\n0.0,nonsense\n")
-    with pytest.raises(AnnelidError, match=r"step-050mbar\.csv cannot be read as a run of the arm"):
+    with pytest.raises(AnnelidError, match=r"step-050mbar\.csv has no column 'tip1_x'"):
         read_steps(tmp_path)
 
 
@@ -137,5 +137,7 @@ def test_bad_sizes_and_constants_are_refused() -> None:
         Segment(rib=14e-3)
     with pytest.raises(InvalidValue, match="winding = -1"):
         MeasuredArm(winding=-1.0)
+    with pytest.raises(InvalidValue, match="turn = nan"):
+        MeasuredArm(turn=float("nan"))
     with pytest.raises(InvalidValue, match="a pressure = 0"):
         MeasuredArm(predict=(0.0,))

@@ -90,13 +90,29 @@ def test_bad_tracks_are_refused(tmp_path: Path) -> None:
         read_runs(tmp_path)
     for name in RUNS:
         (tmp_path / f"{name}.csv").write_text("t,height\n0.0,0.0\n")
-    with pytest.raises(AnnelidError, match=r"gravity\.csv cannot be read as a run of the beam"):
+    with pytest.raises(AnnelidError, match=r"gravity\.csv has no column 'tip1_x'"):
         read_runs(tmp_path)
     places = np.broadcast_to(MARKERS * 1e3, (200, 3, 3)) + np.linspace(0.0, 20.0, 200)[:, None, None]
     for name in RUNS:
         written(tmp_path, name, np.linspace(-0.1, 4.0, 200), places)
     with pytest.raises(InvalidValue, match="a motion of 20 m; give times from before the release"):
         read_runs(tmp_path)
+
+
+def test_times_from_which_no_motion_can_be_told_are_refused(tmp_path: Path) -> None:
+    places = MARKERS - 0.01 * np.linspace(0.0, 1.0, 400)[:, None, None]
+    times = np.linspace(-0.1, 4.0, 400)
+    twice = np.repeat(times[::2], 2)
+    for wrong, sentence in (
+        (times[::-1], "do not rise from 4 to"),
+        (twice, "do not rise from -0.1 to -0.1 s"),
+        (1e3 * times, "0 moments between 0.3 and 2 s; give times in seconds"),
+        (0.3 * times, "end at 1.2 s"),
+    ):
+        for name in RUNS:
+            written(tmp_path, name, wrong, places)
+        with pytest.raises(InvalidValue, match=sentence):
+            read_runs(tmp_path)
 
 
 def test_a_damped_sine_is_found() -> None:

@@ -63,7 +63,7 @@ def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress) -> None
     assert study.plot(found, tmp_path)[0].stat().st_size > 5_000
 
 
-@pytest.mark.parametrize("wrong", [{"robots": 0}, {"steps": 0}, {"stride": -1.0}])
+@pytest.mark.parametrize("wrong", [{"robots": 0}, {"steps": 0}, {"stride": -1.0}, {"stride": 1e-12}, {"seed": -1}])
 def test_numbers_that_lead_nowhere_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidValue, match=next(iter(wrong))):
         RandomRobots(**wrong)

@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.shapes.values import require_count, require_positive
@@ -20,6 +21,7 @@ from annelid.studies.support.random_robots import Draft
 
 _MOST = 0.05  # distance from a target that can be reached [mm]
 _WANDER = 0.01  # most that efforts change where a target cannot be reached, as a part of their limits
+_LEAST_STRIDE = 1e-6  # [m]
 _FEW, _USUAL, _MANY = (1000, 2500), (1000, 8000), (6000, 8000)  # fewest and most nodes; those of few are led beyond
 _SIZES = (0, 3000), (3000, 6000), (6000, 20000)  # nodes of the robots whose steps are measured together
 
@@ -83,7 +85,10 @@ class RandomRobots:
         require_count("robots", self.robots, least=1, most=100_000)
         require_count("steps", self.steps, least=1, most=100_000)
         require_count("seed", self.seed, least=0, most=2**63)
-        require_positive("stride", self.stride)
+        if require_positive("stride", self.stride) < _LEAST_STRIDE:
+            raise InvalidValue(
+                f"stride = {self.stride!r} cannot be used; give at least {_LEAST_STRIDE:g} m, what solves tell apart."
+            )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Led]:
         """Build the robots one after the other and lead them."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.studies.support.tables import read_columns
 
 MARKERS = np.array([(-0.0096, -0.0265, 0.0), (-0.0096, 0.0265, 0.0), (-0.0282, 0.0, 0.0)])
 """Where the markers are at rest [m], 6 mm off the skin of a tip at z = 0."""
@@ -71,7 +72,7 @@ def read_holds(folder: Path) -> list[Measured]:
 
 
 def _read_table(path: Path) -> list[Measured]:
-    rows = _columns(path, ["pressure_mbar", *_SHIFTS])
+    rows = read_columns(path, ["pressure_mbar", *_SHIFTS])
     return [_checked(path, "step", row[0], row[1:]) for row in rows]
 
 
@@ -81,7 +82,7 @@ def _read_tracks(folder: Path, kind: str) -> list[Measured]:
         match = _NAME.fullmatch(path.name)
         if match is None:
             continue
-        times, places = np.split(_columns(path, ["t", *_PLACES]), [1], axis=1)
+        times, places = np.split(read_columns(path, ["t", *_PLACES]), [1], axis=1)
         rest, late = times[:, 0] < 0.0, (times[:, 0] >= _WINDOW[0]) & (times[:, 0] <= _WINDOW[1])
         if not (rest.any() and late.any()):
             raise InvalidValue(
@@ -90,16 +91,6 @@ def _read_tracks(folder: Path, kind: str) -> list[Measured]:
             )
         found.append(_checked(path, kind, float(match[2]), places[late].mean(axis=0) - places[rest].mean(axis=0)))
     return sorted(found, key=lambda run: run.pressure)
-
-
-def _columns(path: Path, names: list[str]) -> np.ndarray:
-    try:
-        with path.open(encoding="utf-8") as file:
-            header = file.readline().strip().split(",")
-            table = np.loadtxt(file, delimiter=",", ndmin=2)
-        return np.asarray(table[:, [header.index(name) for name in names]])
-    except (OSError, ValueError, IndexError) as error:
-        raise FileFormatError(f"{path} cannot be read as a run of the arm: {error}.") from error
 
 
 def _checked(path: Path, kind: str, mbar: float, shifts: np.ndarray) -> Measured:

@@ -17,6 +17,7 @@ from annelid import fem
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import QuadraticTetMesh, tet_beam
+from annelid.studies.support.tables import read_columns
 
 LENGTH, SIDE, DENSITY, GRAVITY = 0.1, 0.03, 1070.0, 9.80709
 MARKERS = np.array([(0.1, 0.015, 0.036), (0.1, -0.006, 0.024), (0.1, 0.036, 0.006)])
@@ -24,6 +25,7 @@ MARKERS = np.array([(0.1, 0.015, 0.036), (0.1, -0.006, 0.024), (0.1, 0.036, 0.00
 RUNS = {"gravity": 0.0, "load-0.51N": 0.51012, "load-1.00N": 1.00062}
 """Files of the runs, and the weight that hangs at the end [N]."""
 _COLUMNS = [f"tip{marker}_{axis}" for marker in (1, 2, 3) for axis in "xyz"]
+_MOMENTS = 50  # fewest from which a damped sine of 8 Hz is told
 _SETTLED, _WINDOW = 1.0, (0.3, 2.0)  # the last second; where the motion is a damped sine [s]
 
 
@@ -69,22 +71,32 @@ def read_runs(folder: Path) -> list[Run]:
         raise FileFormatError(f"{folder} has no {', '.join(missing)}; name the folder that has the runs of the beam.")
     for name, weight in RUNS.items():
         path = folder / f"{name}.csv"
-        try:
-            with path.open(encoding="utf-8") as file:
-                header = file.readline().strip().split(",")
-                table = np.loadtxt(file, delimiter=",", ndmin=2)
-            columns = [header.index(column) for column in ("t", *_COLUMNS)]
-            table = table[:, columns]
-        except (OSError, ValueError, IndexError) as error:
-            raise FileFormatError(f"{path} cannot be read as a run of the beam: {error}.") from error
+        table = read_columns(path, ("t", *_COLUMNS))
         moved = float(np.ptp(table[:, 1:], axis=0).max(initial=0.0))
         if len(table) < 100 or not np.isfinite(table).all() or not 1e-3 < moved < 0.1 or not (table[:, 0] < 0.0).any():
             raise InvalidValue(
                 f"the tracks of {path} cannot be those of the beam: {len(table)} moments, a motion of {moved:.3g} m; "
                 "give times from before the release on [s] and places in metres."
             )
+        _require_moments(path, table[:, 0])
         runs.append(Run(name, weight, table[:, 0], table[:, 1:].reshape(-1, 3, 3)))
     return runs
+
+
+def _require_moments(path: Path, times: np.ndarray) -> None:
+    """Refuse times that do not rise, and tracks that end before the motion can be told from them."""
+    wrong = np.flatnonzero(np.diff(times) <= 0.0)
+    if len(wrong):
+        raise InvalidValue(
+            f"the times of {path} do not rise from {times[wrong[0]]:g} to {times[wrong[0] + 1]:g} s; sort its rows, "
+            "each once."
+        )
+    inside = np.count_nonzero((times >= _WINDOW[0]) & (times <= _WINDOW[1]))
+    if times[-1] < _WINDOW[1] or inside < _MOMENTS:
+        raise InvalidValue(
+            f"the tracks of {path} end at {times[-1]:g} s with {inside} moments between {_WINDOW[0]:g} and "
+            f"{_WINDOW[1]:g} s; give times in seconds, at least {_MOMENTS} of them there."
+        )
 
 
 def damped_sine(times: np.ndarray, heights: np.ndarray) -> Sine:
