@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.materials import PRESETS, SILICONES, Material, material, names
+from annelid.materials import PRESETS, SILICONES, Material, NeoHooke, matching, material, names, steady_loss
 
 POSITIVE = ("density", "youngs_modulus", "yield_strain")
 NUMBERS = (*POSITIVE, "poisson_ratio", "damping")
@@ -116,3 +117,36 @@ def test_moduli_of_an_isotropic_material() -> None:
 def test_a_material_cannot_be_changed_in_place() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         material("steel").density = 1.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"youngs_modulus": 0.0}, r"youngs_modulus = 0\.0 .* above 0"),
+        ({"youngs_modulus": "stiff"}, "youngs_modulus = 'stiff'"),
+        ({"poisson_ratio": -1}, "poisson_ratio = -1"),
+        ({"poisson_ratio": None}, "poisson_ratio = None"),
+        ({"law": "yeoh"}, "law = 'yeoh' .* give a law such as"),
+    ],
+)
+def test_a_law_is_never_scaled_by_what_is_no_number(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        material("dragon-skin-10").with_(**changes)
+
+
+@pytest.mark.parametrize("wrong", [None, "yeoh", NeoHooke])
+def test_a_material_is_not_made_of_something_else_than_a_law(wrong: Any) -> None:
+    with pytest.raises(InvalidValue, match="give one such as materials.Yeoh"):
+        Material.hyperelastic("mine", wrong)
+    with pytest.raises(InvalidValue, match="poisson_ratio = 'high'"):
+        Material.hyperelastic("mine", NeoHooke(1e4), poisson_ratio="high")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [(1.0,), 5.0, "ab", (1e-200, 1e200), (10.0, 1.0)])
+def test_frequencies_between_which_no_series_can_be_made_are_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidValue, match="give a low and a higher one"):
+        steady_loss(0.1, wrong)
+    with pytest.raises(InvalidValue, match="a loss factor of 'much' cannot be made"):
+        steady_loss("much")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="named by a string"):
+        matching(3)  # type: ignore[arg-type]

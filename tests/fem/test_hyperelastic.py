@@ -8,6 +8,7 @@ import warp as wp
 from scipy.optimize import brentq
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Mesh, host_array
 from annelid.materials import (
     Constants,
@@ -225,6 +226,16 @@ def test_an_inverted_solid_comes_back(name: str) -> None:
     positions = model.vectors(solid.nodes + away)
     fem.Newton(model, fem.Settings(iterations=200)).equilibrium(positions, start=1.0)
     assert abs(positions.numpy() - solid.nodes).max() < 1e-6
+
+
+def test_an_energy_of_other_arguments_is_refused_before_a_kernel_is_made_of_it() -> None:
+    with pytest.raises(InvalidValue, match=r"'of_stretches' of invariants must take \(wp.float64, wp.float64,"):
+        OwnLaw(of_stretches, "invariants", (3e3, 2.2, 1e3))
+    with pytest.raises(InvalidValue, match=r"'of_invariants' of stretches must take \(wp.vec3d, Constants\)"):
+        OwnLaw(of_invariants, "stretches", (3e3, 2e3))
+    values: Any = 3e3
+    with pytest.raises(InvalidValue, match=r"values = 3000\.0 of OwnLaw"):
+        OwnLaw(of_invariants, "invariants", values)
 
 
 @pytest.mark.parametrize("integrator", ["backward-euler", "midpoint"])

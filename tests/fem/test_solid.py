@@ -201,3 +201,8 @@ def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
         solid.fix([-2, 1])
     with pytest.raises(InvalidValue, match="nodes are chosen by"):
         solid.fix([[0, 1]])
+
+
+def test_a_solid_that_is_held_everywhere_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="every node of the solid is held"):
+        fem.equilibrium(bar().fix(None), device="cpu")

@@ -76,6 +76,8 @@ class Model:
         for extra in self.extras:
             if extra.device != self.device:
                 raise InvalidValue(f"an element set is on {extra.device}, the solid on {self.device}; use one device.")
+        if solid.held.all():
+            raise InvalidValue("every node of the solid is held, so that nothing can move; hold fewer of them.")
         shear, lame = solid.moduli
         self.tetrahedra = _tetrahedra(solid, self.crew)
         self.measured = MeasuredRange(solid, self.device)

@@ -56,7 +56,7 @@ def names() -> tuple[str, ...]:
 
 def matching(word: str) -> tuple[Material, ...]:
     """Materials of this name, of this family or kind, or whose names contain it; silicones with all their laws."""
-    if "/" in word:
+    if not isinstance(word, str) or "/" in word:
         return (material(word),)
     silicone, _ = _silicones().get(_key(word), (None, ""))
     found = [silicone.name] if silicone is not None else [_base(each) for each in _family(word)]

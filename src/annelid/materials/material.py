@@ -77,6 +77,11 @@ class Material(Named):
         prony: tuple[tuple[float, float], ...] = (),
     ) -> Material:
         """A material whose Young's modulus is that of a law at small strains: E = 2 (1 + nu) mu."""
+        cls(name, density, 1.0, poisson_ratio, yield_strain, damping, source)  # refuses what is no number
+        if not isinstance(law, Law):
+            raise InvalidValue(
+                f"law = {law!r:.80} of material {name!r} cannot be used; give one such as materials.Yeoh(3.6e3, 140.0)."
+            )
         modulus = 2.0 * (1.0 + poisson_ratio) * law.shear_modulus
         return cls(name, density, modulus, poisson_ratio, yield_strain, damping, source, law, measured_to, prony)
 
@@ -125,8 +130,10 @@ class Material(Named):
     def _consistent(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Changes with the law or the modulus that goes with them."""
         law = changes.get("law", self.law)
-        if law is None or ("law" in changes and "youngs_modulus" in changes):
+        if not isinstance(law, Law) or ("law" in changes and "youngs_modulus" in changes):
             return changes
+        elastic = {name: changes[name] for name in ("youngs_modulus", "poisson_ratio") if name in changes}
+        replace(self, law=None, **elastic)  # refuses what no law can be scaled by
         ratio = changes.get("poisson_ratio", self.poisson_ratio)
         if "youngs_modulus" in changes or ("poisson_ratio" in changes and "law" not in changes):
             modulus = changes.get("youngs_modulus", self.youngs_modulus)

@@ -40,9 +40,23 @@ class OwnLaw(Law):
             raise InvalidValue(f"the energy of a law must be a wp.func, not {self.energy!r:.60}.")
         if self.of not in ("invariants", "stretches"):
             raise InvalidValue(f"of must be 'invariants' or 'stretches', not {self.of!r}.")
+        self._require_arguments()
+        if not isinstance(self.values, (tuple, list)):
+            raise InvalidValue(f"values = {self.values!r:.60} of OwnLaw cannot be used; give numbers in brackets.")
+        object.__setattr__(self, "values", tuple(self.values))
         if len(self.values) > OWN_CONSTANTS:
             raise InvalidValue(f"a law takes at most {OWN_CONSTANTS} constants, not {len(self.values)}.")
         self._require(factor=self.factor, **{f"values[{i}]": value for i, value in enumerate(self.values)})
+
+    def _require_arguments(self) -> None:
+        """Refuse a function that takes something else, before a kernel is made of it."""
+        asked = [wp.vec3d, Constants] if self.of == "stretches" else [wp.float64, wp.float64, Constants]
+        if list(self.energy.input_types.values()) != asked:
+            takes = "(wp.vec3d, Constants)" if self.of == "stretches" else "(wp.float64, wp.float64, Constants)"
+            raise InvalidValue(
+                f"the energy {self.energy.key!r} of {self.of} must take {takes}, it takes "
+                f"({', '.join(self.energy.input_types)}) of other types; annotate its arguments so."
+            )
 
     @property
     def constants(self) -> tuple[float, ...]:

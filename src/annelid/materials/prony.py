@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,8 @@ Series = tuple[tuple[float, float], ...]
 
 _PER_DECADE = 2
 """Terms a decade of frequencies: the loss factor ripples by 1 to 3 % between them."""
+_WIDEST = 1e12
+"""Ratio of the frequencies between which a series can be made."""
 _LARGEST = 0.5
 """Loss factor beyond which next to nothing would be left after a long time."""
 
@@ -35,11 +38,17 @@ def steady_loss(loss: float, frequencies: Sequence[float] = (1.0, 100.0)) -> Ser
     """
     from scipy.optimize import nnls  # takes long to import, and few ask for it
 
-    low, high = map(float, frequencies)
-    if not (0.0 < loss <= _LARGEST):
+    try:
+        low, high = map(float, frequencies)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (isinstance(loss, Real) and 0.0 < loss <= _LARGEST):
         raise InvalidValue(f"a loss factor of {loss!r} cannot be made; give a number above 0 and at most {_LARGEST:g}.")
-    if not 0.0 < low < high < math.inf:
-        raise InvalidValue(f"frequencies = {frequencies!r} cannot be used; give a low and a higher one [Hz].")
+    if not (0.0 < low < high and high / low < _WIDEST):
+        raise InvalidValue(
+            f"frequencies = {frequencies!r} cannot be used; give a low and a higher one [Hz], at most "
+            f"{_WIDEST:g} times as high."
+        )
     decades = math.log10(high / low)
     count = max(2, 1 + math.ceil(_PER_DECADE * decades))
     margin = 0.5 * decades / (count - 1)  # terms beyond the ends hold the loss up there

@@ -9,15 +9,17 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
 from annelid.shapes.values import Floats, require_count, require_positive
 
-_MOST = 1000
+_MOST, _MOST_CELLS = 1000, 100
 
 
+@spelled_out("a bellows")
 def bellows(
     *,
     folds: int = 5,
@@ -87,6 +89,7 @@ def bellows_mesh(
             f"wall = {wall:g} m and depth = {depth:g} m leave no cavity in a bellows of radius {radius:g} m and length "
             f"{length:g} m; make them smaller."
         )
+    cells = require_count("cells", cells, least=2, most=_MOST_CELLS)
     rings = require_count("rings", rings, least=1, most=_MOST)
     section = disk([0.6 * bore, *np.linspace(bore, bore + wall, rings + 1)], cells=cells)
     heights = steps([wall, inside, wall], [1, number * each, 1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.shapes import tet_hollow_cylinder
 from annelid.shapes.values import require_count, require_positive
@@ -15,6 +16,7 @@ from annelid.shapes.values import require_count, require_positive
 _MOST_CELLS = 100
 
 
+@spelled_out("a fibre actuator")
 def fibre_actuator(
     *,
     angle: float = math.radians(80.0),
@@ -49,7 +51,8 @@ def fibre_actuator(
         threads: CPU threads; None takes all cores.
     """
     cells = require_count("cells", cells, least=2, most=_MOST_CELLS)
-    wall, radius, inside = require_positive("wall", wall), require_positive("radius", radius), length - 2.0 * wall
+    wall, radius = require_positive("wall", wall), require_positive("radius", radius)
+    inside = require_positive("length", length) - 2.0 * wall
     layers = max(round(2.0 * cells * inside / (math.pi * radius)), 2)
     mesh = tet_hollow_cylinder(radius, length, wall=wall, cells=cells, layers=layers, axis="x")
     solid = fem.Solid(mesh, silicone).fix(lambda p: p[:, 0] < 1e-9)

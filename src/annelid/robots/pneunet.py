@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.robots.finger import finger_mesh
 
 
+@spelled_out("a pneu-net")
 def pneunet(
     *,
     chambers: int = 8,
@@ -47,6 +50,8 @@ def pneunet(
         channel=(0.3 * width, 0.2 * height), arch=0.0, resolution=resolution,
     )  # fmt: skip
     solid = fem.Solid(mesh, silicone).fix(lambda p: p[:, 0] < 1e-9)
+    if not isinstance(sheet, (tuple, list)) or len(sheet) != 2:
+        raise InvalidValue(f"sheet = {sheet!r} cannot be used; give its modulus [Pa] and its thickness [m].")
     modulus, thickness = sheet
     solid.reinforce(fem.Fabric(lambda p: p[:, 2] < 1e-9, modulus=modulus, thickness=thickness, name="sheet"))
     air = fem.Pneumatic(name="air", pressure=(0.0, pressure))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import warp as wp
 
 from annelid import fem
-from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.robots.limits import Limits
 
 from .robots import LENGTH, hollow, hollow_solid, line, trunk, trunk_mesh
@@ -139,3 +141,56 @@ def test_a_point_of_a_quadratic_solid_moves_with_it() -> None:
     robot.positions.assign(bent)
     assert robot.places()[0, 1] == pytest.approx(0.002 + 0.07**2, abs=1e-12)
     assert LENGTH > 0.07
+
+
+def test_robots_of_other_things_are_refused_in_a_sentence() -> None:
+    solid: Any = hollow_solid()
+    tip: Any = fem.Point(name="tip", at=(0.1, 0.0, 0.0))
+    air: Any = fem.Pneumatic(name="air", pressure=(0.0, 1e3))
+    for made, sentence in (
+        ((solid.mesh, [air], [tip]), "the solid of a robot must be a fem.Solid, not TetMesh"),
+        ((solid, air, [tip]), "the actuators of a robot must be a list of actuators, not Pneumatic"),
+        ((solid, [air], tip), "the effectors of a robot must be a list of effectors, not Point"),
+        ((solid, [tip], [tip]), "each actuator of a robot must be one of annelid.fem, such as a Pneumatic"),
+    ):
+        with pytest.raises(InvalidValue, match=sentence):
+            fem.Robot(*made, device="cpu")
+    with pytest.raises(InvalidValue, match="has no actuator, so there is nothing to move it with"):
+        fem.Inverse(fem.Robot(solid, [], [tip], device="cpu", threads=1))
+    robot = fem.Robot(solid, [air], [tip], device="cpu", threads=1)
+    for efforts in (["much"], {"air": "much"}, {"air": [1.0, 2.0]}, "much"):
+        with pytest.raises(InvalidValue, match="efforts must be 1 finite numbers"):
+            robot.exert(efforts)  # type: ignore[arg-type]
+    script: Any = {"tip": [0.1, 0.0, 0.0]}
+    with pytest.raises(InvalidValue, match="script must be a function of the time"):
+        fem.inverse_simulation(robot, script=script)
+    for simulation, what in (
+        (fem.inverse_simulation(robot, script=lambda time: None, dt=0.1), "targets"),  # type: ignore[arg-type, return-value]
+        (fem.forward_simulation(robot, lambda time: [1e3], dt=0.1), "efforts"),  # type: ignore[arg-type, return-value]
+    ):
+        with pytest.raises(InvalidValue, match=rf"a script must give {what} by name, .* at 0\.1 s it gave"):
+            simulation.step(1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "sentence"),
+    [
+        (fem.Pneumatic, {"closed": True, "sealed_at": np.nan}, "sealed_at of a = nan"),
+        (fem.Pneumatic, {"closed": True, "sealed_at": -2e5}, r"sealed_at of a = -200000\.0 .* more than -101325"),
+        (fem.Cable, {"through": None}, "cable 'a' passes through None; give a list"),
+        (fem.Point, {"at": 0, "weight": "much"}, "weight of a = 'much'"),
+    ],
+)
+def test_values_of_another_kind_are_refused(kind: Any, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        kind(name="a", **options)
+    with pytest.raises(UnknownName, match=f"no parameter of a {kind.__name__} named 'presure'"):
+        kind(name="a", presure=3.0)
+
+
+def test_a_cavity_or_a_point_of_another_kind_is_refused() -> None:
+    cavity: Any = "left"
+    with pytest.raises(InvalidValue, match="is in cavity 'left', counted from 0"):
+        hollow(fem.Pneumatic(name="air", cavity=cavity))
+    with pytest.raises(InvalidValue, match=r"a point of tip must be three finite numbers \[m\], not \['end'\]"):
+        fem.Robot(hollow_solid(), [], [fem.Point(name="tip", at="end")], device="cpu")

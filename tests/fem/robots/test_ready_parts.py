@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import fem, robots
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 
 
 def moved(robot: fem.Robot, pressure: float) -> tuple[np.ndarray, float]:
@@ -65,3 +65,22 @@ def test_a_bellows_lengthens_under_pressure_and_shortens_under_suction() -> None
 def test_a_bellows_without_room_is_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidValue, match=sentence):
         robots.bellows_mesh(**options)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "sentence"),
+    [
+        (robots.fibre_actuator, {"length": np.nan}, "length = nan"),
+        (robots.fibre_actuator, {"length": "long"}, "length = 'long'"),
+        (robots.pneunet, {"sheet": 5.0}, r"sheet = 5\.0 .* give its modulus"),
+        (robots.pneunet, {"sheet": (1e9,)}, "give its modulus"),
+        (robots.bellows, {"cells": 1000}, "cells = 1000 cannot be used; give a whole number from 2 to 100"),
+    ],
+)
+def test_parameters_that_no_part_has_are_refused_before_it_is_built(
+    make: Any, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        make(device="cpu", **options)
+    with pytest.raises(UnknownName, match="named 'lenght'. Did you mean 'length'"):
+        make(lenght=0.1)

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.mesh import Hollow
@@ -29,7 +31,7 @@ _FREE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Actuator:
+class Actuator(Named):
     """What all actuators have.
 
     Attributes:
@@ -89,6 +91,10 @@ class Cable(Actuator):
         effort, _ = self.limits()
         if effort.low < 0.0:
             raise InvalidValue(f"tension of {self.name}: a cable cannot push, so {effort.low:g} N is no limit; give 0.")
+        if not isinstance(self.through, (Sequence, np.ndarray)) or isinstance(self.through, str):
+            raise InvalidValue(
+                f"cable {self.name!r} passes through {self.through!r:.60}; give a list of nodes and places."
+            )
         if len(self.through) < 2:
             count = len(self.through)
             points = "1 point" if count == 1 else f"{count} points"
@@ -136,10 +142,11 @@ class Chamber(Actuator):
         if isinstance(self.cavity, Cavity):
             return self.cavity
         every = solid.mesh.cavities() if isinstance(solid.mesh, Hollow) else ()
-        if not 0 <= self.cavity < len(every):
+        whole = isinstance(self.cavity, (int, np.integer)) and not isinstance(self.cavity, bool)
+        if not whole or not 0 <= self.cavity < len(every):
             raise InvalidValue(
-                f"{self.name} is in cavity {self.cavity}, counted from 0, but the mesh has {len(every)}: chambers that "
-                "are open, or that a hole in a thin wall joins with others, do not count; use smaller elements."
+                f"{self.name} is in cavity {self.cavity!r}, counted from 0, but the mesh has {len(every)}: chambers "
+                "that are open, or that a hole in a thin wall joins with others, do not count; use smaller elements."
             )
         return Cavity(every[self.cavity], self.name)
 
@@ -155,6 +162,14 @@ class Pneumatic(Chamber):
 
     sealed_at: float = 0.0
     rest_volume: float = field(default=math.nan, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.sealed_at, Real) and -ATMOSPHERE < self.sealed_at < math.inf):
+            raise InvalidValue(
+                f"sealed_at of {self.name} = {self.sealed_at!r} cannot be used; give the pressure above the air "
+                f"outside [Pa], more than {-ATMOSPHERE:g}, which is none at all."
+            )
 
     def law(self, stroke: float) -> tuple[float, float] | None:
         """Pressure of closed air at constant temperature, p v = const, and its slope."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Named
 from annelid.fem.robots.points import attached, is_number, node_number
 from annelid.fem.solid import Solid
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effector:
+class Effector(Named):
     """What all effectors have.
 
     Attributes:
@@ -34,7 +36,7 @@ class Effector:
     axes: str = "xyz"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and self.weight > 0.0):
+        if not (isinstance(self.weight, Real) and math.isfinite(self.weight) and self.weight > 0.0):
             raise InvalidValue(f"weight of {self.name} = {self.weight!r} cannot be used; give a number above 0.")
         if not self.axes or set(self.axes) - set("xyz"):
             raise InvalidValue(f"axes of {self.name} must be some of 'x', 'y', 'z', such as 'xz', not {self.axes!r}.")

@@ -137,6 +137,8 @@ class Inverse:
     ) -> None:
         if not robot.effectors.effectors:
             raise InvalidValue("the robot has no effector, so there is nothing to bring to a target; give it one.")
+        if not robot.drives:
+            raise InvalidValue("the robot has no actuator, so there is nothing to move it with; give it one.")
         require_optimiser()
         self.robot, self.settings = robot, settings or InverseSettings()
         self.sinks = list(sinks)

@@ -24,7 +24,10 @@ def attached(solid: Solid, points: ArrayLike, name: str) -> tuple[np.ndarray, np
         points: Positions at rest [m], shape [p, 3].
         name: What the points belong to, for messages.
     """
-    where = np.atleast_2d(np.asarray(points, float))
+    try:
+        where = np.atleast_2d(np.asarray(points, float))
+    except (TypeError, ValueError):
+        where = np.empty((0, 0))
     if where.ndim != 2 or where.shape[1] != 3 or not np.isfinite(where).all():
         raise InvalidValue(f"a point of {name} must be three finite numbers [m], not {points!r}.")
     found, weights = Locator(solid.nodes, solid.elements[:, :4]).locate(where)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import require_kind
 from annelid.core.replay import Replays, Stage
 from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
@@ -21,6 +22,8 @@ from annelid.fem.robots.obstacles import Contacts
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+
+_SUCH_AS = {"actuator": "a Pneumatic or a Cable", "effector": "a Point"}
 
 
 class Robot:
@@ -59,6 +62,9 @@ class Robot:
         threads: int | None = None,
         linear: Linear = "auto",
     ) -> None:
+        require_kind("the solid of a robot", solid, Solid, "a fem.Solid")
+        _require_each("actuator", actuators, Actuator)
+        _require_each("effector", effectors, Effector)
         solid.require_held()
         _require_elastic(solid)
         chosen = choose_device(device)
@@ -116,9 +122,9 @@ class Robot:
         if isinstance(efforts, Mapping):
             values = self.efforts.copy()
             for name, value in efforts.items():
-                values[self.number(name)] = value
+                values[self.number(name)] = _numbers(value) if np.ndim(value) == 0 else np.nan
         else:
-            values = np.array(efforts, float)
+            values = _numbers(efforts)
         if values.shape != (len(self.drives),) or not np.isfinite(values).all():
             raise InvalidValue(f"efforts must be {len(self.drives)} finite numbers, one for each actuator.")
         for drive, value in zip(self.drives, values, strict=True):
@@ -162,6 +168,21 @@ class Robot:
         i = self.number(name)
         actuator, (effort, before) = self.drives[i].actuator, self.limits[i]
         self.limits[i] = (effort, Limits.of(f"{actuator.stroke_name} of {name}", stroke, before.rate))
+
+
+def _require_each(what: str, given: Sequence[object], kind: type) -> None:
+    """Refuse what is no sequence of actuators or effectors, one alone among them."""
+    require_kind(f"the {what}s of a robot", given, Sequence, f"a list of {what}s")
+    for each in given:
+        require_kind(f"each {what} of a robot", each, kind, f"one of annelid.fem, such as {_SUCH_AS[what]}")
+
+
+def _numbers(given: ArrayLike) -> np.ndarray:
+    """Values as numbers; not a number where they are none."""
+    try:
+        return np.array(given, float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def _require_elastic(solid: Solid) -> None:

@@ -40,7 +40,7 @@ class InverseSolver(RobotSolver):
 
     def __init__(self, robot: Robot, settings: InverseSettings | None = None, *, script: Script | None = None) -> None:
         self.inverse = Inverse(robot, settings)
-        self.script = script
+        self.script = _callable(script)
         self._targets = TargetChannels(robot)
         super().__init__(robot, self.inverse.settings.dt)
 
@@ -93,7 +93,7 @@ class InverseSolver(RobotSolver):
         """Where effectors are to be after so many steps [m], shape [p, 3]; from the first command on it leads."""
         if self.script is not None and not state.aimed.numpy()[0]:
             if not self._targets.taken(state.goals.numpy(), state.commands):
-                self._set_goals(state, self.script(step * self.dt))
+                self._set_goals(state, _by_name(self.script, step * self.dt, "targets"))
                 self._targets.follow(state.goals.numpy(), state.commands)
                 return np.array(state.goals.numpy())
             state.aimed.fill_(1)
@@ -148,7 +148,7 @@ class ForwardSolver(RobotSolver):
             raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt}.")
         if script is not None and len(strokes):
             raise InvalidValue("strokes are commanded where there is no script: leave one of the two out.")
-        self.script, self.forward = script, Forward(robot)
+        self.script, self.forward = _callable(script), Forward(robot)
         actuators, limits = (robot.actuators, robot.limits) if script is None else ((), ())
         self._channels = Channels(actuators, limits, strokes)
         for channel in self._channels.every:
@@ -173,7 +173,7 @@ class ForwardSolver(RobotSolver):
     def _given(self, state: ForwardState, step: int) -> Mapping[str, float]:
         """Efforts and strokes by name after so many steps."""
         if self.script is not None:
-            return self.script(step * self.dt)
+            return _by_name(self.script, step * self.dt, "efforts")
         robot, given = self.robot, {}
         for channel, wanted in zip(self._channels.every, self._channels.values(state.commands, step), strict=True):
             before = robot.limits[channel.number][1].low if channel.by_stroke else float(robot.efforts[channel.number])
@@ -190,6 +190,21 @@ class ForwardSolver(RobotSolver):
         self.forward.settle(efforts)
         overwrite(state.strokes, self.robot.aim())
         overwrite(state.goals, self.robot.places())
+
+
+def _callable(script: Script | None) -> Script | None:
+    """The script, if it is none or a function."""
+    if script is not None and not callable(script):
+        raise InvalidValue(f"script must be a function of the time [s], not {script!r:.60}; give lambda time: ...")
+    return script
+
+
+def _by_name(script: Script, time: float, what: str) -> Mapping[str, Any]:
+    """What a script says of a moment [s]."""
+    found = script(time)
+    if not isinstance(found, Mapping):
+        raise InvalidValue(f"a script must give {what} by name, {{name: value}}; at {time:g} s it gave {found!r:.60}.")
+    return found
 
 
 @spelled_out("a simulation of inverse control", **{"fem.Robot": Robot})
