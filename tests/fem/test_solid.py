@@ -206,3 +206,16 @@ def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
 def test_a_solid_that_is_held_everywhere_is_refused() -> None:
     with pytest.raises(InvalidValue, match="every node of the solid is held"):
         fem.equilibrium(bar().fix(None), device="cpu")
+
+
+def test_what_is_no_solid_has_no_equilibrium_model_or_robot() -> None:
+    mesh: Any = tet_beam(1.0, 0.1, 0.1, cells=(1, 1, 1))
+    for made in (fem.equilibrium, fem.Model):
+        with pytest.raises(InvalidValue, match="must be a fem.Solid, not TetMesh"):
+            made(mesh, device="cpu")
+    for control in (fem.Forward, fem.Inverse):
+        with pytest.raises(InvalidValue, match="must be a fem.Robot, not TetMesh"):
+            control(mesh)
+    damping: Any = "much"
+    with pytest.raises(InvalidValue, match="velocity_damping must be a rate of 0 or more"):
+        fem.World(velocity_damping=damping)

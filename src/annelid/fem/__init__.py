@@ -157,6 +157,7 @@ def equilibrium(
         threads: CPU threads; None takes all cores.
         settings: How it is found.
     """
+    require_kind("the body", solid, Solid, "a fem.Solid")
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
     contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
 from annelid.fem.corotational import Corotational
@@ -68,6 +69,7 @@ class Model:
         extras: Sequence[ElementSet] = (),
         linear: Linear = "auto",
     ) -> None:
+        require_kind("the body of a model", solid, Solid, "a fem.Solid")
         self.solid, self.world = solid, world or World()
         self.device = choose_device(device)
         self.crew = Crew(self.device, threads)

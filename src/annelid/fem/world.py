@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from numbers import Real
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
@@ -43,10 +43,10 @@ class World(Named):
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         stage_of(self.integrator)  # refuses unknown ones
-        if not (np.isfinite(self.velocity_damping) and self.velocity_damping >= 0.0):
-            raise InvalidValue(f"velocity_damping must not be negative, not {self.velocity_damping}.")
-        if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
-            raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp}.")
+        if not (isinstance(self.velocity_damping, Real) and 0.0 <= self.velocity_damping < math.inf):
+            raise InvalidValue(f"velocity_damping must be a rate of 0 or more [1/s], not {self.velocity_damping!r}.")
+        if not (isinstance(self.ramp, Real) and 0.0 <= self.ramp < math.inf):
+            raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp!r}.")
         touched_by_solids(self.obstacles)  # refuses what cannot be touched
         if not isinstance(self.contact, Contact):
             raise InvalidValue(f"contact must be a fem.Contact, such as fem.Contact(reach=1e-3), not {self.contact!r}.")

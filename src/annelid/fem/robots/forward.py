@@ -17,6 +17,7 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.choice import Situation, response
@@ -66,6 +67,7 @@ class Forward:
     """
 
     def __init__(self, robot: Robot, settings: Settings | None = None, *, condenser: Condenser | None = None) -> None:
+        require_kind("what is solved forward", robot, Robot, "a fem.Robot")
         self.robot = robot
         self.settings = settings or Settings()
         self.newton = Newton(robot.model, self.settings)

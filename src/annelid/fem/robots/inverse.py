@@ -19,6 +19,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
@@ -135,6 +136,7 @@ class Inverse:
         sinks: Iterable[Sink] = (),
         settle: bool = True,
     ) -> None:
+        require_kind("what is controlled", robot, Robot, "a fem.Robot")
         if not robot.effectors.effectors:
             raise InvalidValue("the robot has no effector, so there is nothing to bring to a target; give it one.")
         if not robot.drives:
