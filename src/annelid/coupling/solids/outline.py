@@ -28,7 +28,9 @@ class SolidOutline:
     def __init__(self, solid: fem.Solid, masses: np.ndarray | None = None) -> None:
         faces = outer_faces(solid)
         if len(faces) == 0:
-            raise InvalidMesh("the solid has no outer surface that grains could meet: its faces all belong to cavities.")
+            raise InvalidMesh(
+                "the solid has no outer surface that grains could meet: its faces all belong to cavities."
+            )
         self.nodes, corners = np.unique(faces, return_inverse=True)
         self.triangles = corners.reshape(-1, 3)
         self.positions = solid.nodes[self.nodes]

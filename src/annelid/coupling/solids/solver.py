@@ -146,7 +146,7 @@ class SolidSolver:
         assert self._state is not None
         state, felt = self._state, (self._forces, self._felt)
         self._exchange.press(rows, state.surface, state.last, felt)
-        moving = [state.surface, state.velocities]
+        moving = (state.surface, state.velocities)
         arguments = [wp.float64(self.model.grain_dt), self._free, state.trend, self._forces, *moving, self._impulses]
         self._exchange.launch(glide, len(self._nodes), arguments, [*moving, state.trend])
         self._exchange.seat(rows, *moving, state.last)
@@ -157,7 +157,8 @@ class SolidSolver:
         wp.launch(average, count, [span, self._impulses, given, state.contact_forces], device=device)
         self.solid.advance(state.solid, 1)
         solid, moving = state.solid, [state.surface, state.velocities]
-        arguments = [span, wp.float64(self.model.lag), self._nodes, solid.positions, solid.velocities, self.solid.foreseen, given, *moving]
+        known = [self._nodes, solid.positions, solid.velocities, self.solid.foreseen, given]
+        arguments = [span, wp.float64(self.model.lag), *known, *moving]
         wp.launch(reckon, count, [*arguments, state.trend, self._jumps], device=device)
         bed, first = state.grains, self.model.grains.parameters.first_guest
         rows = [bed.names, bed.velocities, bed.forecast, state.last]

@@ -15,6 +15,7 @@ from annelid.fem.linalg.unknowns import NotPositiveDefinite
 
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 _SAMPLES = 48  # nodes whose compliance is found exactly
+_TOGETHER = 1.0 / 3.0  # exponent from how a node yields alone to how it does where all are pushed alike: measured
 
 
 class SteppedSolid(fem.DynamicSolver):
@@ -67,29 +68,35 @@ def mass_matrix(solid: fem.Solid) -> sparse.csr_array:
 
 
 def yielding(model: fem.Model, nodes: np.ndarray, dt: float) -> np.ndarray:
-    """By how much an impulse on a node alone changes its velocity after a step of the solid at rest [1/kg], shape [m].
+    """By how much an impulse on a node changes its velocity until the end of a step [1/kg], shape [m]; 0 if held.
 
-    Found from the diagonal of the matrix of a step, and how much softer than that some of the nodes are.
+    Alone, a node is held back by those around it. Where all are pushed alike, it yields as its mass says. Grains push
+    several, so that the truth lies between: surfaces that are too stiff shiver on them, those that are too soft sink.
 
     Args:
         model: The solid, with its inertia.
         nodes: The nodes, shape [m].
         dt: The step [s].
     """
+    free = ~model.solid.held[nodes].all(axis=1)
+    light = 1.0 / mass_matrix(model.solid).diagonal()[nodes]
+    return np.where(free, _alone(model, nodes, dt) ** (1.0 - _TOGETHER) * light**_TOGETHER, 0.0)
+
+
+def _alone(model: fem.Model, nodes: np.ndarray, dt: float) -> np.ndarray:
+    """How nodes of a solid at rest yield to an impulse on one of them [1/kg], shape [m].
+
+    Found from the diagonal of the matrix of a step, and how much softer than that some of the nodes are.
+    """
     model.assembly.evaluate(model.rest)
-    diagonal = model.assembly.matrix().diagonal().reshape(-1, 3)
-    stiff = diagonal[nodes].mean(axis=1)
-    held = model.solid.held
-    loose = nodes[~held[nodes].any(axis=1)]
-    found = np.zeros(len(nodes))
+    diagonal = model.assembly.matrix().diagonal().reshape(-1, 3).mean(axis=1)
+    loose = nodes[~model.solid.held[nodes].any(axis=1)]
     if len(loose) == 0 or not factored(model):
-        return found
+        return np.asarray(1.0 / (dt**2 * diagonal[nodes]))
     tried = loose[np.unique(np.linspace(0, len(loose) - 1, _SAMPLES).astype(int))]
     right = np.zeros((model.node_count, len(tried), 3, 3))
     right[tried, np.arange(len(tried))] = np.eye(3)
     columns: Any = wp.array(right.reshape(model.node_count, -1, 3), dtype=wp.vec3d, device=model.device)
     moved = model.linear.solve(columns).numpy().reshape(right.shape)[tried, np.arange(len(tried))]
-    softer = np.median(np.trace(moved, axis1=1, axis2=2) / 3.0 * diagonal[tried].mean(axis=1))
-    free = ~held[nodes].all(axis=1)
-    found[free] = softer / (stiff[free] * dt**2)
-    return found
+    softer = np.median(np.trace(moved, axis1=1, axis2=2) / 3.0 * diagonal[tried])
+    return np.asarray(softer / (dt**2 * diagonal[nodes]))
