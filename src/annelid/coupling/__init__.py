@@ -141,7 +141,8 @@ def simulation(
         springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
         solid: Other attributes of `fem.World`: velocity_damping, ramp.
         grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
-        skin: How the surface of the body responds to contact.
+        skin: How the surface of the body responds to contact; by default that of the solid, `solid.surface`, or a
+            plain `Surface()`.
         stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".

@@ -33,7 +33,7 @@ class SolidModel:
         bed: The grains.
         world: Gravity, obstacles and steps.
         actuators: Cables, chambers and forces that act on the solid.
-        skin: How the surface of the solid responds to contact.
+        skin: How the surface of the solid responds to contact with grains and obstacles; by default `solid.surface`.
         stretch: How much longer that surface may become before grains fit through it, as a factor.
         inside: What to do with grains that start inside the solid: "refuse", "push", "remove" or "allow".
         overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
@@ -75,7 +75,7 @@ class SolidModel:
         bodies = world.grains_world().touched
         self.loads = loads_of(bed, solid.nodes, solid.mass, bodies, world.gravity)
         self.world = replace(world, grains=world.contact_options(bed, self.loads))
-        self.skin = skin or Surface()
+        self.skin = skin or solid.surface
         outline = SolidOutline(solid)
         points = points_on(outline, float(bed.radii.min()), stretch=stretch)
         self.bed = grains.start.begin(bed, bodies, np.zeros(len(bed), np.int32), overlapping)
