@@ -36,7 +36,7 @@ class PneumaticWorm:
     length: float = 0.36
     radius: float = 0.03
     wall: float = 6e-3
-    pressure: float = 6e3
+    pressure: float = 9e3
     silicone: str | Material = "ecoflex-00-30"
     cells: int = 2
     layers: int = 3
