@@ -46,6 +46,7 @@ class SolidSolver:
     """
 
     physics = "coupling"
+    limitation = SteppedSolid.limitation
     batch = _BATCH
     worlds = 1
 
