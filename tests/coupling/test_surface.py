@@ -106,7 +106,8 @@ def test_points_turn_with_the_corners_of_the_triangles_they_lie_on() -> None:
 
 
 def test_guests_share_the_mass_of_the_surface() -> None:
-    guests = Guests(block(masses=4, pitch=0.016), 0.01, 1.15)
+    body = block(masses=4, pitch=0.016)
+    guests = Guests(body, meeting_points(body, 0.01))
     assert guests.loads.sum() == pytest.approx(len(guests))
     on_face = guests.masses[guests.points.division.weights[:, 0] == 1.0].min()
     assert on_face == pytest.approx(guests.body.masses[0] / guests.loads.max())

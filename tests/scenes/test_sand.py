@@ -9,6 +9,7 @@ import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.scenes.gripper import Gripper
+from annelid.scenes.pneumatic_worm import PneumaticWormOnSand
 from annelid.scenes.sand_walker import SandWalker
 from annelid.scenes.sandworm import Sandworm
 from annelid.scenes.tyre import Tyre
@@ -108,3 +109,19 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
 def test_a_worm_that_would_shrink_to_nothing(amplitude: float) -> None:
     with pytest.raises(InvalidValue, match="amplitude of sandworm must be between 0 and 0.9, not"):
         Sandworm(amplitude=amplitude).build(device="cpu")
+
+
+def test_a_pneumatic_worm_takes_its_wave_to_the_sand() -> None:
+    """A short worm: its chambers follow the wave, it goes on from a change of it, and no grain gets in."""
+    scene = PneumaticWormOnSand(chambers=3, length=0.18, run_up=0.06, frequency=5.0, waves=1.0)
+    simulation = scene.build(device="cpu", threads=1)
+    simulation.run(0.1)
+    wanted = list(scene.pressures(simulation.time).values())
+    assert max(wanted) > 1e3
+    assert simulation.state.solid.efforts.numpy() == pytest.approx(wanted, abs=1.0)
+    found = {one.name: one.value for one in scene.measure(simulation)}
+    assert found["grains-inside"] == 0
+    assert abs(found["sinking"]) < scene.radius
+    scene.adjust(simulation, "pressure", 0.0)
+    simulation.run(0.06)
+    assert simulation.state.solid.efforts.numpy() == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)

@@ -1,4 +1,4 @@
-"""Guests: points of the surface of spring bodies as they stand among grains."""
+"""Guests: points of the surface of a body as they stand among grains."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid import grains, springs
+from annelid import grains
 from annelid.coupling.division import Division
 from annelid.coupling.kernels.guests import GuestArrays
-from annelid.coupling.surface import meeting_points
+from annelid.coupling.outline import Outline
+from annelid.coupling.surface import Points
 from annelid.grains.material import response_of
 from annelid.shapes import Surface
 
@@ -39,12 +40,11 @@ class BedWithGuests(grains.Bed):
 
 
 class Guests:
-    """The guests of a spring body.
+    """The guests of a body.
 
     Args:
         body: The body.
-        grain_radius: Radius of the smallest grain [m].
-        stretch: How much longer its surface may become, as a factor.
+        points: Where grains meet its surface.
 
     Attributes:
         body: The body.
@@ -53,8 +53,8 @@ class Guests:
         loads: Sum of the weights that hang on each of them, shape [m].
     """
 
-    def __init__(self, body: springs.Body, grain_radius: float, stretch: float) -> None:
-        self.body, self.points = body, meeting_points(body, grain_radius, stretch=stretch)
+    def __init__(self, body: Outline, points: Points) -> None:
+        self.body, self.points = body, points
         self.members = np.unique(body.triangles)
         weights = np.bincount(self._places(self.division.corners).ravel(), self.division.weights.ravel())
         self.loads = np.asarray(weights)
@@ -75,7 +75,7 @@ class Guests:
     @property
     def masses(self) -> np.ndarray:
         """Mass that contacts assume at each guest [kg], shape [g]: its share of those that it hangs on."""
-        gives = np.zeros(self.body.mass_count)
+        gives = np.zeros(len(self.body.positions))
         gives[self.members] = self.loads / self.body.masses[self.members]
         return np.asarray(1.0 / self.division.mixed(gives))
 

@@ -14,7 +14,7 @@ from annelid.core.words import with_article
 from annelid.coupling.guests import Guests
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on
-from annelid.coupling.surface import STRETCH
+from annelid.coupling.surface import STRETCH, meeting_points
 from annelid.coupling.world import World
 from annelid.grains.steps import meeting_sweeps
 from annelid.shapes import Surface
@@ -73,7 +73,8 @@ class Model:
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.world = world.fitted(one, self.loads)
         self.skin = skin or Surface()
-        self.guests = Guests(body, float(bed.radii.min()), stretch)
+        smallest = float(bed.radii.min())
+        self.guests = Guests(body, meeting_points(body, smallest, stretch=stretch))
         thickness = float(np.median(self.guests.radii))
         self.bed = grains.start.begin(bed, bodies, self._worlds_of_grains(len(bed)), overlapping)
         self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
@@ -82,7 +83,8 @@ class Model:
         require_outside(self.guests.division.mixed(body.positions), self.worlds_of_guests(), self.bed, bodies)
         if copies > 1:
             self.worlds, self.bed = copies, self.bed.repeated(copies)
-            self.guests = Guests(body.replicated(np.zeros((copies, 3))), float(bed.radii.min()), stretch)
+            every = body.replicated(np.zeros((copies, 3)))
+            self.guests = Guests(every, meeting_points(every, smallest, stretch=stretch))
         self._many = copies > 1 or world_of is not None
         self._batch = None if worlds is None else copies  # one by itself has as many lanes as suit its size
         self.springs = self._springs(body, lanes)
@@ -116,7 +118,7 @@ class Model:
 
     def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
-        return (self.guests.division.corners[:, 0] // (self.guests.body.mass_count // self.worlds)).astype(np.int32)
+        return (self.guests.division.corners[:, 0] // (len(self.guests.body.positions) // self.worlds)).astype(np.int32)
 
     def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: Surface | None) -> None:
         """Refuse what is no body, no bed or no surface, and masses that are nowhere."""

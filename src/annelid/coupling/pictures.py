@@ -1,46 +1,47 @@
-"""Snapshots of spring bodies among grains: those of both sides together."""
+"""Pictures of soft bodies among grains: those of both sides together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import warp as wp
 
-from annelid import grains, springs
+from annelid.core.scenery import Moving, Scenery, Visible
 from annelid.core.snapshot import Field, Look, Number, Snapshot, Spheres
-from annelid.coupling.model import Model
-from annelid.coupling.readout import Readout
-from annelid.coupling.state import State
+from annelid.core.solver import Side
+from annelid.coupling.bed_readout import BedReadout
 
 
 class Painter:
     """Makes snapshots of one model.
 
     Args:
-        model: The model.
-        bodies: The solver of the spring bodies.
-        bed: The solver of the grains.
+        radii: Radii of the grains [m], shape [n]; guests come after them and are not drawn.
+        bodies: The side of the soft bodies.
+        bed: The side of the grains.
         readout: What reads states.
     """
 
-    def __init__(self, model: Model, bodies: springs.Solver, bed: grains.Solver, readout: Readout) -> None:
-        self._radii, self._springs, self._grains, self._readout = model.bed.radii, bodies, bed, readout
-        self._grain_fields = tuple(name for name in bed.fields if name not in ("radius", "material"))
+    def __init__(self, radii: np.ndarray, bodies: Side, bed: Side, readout: BedReadout) -> None:
+        self._radii, self._bodies, self._bed, self._readout = radii, bodies, bed, readout
+        self._grain_fields = tuple(name for name in bed.solver.fields if name not in ("radius", "material"))
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Scalars that can be asked for, of bodies or of grains."""
-        return tuple(dict.fromkeys((*self._springs.fields, *self._grain_fields)))
+        return tuple(dict.fromkeys((*self._bodies.solver.fields, *self._grain_fields)))
 
-    def snapshot(self, state: State, look: Look) -> Snapshot:
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for; a field that only one side has colours that side."""
         look.require_known(self.fields)
-        bodies = self._springs.snapshot(state.springs, _asked(look, self._springs.fields))
-        bed = self._grains.snapshot(state.grains, replace(_asked(look, self._grain_fields), numbers=False))
+        bodies = _shot(self._bodies, state, _asked(look, self._bodies.solver.fields))
+        bed = _shot(self._bed, state, replace(_asked(look, self._grain_fields), numbers=False))
         parts = tuple(self._without_guests(part) for part in bed.parts)
         numbers = self._numbers(state, bodies) if look.numbers else {}
-        return Snapshot(bed.time, bed.step, (*bodies.parts, *parts), numbers)
+        return Snapshot(bed.time, int(state.clock.numpy()[0]), (*bodies.parts, *parts), numbers)
 
     def _without_guests(self, part: Any) -> Any:
         if not (isinstance(part, Spheres) and part.name == "grains"):
@@ -50,7 +51,7 @@ class Painter:
         fields = {name: Field(f.values[:count], f.unit, f.limits, f.labels) for name, f in part.fields.items()}
         return replace(part, centers=part.centers[:count], radii=sizes, fields=fields)
 
-    def _numbers(self, state: State, bodies: Snapshot) -> dict[str, Number]:
+    def _numbers(self, state: Any, bodies: Snapshot) -> dict[str, Number]:
         force = self._readout.contact_force(state)
         bed = self._readout.summary(state).parts["grains"]
         return {
@@ -64,3 +65,23 @@ class Painter:
 def _asked(look: Look, offered: tuple[str, ...]) -> Look:
     """The same wish, without fields that this side does not have."""
     return replace(look, fields=tuple(name for name in look.fields if name in offered))
+
+
+def _shot(side: Side, state: Any, look: Look) -> Snapshot:
+    """A picture of one side."""
+    return side.solver.snapshot(side.state(state), look)
+
+
+def scenery_of_both(*sides: Side) -> Scenery:
+    """What cameras and lidars can see of both sides; see `core.scenery.Visible`."""
+    found = []
+    for side in sides:
+        assert isinstance(side.solver, Visible)
+        found.append((side, side.solver.scenery()))
+    still = tuple(part for _, scenery in found for part in scenery.still)
+    moving = [Moving(one.part, _points(one, side)) for side, scenery in found for one in scenery.moving]
+    return Scenery(still, tuple(moving), found[0][1].current)
+
+
+def _points(one: Moving, side: Side) -> Callable[[Any], wp.array[Any]]:
+    return lambda state: one.points(side.state(state))

@@ -1,4 +1,4 @@
-"""Sensors of the surface of spring bodies among grains; those of either side are `springs.position_of` and its like."""
+"""Sensors of the surface of soft bodies among grains; those of either side are `springs.position_of` and its like."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from annelid.core.errors import InvalidValue
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
 from annelid.coupling.kernels.sensing import PARTS, finish_contacts, sum_contacts
+from annelid.coupling.solids.solver import SolidSolver
 from annelid.coupling.solver import Solver
 from annelid.springs.body import Where
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceSensor(Sensor):
-    """Reads what touches surface masses; made by `contact_force_of` and `touch_of`.
+    """Reads what touches masses or nodes of a surface; made by `contact_force_of` and `touch_of`.
 
     Attributes:
         quantity: "force" or "touch".
-        where: Which masses of the body; those inside it touch nothing.
+        where: Which masses or nodes of the body; those inside it touch nothing.
     """
 
     quantity: str
@@ -30,7 +31,7 @@ class SurfaceSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of coupled bodies."""
-        if not isinstance(solver, Solver):
+        if not isinstance(solver, (Solver, SolidSolver)):
             raise InvalidValue(
                 f"{self.quantity} of a surface among grains cannot be read from a simulation of {solver.physics}."
             )
@@ -47,19 +48,27 @@ class SurfaceSensor(Sensor):
         force = self.quantity == "force"
         return Reading(read, (size,), "N" if force else "", ("x", "y", "z") if force else ())
 
-    def _places(self, solver: Solver) -> tuple[np.ndarray, int]:
-        """Places of the chosen masses among the surface masses of a world, and how many these are."""
-        model = solver.model
-        surface = len(model.guests.members) // model.worlds
-        own = model.guests.members[:surface]
-        if model.springs.worlds != model.worlds:
-            raise InvalidValue("surfaces cannot be read where worlds were made one by one: give one and worlds=n.")
-        places = np.flatnonzero(np.isin(own, model.springs.one.indices(self.where)))
+    def _places(self, solver: Solver | SolidSolver) -> tuple[np.ndarray, int]:
+        """Places of the chosen masses or nodes among those of the surface of a world, and how many these are."""
+        own, chosen = self._of_solid(solver) if isinstance(solver, SolidSolver) else self._of_springs(solver)
+        places = np.flatnonzero(np.isin(own, chosen))
         if len(places) == 0:
             raise InvalidValue(
                 "none of the masses of this sensor is on the surface of the body, where grains touch it."
             )
-        return places, surface
+        return places, len(own)
+
+    def _of_solid(self, solver: SolidSolver) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes of the surface, and those that were chosen."""
+        return solver.model.nodes, solver.model.solid.solid.indices(self.where)
+
+    def _of_springs(self, solver: Solver) -> tuple[np.ndarray, np.ndarray]:
+        """Masses of the surface of a world, and those that were chosen."""
+        model = solver.model
+        if model.springs.worlds != model.worlds:
+            raise InvalidValue("surfaces cannot be read where worlds were made one by one: give one and worlds=n.")
+        own = model.guests.members[: len(model.guests.members) // model.worlds]
+        return own, model.springs.one.indices(self.where)
 
 
 def contact_force_of(where: Where = None) -> Sensor:

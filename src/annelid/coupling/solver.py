@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,7 @@ from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
-from annelid.core.replay import Replays, Stage
-from annelid.core.scenery import Moving, Scenery
+from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
 from annelid.core.state import (
@@ -29,18 +28,16 @@ from annelid.core.state import (
     take_world,
 )
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.coupling.exchange import Exchange
 from annelid.coupling.kernels.commands import hand_on
-from annelid.coupling.kernels.exchange import exchange_kernels
 from annelid.coupling.model import Model
 from annelid.coupling.parameters import PARAMETERS, SideParameters, require_both, scale_guest_masses
-from annelid.coupling.pictures import Painter
+from annelid.coupling.pictures import Painter, scenery_of_both
 from annelid.coupling.readout import Readout
 from annelid.coupling.state import State
-from annelid.grains.kernels.layout import Grains, Lists
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.network import Patch
 
-_ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
 _EDITED = ("present", "alive", "extents", "outside")  # arrays of the guests that follow edits
 
 
@@ -69,14 +66,13 @@ class Solver:
         self.grains = grains.Solver(model.grains, threads=threads)
         self.batch = self.grains.batch
         self._given = {"springs": SideParameters(self.springs), "grains": SideParameters(self.grains)}
-        self._guests = model.guests.arrays(model.bed, self.grains.pushes, self.device)
-        self._kernels = exchange_kernels(model.springs.types.real)
-        self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
+        self._exchange = Exchange(model.guests, model.bed, self.grains, model.springs.types.real)
+        self._guests = self._exchange.guests
         self._state: State | None = None
         self._ready = False
         self._built_guests = self._edited_guests()
         self.readout = Readout(model, self.springs.readout)
-        self._painter = Painter(model, self.springs, self.grains, self.readout)
+        self._painter = Painter(model.bed.radii, *self.sides, self.readout)
         self.grains.accompany(self._follow)
 
     @property
@@ -85,7 +81,7 @@ class Solver:
         return self.model.worlds
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[Side, Side]:
         """The spring bodies, and the grains with rigid bodies; see `core.solver.Coupled`."""
         return (
             Side(self.springs, lambda state: state.springs, "springs"),
@@ -215,7 +211,7 @@ class Solver:
     @cached_property
     def _world_of(self) -> dict[str, wp.array[Any]]:
         """World of each mass, guest and surface mass; the solver of the grains knows that of the rest."""
-        model, each = self.model, self.model.guests.body.mass_count // self.model.worlds
+        model, each = self.model, len(self.model.guests.body.positions) // self.model.worlds
         found = {
             "mass": np.arange(model.worlds * each) // each,
             "guest": model.worlds_of_guests(),
@@ -230,11 +226,7 @@ class Solver:
 
     def _settle(self, state: State) -> None:
         """Bring guests to their masses after these were moved by hand."""
-        bed, rows, lists = state.grains, Grains(), Lists()
-        for name in _ROWS:
-            setattr(rows, name, getattr(bed, name))
-        lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
-        self._seat_guests(1, state, rows, lists)
+        self._exchange.settle(state.grains, state.springs.positions, state.springs.velocities, state.last)
 
     # --- steps ---
 
@@ -253,41 +245,20 @@ class Solver:
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
         assert self._state is not None
-        state, arrays, guests = self._state, self.model.springs.arrays, self.model.guests
-        x, dt = state.springs.positions, self.dt
-        twist, press, _ = self._kernels
-        felt = arrays.forces, state.contact_forces
-        first, rows = self.model.grains.parameters.first_guest, [grains.names, grains.positions]
-        drift, last = 0.5 - 0.5 / self.model.substeps, state.last
-        arguments = [dt, drift, first, self._guests, x, last, grains]
-        self._launch(twist, self.model.grains.count, arguments, [x, last, *rows])
-        self._launch(press, len(guests.members), [dt, self._guests, x, *felt], [x, *felt])
+        state, moving = self._state, self._state.springs
+        felt, drift = (self.model.springs.arrays.forces, state.contact_forces), 0.5 - 0.5 / self.model.substeps
+        self._exchange.press(grains, moving.positions, state.last, felt, drift=drift)
         if self.device.is_cuda:
-            self.springs.enqueue(state.springs, self.model.substeps)
+            self.springs.enqueue(moving, self.model.substeps)
         else:
-            self.springs.advance(state.springs, self.model.substeps)
-        self._seat_guests(0, state, grains, self.grains.lists)
-
-    def _seat_guests(self, fresh: int, state: State, rows: Any, lists: Any) -> None:
-        arguments = [fresh, self.model.grains.parameters, lists, self._guests]
-        moving = [state.springs.positions, state.springs.velocities, state.last]
-        places = [*moving, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
-        arguments = [*arguments, *moving, rows]
-        if fresh:
-            wp.launch(self._kernels[2], self.model.grains.count, arguments, device=self.device)
-        else:
-            self._launch(self._kernels[2], self.model.grains.count, arguments, places)
-
-    def _launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array[Any]]) -> None:
-        """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
-        self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
+            self.springs.advance(moving, self.model.substeps)
+        self._exchange.seat(grains, moving.positions, moving.velocities, state.last)
 
     def _warm_up(self, state: State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
         self._ready = True
         if self.device.is_cuda:
-            for kernel in self._kernels:
-                kernel.module.load(self.device, block_dim=256)
+            self._exchange.load()
             self.springs.advance(clone_state(state.springs), self.model.substeps)
 
     def diverged_at(self) -> int | None:
@@ -334,12 +305,7 @@ class Solver:
         """What cameras and lidars can see of both sides; see `core.scenery.Visible`."""
         if self.springs.worlds != self.worlds:
             raise InvalidValue("sensors cannot see worlds that were made one by one: give one and worlds=n.")
-        bodies, bed = self.springs.scenery(), self.grains.scenery()
-        moving = [
-            *(Moving(one.part, _points_of_springs(one)) for one in bodies.moving),
-            *(Moving(one.part, _points_of_grains(one)) for one in bed.moving),
-        ]
-        return Scenery((*bodies.still, *bed.still), tuple(moving), bodies.current)
+        return scenery_of_both(*self.sides)
 
     # --- conditions, events, edits: those of the springs ---
 
@@ -411,14 +377,6 @@ class Solver:
         """Captured steps are of no use any more."""
         self.grains.accompany(self._follow)
         self._ready = False
-
-
-def _points_of_springs(one: Moving) -> Callable[[State], wp.array[Any]]:
-    return lambda state: one.points(state.springs)
-
-
-def _points_of_grains(one: Moving) -> Callable[[State], wp.array[Any]]:
-    return lambda state: one.points(state.grains)
 
 
 class _Springs(springs.Solver):

@@ -8,8 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from annelid import grains, springs
+from annelid import grains
 from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
+from annelid.coupling.outline import Outline
 from annelid.coupling.surface import closed_surface
 from annelid.grains.rigid import Touched
 from annelid.grains.start import distance
@@ -20,13 +21,13 @@ _DEEP = 0.05  # of a radius: what is deeper would throw a light body into the ai
 
 
 def make_room(
-    bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched] = (), *, how: str = "refuse"
+    bed: grains.Bed, body: Outline, thickness: float, bodies: Sequence[Touched] = (), *, how: str = "refuse"
 ) -> grains.Bed:
-    """The bed without grains inside a spring body.
+    """The bed without grains inside a body.
 
     Args:
         bed: The grains.
-        body: The spring body.
+        body: The body.
         thickness: How far its spheres stand out of the surface through its masses [m].
         bodies: What else the grains must not be pushed into.
         how: "refuse" grains inside the body, "push" them aside, "remove" them, or "allow" them.
@@ -48,7 +49,7 @@ def make_room(
 
 
 def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bodies: Sequence[Touched]) -> None:
-    """Refuse a spring body that starts in a wall or a rigid body, which would throw it out.
+    """Refuse a body that starts in a wall or a rigid body, which would throw it out.
 
     Args:
         points: Points of its surface [m], shape [n, 3].
@@ -65,7 +66,7 @@ def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bod
         )
 
 
-def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Sequence[Touched]) -> np.ndarray:
+def _pushed(bed: grains.Bed, body: Outline, thickness: float, bodies: Sequence[Touched]) -> np.ndarray:
     """Centres of the grains [m], shape [n, 3], after they were displaced."""
     reach = 4.0 * float(bed.radii.max()) + thickness
     solids: list[Callable[[np.ndarray], np.ndarray]] = [lambda points: _distances(body, points, reach) - thickness]
@@ -73,9 +74,9 @@ def _pushed(bed: grains.Bed, body: springs.Body, thickness: float, bodies: Seque
     return np.asarray(grains.push_apart(bed.positions, bed.radii, solids).positions)
 
 
-def _distances(body: springs.Body, points: np.ndarray, reach: float) -> np.ndarray:
+def _distances(body: Outline, points: np.ndarray, reach: float) -> np.ndarray:
     """Signed distances from the surface through the masses of a body [m], shape [n]; `reach` where they are larger."""
-    low, high = body.bounds()
+    low, high = body.positions.min(axis=0), body.positions.max(axis=0)
     near = ((points > low - reach) & (points < high + reach)).all(axis=1)
     found = np.full(len(points), reach)
     if near.any():

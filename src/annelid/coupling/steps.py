@@ -32,13 +32,35 @@ def loads_on(
         gravity: Gravity [m/s²].
         worlds: Worlds side by side.
     """
-    free = [one for one in bodies if is_free(one) and one.world == 0]
     points = body.positions[: body.mass_count // worlds]  # copies may stand elsewhere, but are as wide and as heavy
+    mass, fastest = float(body.masses[: len(points)].sum()), float(np.linalg.norm(body.velocities, axis=1).max())
+    return loads_of(bed, points, mass, bodies, gravity, speed=fastest)
+
+
+def loads_of(
+    bed: Bed,
+    points: np.ndarray,
+    mass: float,
+    bodies: Sequence[Touched],
+    gravity: tuple[float, float, float],
+    *,
+    speed: float = 0.0,
+) -> list[Load]:
+    """What falls onto the grains of a world: a soft body with what it holds, and other free rigid bodies.
+
+    Args:
+        bed: The grains.
+        points: Points of the body [m], shape [n, 3].
+        mass: Its mass [kg].
+        bodies: Planes and rigid bodies.
+        gravity: Gravity [m/s²].
+        speed: Its speed at the start [m/s].
+    """
+    free = [one for one in bodies if is_free(one) and one.world == 0]
     low, high = points.min(axis=0), points.max(axis=0)
     carried = [one for one in free if (one.extent[0] >= low).all() and (one.extent[1] <= high).all()]
-    mass = float(body.masses[: len(points)].sum()) + sum(one.weight[0] for one in carried)
-    fastest = float(np.linalg.norm(body.velocities, axis=1).max())
-    soft = Load.of(points, mass, fastest, bed, gravity)
+    whole = mass + sum(one.weight[0] for one in carried)
+    soft = Load.of(points, whole, speed, bed, gravity)
     return [soft, *(rigid_load(one, bed, gravity) for one in free if one not in carried)]
 
 

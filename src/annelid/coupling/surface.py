@@ -1,4 +1,4 @@
-"""The surface of a spring body as grains meet it: discs, rods and small spheres on its masses and between them."""
+"""The surface of a body as grains meet it: discs, rods and small spheres on its masses and between them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.coupling.division import FINEST, Division, divided
 from annelid.coupling.facets import facets, hole_reaches
 from annelid.coupling.holes import hole_reach, require_fine, require_skinned
+from annelid.coupling.outline import Outline
 from annelid.shapes import TriangleMesh
 from annelid.springs import Body
 
@@ -47,21 +48,33 @@ class Points:
 
 
 def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> Points:
-    """Where grains meet a body: on its masses and, where these are far apart, between them.
-
-    Triangles are divided until discs, rods and spheres small beside a grain leave no hole in the surface at rest wider
-    than the radius of a grain, and none in the stretched surface that a grain fits through.
+    """Where grains meet a body of springs: on its masses and, where these are far apart, between them.
 
     Args:
         body: The body, with closed surfaces; refused where its masses are too far apart for the grains.
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer the surface may become, as a factor.
     """
-    if not (isinstance(stretch, (int, float)) and np.isfinite(stretch) and stretch >= 1.0):
-        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch!r}.")
+    _require_stretch(stretch)
     closed_surface(body)
     require_skinned(body)
     require_fine(body, grain_radius)
+    return points_on(body, grain_radius, stretch=stretch)
+
+
+def points_on(body: Outline, grain_radius: float, *, stretch: float = STRETCH) -> Points:
+    """Where grains meet a surface.
+
+    Triangles are divided until discs, rods and spheres small beside a grain leave no hole in the surface at rest wider
+    than the radius of a grain, and none in the stretched surface that a grain fits through.
+
+    Args:
+        body: What has the surface, which is closed.
+        grain_radius: Radius of the smallest grain [m].
+        stretch: How much longer the surface may become, as a factor.
+    """
+    _require_stretch(stretch)
+    closed_surface(body)
     division = divided(body.triangles, _parts(body, grain_radius, stretch))
     extents, spans = facets(body.positions, division)
     holes = hole_reaches(body.positions, division, extents, spans)
@@ -70,11 +83,16 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
     if needed.max() > _LARGEST:
         raise InvalidValue(
             f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched by "
-            f"{stretch:.3g}: use a finer pitch, larger grains, or a smaller stretch."
+            f"{stretch:.3g}: use a finer pitch or mesh, larger grains, or a smaller stretch."
         )
     radii = grain_radius * division.largest(needed)
     room = np.maximum(grain_radius - radii, 0.0)  # cells of the size of a grain hold all that can touch
     return Points(division, radii, np.clip(extents, -room, room), spans, holes)
+
+
+def _require_stretch(stretch: float) -> None:
+    if not (isinstance(stretch, (int, float)) and np.isfinite(stretch) and stretch >= 1.0):
+        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch!r}.")
 
 
 def closing_radii(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> np.ndarray:
@@ -109,7 +127,7 @@ def standoff(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> fl
     return float((deepest + _SETTLED * (radii - deepest)).mean())
 
 
-def closed_surface(body: Body, positions: np.ndarray | None = None) -> TriangleMesh:
+def closed_surface(body: Outline, positions: np.ndarray | None = None) -> TriangleMesh:
     """The surface through the masses of a body [m], at other positions if given, shape [n, 3]."""
     if len(body.triangles) == 0:
         raise InvalidValue(
@@ -127,7 +145,7 @@ def closed_surface(body: Body, positions: np.ndarray | None = None) -> TriangleM
     return mesh
 
 
-def _parts(body: Body, grain_radius: float, stretch: float) -> np.ndarray:
+def _parts(body: Outline, grain_radius: float, stretch: float) -> np.ndarray:
     """Parts of the edges of each triangle, shape [t]."""
     reach = hole_reach(body.positions[body.triangles]) / grain_radius
     wanted = np.maximum(reach / _FURTHEST, stretch * reach / _STRETCHED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
 from annelid.core.replay import Replays
-from annelid.core.sensors import Reading, Sensor, require_turn
+from annelid.core.sensors import Reading, Sensor, require_turn, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
@@ -31,7 +31,29 @@ Read = Callable[[Any, wp.array[Any], int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class NodeSensor(Sensor):
+class SolidSensor(Sensor):
+    """Reads a solid or a soft robot, by itself or as a side of what steps it together with others."""
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver."""
+        if isinstance(solver, Solver | RobotSolver):
+            return self._reading(solver)
+        own, part = side_of(solver, Solver, self._what)
+        reading = self._reading(own)
+        return replace(reading, read=lambda state, out, first: reading.read(part(state), out, first))
+
+    @property
+    def _what(self) -> str:
+        """What it reads, for the sentence that refuses another solver."""
+        raise NotImplementedError
+
+    def _reading(self, own: Solver | RobotSolver) -> Reading:
+        """The sensor of a solver of solids."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSensor(SolidSensor):
     """Reads a quantity of nodes; made by `position_of` and its like.
 
     Attributes:
@@ -42,9 +64,11 @@ class NodeSensor(Sensor):
     quantity: str
     where: Where = None
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solid or a soft robot."""
-        own = _of_solids(solver, f"{self.quantity} of nodes")
+    @property
+    def _what(self) -> str:
+        return f"{self.quantity} of nodes"
+
+    def _reading(self, own: Solver | RobotSolver) -> Reading:
         if self.quantity == "velocity" and not isinstance(own, DynamicSolver):
             raise InvalidValue(
                 "what goes from equilibrium to equilibrium has no velocity to read: simulate a solid with "
@@ -85,7 +109,7 @@ class NodeSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class ActuatorSensor(Sensor):
+class ActuatorSensor(SolidSensor):
     """Reads what an actuator does; made by `effort_of` and `stroke_of`.
 
     Attributes:
@@ -96,9 +120,11 @@ class ActuatorSensor(Sensor):
     quantity: str
     name: str
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solid or robot with actuators."""
-        own = _of_solids(solver, f"{self.quantity} of an actuator")
+    @property
+    def _what(self) -> str:
+        return f"{self.quantity} of an actuator"
+
+    def _reading(self, own: Solver | RobotSolver) -> Reading:
         number, device = _actuator_number(own, self.name), own.device
         drive = own.drives[number]
         if self.quantity == "effort":
@@ -122,14 +148,16 @@ class ActuatorSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class VolumeSensor(Sensor):
+class VolumeSensor(SolidSensor):
     """Reads the volume of a cavity; made by `volume_of`."""
 
     cavity: int | str | Cavity
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solid or robot."""
-        own = _of_solids(solver, "volume of a cavity")
+    @property
+    def _what(self) -> str:
+        return "volume of a cavity"
+
+    def _reading(self, own: Solver | RobotSolver) -> Reading:
         solid, device = own.model.solid, own.device
         volume = CavityVolume(self._found(own, solid), solid.nodes, device)
 
@@ -151,12 +179,14 @@ class VolumeSensor(Sensor):
 
 
 @dataclass(frozen=True, eq=False)
-class EnergySensor(Sensor):
+class EnergySensor(SolidSensor):
     """Reads the energy that the elements store; made by `strain_energy`."""
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solid or robot."""
-        own = _of_solids(solver, "strain energy")
+    @property
+    def _what(self) -> str:
+        return "strain energy"
+
+    def _reading(self, own: Solver | RobotSolver) -> Reading:
         device, model = own.device, own.model
         sums = wp.zeros((1, PARTS), dtype=Sums, device=device)
 
@@ -201,12 +231,6 @@ def volume_of(cavity: int | str | Cavity = 0) -> Sensor:
 def strain_energy() -> Sensor:
     """Energy stored in the tetrahedra [J]."""
     return EnergySensor()
-
-
-def _of_solids(solver: AnySolver, what: str) -> Solver | RobotSolver:
-    if isinstance(solver, Solver | RobotSolver):
-        return solver
-    raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")
 
 
 def _world_by_world(solver: Solver | RobotSolver, read: Read) -> Read:

@@ -26,6 +26,7 @@ SCENES = {
     "drum": ("annelid.scenes.drum", "Drum"),
     "gears": ("annelid.scenes.gears", "Gears"),
     "sandworm": ("annelid.scenes.sandworm", "Sandworm"),
+    "pneumatic-worm": ("annelid.scenes.pneumatic_worm", "PneumaticWormOnSand"),
     "sand-walker": ("annelid.scenes.sand_walker", "SandWalker"),
     "gripper": ("annelid.scenes.gripper", "Gripper"),
     "tyre": ("annelid.scenes.tyre", "Tyre"),

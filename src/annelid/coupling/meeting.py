@@ -1,0 +1,87 @@
+"""What surrounds a soft body and grains, whatever the body is made of, and how their contacts are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Auto, Named
+from annelid.coupling.steps import LIVELY
+from annelid.grains import Bed
+from annelid.grains import World as GrainsWorld
+from annelid.grains.controls import BodyControl, require_controls
+from annelid.grains.rigid import touched_by_grains
+from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
+
+_BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a soft surface never quite rests
+OF_BOTH = frozenset({"dt", "gravity", "obstacles", "controls"})
+"""Options that are not given to the sides one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeetingWorld(Named):
+    """Gravity, obstacles, and options of the grains.
+
+    Attributes:
+        gravity: Acceleration of gravity [m/s²].
+        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
+            `annelid.shapes.Rigid`.
+        controls: Channels of rigid bodies, see `grains.velocity_control`.
+        grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
+    """
+
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = field(default=(), repr=False)
+    controls: Sequence[BodyControl] = ()
+    grains: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        touched_by_grains(self.obstacles)  # refuses what cannot be touched
+        require_controls(self.controls)
+        require_options("grains", self.grains, [one.name for one in fields(GrainsWorld)])
+
+    def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
+        """Longest step of the grains that suits bed and bodies [s], whatever these are made of."""
+        return min(LIVELY * default_step(bed, self.grains_world(), loads=loads), meeting_step(bed, loads))
+
+    def contact_options(self, bed: Bed, loads: Sequence[Load]) -> dict[str, Any]:
+        """Options of the grains with contacts that do not depend on any step.
+
+        Args:
+            bed: The grains of one world.
+            loads: What falls into them.
+        """
+        calm = calm_speed(bed, self.gravity)
+        speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}
+        options = {**speeds, **self.grains}
+        options.setdefault("contact_step", default_step(bed, self.grains_world(), loads=loads))
+        return options
+
+    def grains_world(self, dt: float | Auto = "auto") -> GrainsWorld:
+        """Where the grains live."""
+        world = GrainsWorld(
+            dt=dt, gravity=self.gravity, obstacles=self.obstacles, controls=self.controls, **self.grains
+        )
+        if world.method != "nonsmooth" or world.too_fast == "substep":
+            raise InvalidValue(
+                "grains beside soft bodies are computed by the nonsmooth method in steps of one length: leave out "
+                "method and too_fast='substep'."
+            )
+        return world
+
+
+def require_options(name: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse options of a side that it does not have, or that are given to the world itself."""
+    both = sorted(OF_BOTH & set(options))
+    if both:
+        verb = "are" if both[0] in ("obstacles", "controls") else "is"
+        raise InvalidValue(f"{both[0]} {verb} given to the world itself, not among its options of {name}.")
+    own = [one for one in known if one not in OF_BOTH]
+    for option in options:
+        if option not in own:
+            raise UnknownName(f"option of the {name}", option, own)

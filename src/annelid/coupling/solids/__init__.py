@@ -1,0 +1,1 @@
+"""Solids of finite elements among grains."""

@@ -1,0 +1,128 @@
+"""A solid of finite elements, grains and rigid bodies compiled together for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import warp as wp
+
+from annelid import fem, grains
+from annelid.core.device import device as find_device
+from annelid.core.errors import InvalidValue
+from annelid.coupling.guests import Guests
+from annelid.coupling.solids.outline import SolidOutline
+from annelid.coupling.solids.pushes import Pushes
+from annelid.coupling.solids.stepping import yielding
+from annelid.coupling.solids.world import SolidWorld
+from annelid.coupling.start import make_room, require_outside
+from annelid.coupling.steps import loads_of
+from annelid.coupling.surface import STRETCH, points_on
+from annelid.fem.robots.actuators import Actuator
+from annelid.fem.robots.drives import drive_of
+from annelid.grains.steps import meeting_sweeps
+from annelid.shapes import Surface
+
+
+class SolidModel:
+    """A solid among grains.
+
+    Args:
+        solid: The solid.
+        bed: The grains.
+        world: Gravity, obstacles and steps.
+        actuators: Cables, chambers and forces that act on the solid.
+        skin: How the surface of the solid responds to contact with grains and obstacles; by default `solid.surface`.
+        stretch: How much longer that surface may become before grains fit through it, as a factor.
+        inside: What to do with grains that start inside the solid: "refuse", "push", "remove" or "allow".
+        overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
+        device: Where to compute.
+        threads: CPU threads; None takes all cores.
+
+    Attributes:
+        bed: The grains, as they start.
+        loads: What falls into them: the solid, and free rigid bodies.
+        guests: The points of the outer surface of the solid that grains meet.
+        pushes: What grains do to the solid.
+        drives: The actuators.
+        inertia: The inertia of the solid.
+        solid: The model of the solid.
+        grains: The model of the grains, the guests and the rigid bodies.
+        dt: Time step of the solid, at whose ends both meet [s].
+        substeps: Steps of the grains in it.
+    """
+
+    worlds = 1
+
+    def __init__(
+        self,
+        solid: fem.Solid,
+        bed: grains.Bed,
+        *,
+        world: SolidWorld | None = None,
+        actuators: Sequence[Actuator] = (),
+        skin: Surface | None = None,
+        stretch: float = STRETCH,
+        inside: str = "refuse",
+        overlapping: str = "refuse",
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
+    ) -> None:
+        if len(bed) == 0:
+            raise InvalidValue("a bed needs at least one grain; without grains use fem.simulation.")
+        world, self.device = world or SolidWorld(), find_device(device)
+        bodies = world.grains_world().touched
+        self.loads = loads_of(bed, solid.nodes, solid.mass, bodies, world.gravity)
+        self.world = replace(world, grains=world.contact_options(bed, self.loads))
+        self.skin = skin or solid.surface
+        outline = SolidOutline(solid)
+        points = points_on(outline, float(bed.radii.min()), stretch=stretch)
+        self.bed = grains.start.begin(bed, bodies, np.zeros(len(bed), np.int32), overlapping)
+        self.bed = make_room(self.bed, outline, float(np.median(points.radii)), bodies, how=inside)
+        if len(self.bed) == 0:
+            raise InvalidValue("no grain is left beside the solid: give a bed that it does not fill.")
+        places = points.division.mixed(outline.positions)
+        require_outside(places, np.zeros(len(places), np.int32), self.bed, bodies)
+        self.dt, self.substeps = self.world.steps(bed, self.loads)
+        self._build_solid(solid, outline, actuators, threads)
+        self.yielding = yielding(self.solid, outline.nodes, self.dt)
+        heaviest = 1.0 / np.maximum(self.yielding, 1e-30)
+        self.guests = Guests(SolidOutline(solid, heaviest), points)
+        self.grains = grains.Model(
+            self.guests.among(self.bed, self.skin),
+            world=self.world.grains_world(self.grain_dt),
+            overlapping="allow",
+            guests=len(self.guests),
+            least_sweeps=meeting_sweeps(self.grain_dt, bed, self.loads),
+            device=self.device,
+        )
+
+    @property
+    def grain_dt(self) -> float:
+        """Time step of the grains [s]."""
+        return self.dt / self.substeps
+
+    @property
+    def lag(self) -> float:
+        """Time by which the surface that grains meet is behind the solid [s].
+
+        Over a step the surface goes with velocities from the old to the new ones, the solid with the new ones.
+        """
+        return 0.5 * (self.dt - self.grain_dt)
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Nodes of the outer surface of the solid, ascending, shape [m]."""
+        return self.outline.nodes
+
+    def _build_solid(
+        self, solid: fem.Solid, outline: SolidOutline, actuators: Sequence[Actuator], threads: int | None
+    ) -> None:
+        """The model of the solid, with its actuators and with what grains do to it."""
+        world = self.world.solid_world(self.dt)
+        self.outline, self.pushes = outline, Pushes(outline.nodes, self.device)
+        self.drives = [drive_of(one, solid, self.device, np.asarray(world.gravity, float)) for one in actuators]
+        self.inertia = fem.Inertia(solid, world, self.device)
+        sets = [*(each for drive in self.drives for each in drive.sets), self.pushes, self.inertia]
+        self.solid = fem.Model(solid, world, self.device, threads=threads, extras=sets)
