@@ -44,7 +44,7 @@ class Model:
             matrices and iterates, for real-time control of large solids; "auto" is "direct".
 
     Attributes:
-        anchors: Where held components belong but for offsets [m], vec3d of shape [n]: at rest, or where paths carry them.
+        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths carry them.
         tetrahedra: The elements of the solid.
         reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.

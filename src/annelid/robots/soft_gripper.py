@@ -56,7 +56,7 @@ def gripper(
     width: float = 0.02,
     thickness: float = 0.018,
     chambers: int = 4,
-    silicone: str | Material = "dragon-skin-10/ogden",
+    silicone: str | Material = "dragon-skin-10/yeoh",
     friction: float = 0.8,
     pressure: float = 20e3,
     separate: bool = False,

@@ -34,6 +34,7 @@ SCENES = {
     "pendulum": ("annelid.scenes.pendulum", "Pendulum"),
     "trunk": ("annelid.scenes.trunk", "Trunk"),
     "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
+    "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 
