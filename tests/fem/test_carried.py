@@ -17,7 +17,8 @@ UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 def lifted(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Up, ever faster, from a place that does not matter."""
-    return np.outer(0.5 * 4.0 * times**2, (0.0, 0.0, 1.0)) + [7.0, 0.0, 0.0], np.tile(UPRIGHT, (len(times), 1))
+    height = 0.5 * 4.0 * times**2
+    return np.column_stack([np.full_like(times, 7.0), 0.0 * times, height]), np.tile(UPRIGHT, (len(times), 1))
 
 
 def turned(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

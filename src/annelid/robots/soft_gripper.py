@@ -81,7 +81,12 @@ def gripper(
     count = require_count("fingers", fingers, least=1, most=_MOST_FINGERS)
     opening, height = require_positive("opening", opening), require_positive("height", height)
     one = finger_mesh(
-        length=length, width=width, height=thickness, chambers=chambers, channel=(0.3 * width, 0.2 * thickness), arch=0.0
+        length=length,
+        width=width,
+        height=thickness,
+        chambers=chambers,
+        channel=(0.3 * width, 0.2 * thickness),
+        arch=0.0,
     )
     hanging = one.rotated("y", 0.5 * math.pi).moved((opening, 0.0, height))
     hand = reduce(add, [hanging.rotated("z", 2.0 * math.pi * k / count) for k in range(count)])

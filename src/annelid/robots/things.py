@@ -8,18 +8,20 @@ from typing import Literal, get_args
 import numpy as np
 
 from annelid.core.errors import UnknownName
-from annelid.shapes import Box, Cylinder, Rigid, Shape, Sphere, Surface, TriangleMesh, tube
+from annelid.shapes import Box, Cylinder, Rigid, Shape, Sphere, Surface, TriangleMesh, tube, turned_about
+from annelid.shapes.placed import UPRIGHT
 from annelid.shapes.values import require_positive
 
 Thing = Literal["ball", "box", "mug"]
 
+_BESIDE = turned_about("z", 0.25 * math.pi)
 _AROUND, _BENDS = 12, 10  # segments around the handle of a mug, and along it
 
 
 def thing(
     kind: Thing, *, size: float = 0.05, mass: float = 0.05, friction: float = 0.8, clearance: float = 0.0
 ) -> Rigid:
-    """A free rigid thing on the ground, named "object".
+    """A free rigid thing on the ground, named "object"; the handle of a mug is between the fingers of a `gripper`.
 
     Args:
         kind: What it is.
@@ -32,14 +34,15 @@ def thing(
         raise UnknownName("thing to grasp", kind, get_args(Thing))
     size = require_positive("size", size)
     shapes: dict[Thing, Shape] = {"ball": Sphere(0.5 * size), "box": Box((size, size, size)), "mug": mug(size, size)}
+    turn = _BESIDE if kind == "mug" else UPRIGHT
     return Rigid(
         shapes[kind], Surface(friction=friction), motion="free", mass=mass, name="object",
-        position=(0.0, 0.0, clearance - float(shapes[kind].bounds()[0][2])), color=(0.35, 0.5, 0.75),
+        position=(0.0, 0.0, clearance - float(shapes[kind].bounds()[0][2])), color=(0.35, 0.5, 0.75), rotation=turn,
     )  # fmt: skip
 
 
 def mug(width: float, height: float, *, wall: float | None = None) -> TriangleMesh:
-    """A mug that stands on z = 0, its handle towards +y: a closed mesh of three shells that overlap.
+    """A mug that stands on z = 0, its handle towards -y: a closed mesh of three shells that overlap.
 
     Args:
         width: Outer diameter [m].
@@ -49,7 +52,11 @@ def mug(width: float, height: float, *, wall: float | None = None) -> TriangleMe
     radius, thick = 0.5 * require_positive("width", width), width / 12.0 if wall is None else wall
     cup = tube(radius - require_positive("wall", thick), radius, require_positive("height", height))
     bottom = Cylinder(radius - 0.5 * thick, thick, center=(0.0, 0.0, 0.5 * thick), axis="z")
-    shells = [cup.surface(24), bottom.surface(24), _handle(radius - 0.5 * thick, 0.5 * height, 0.3 * height, 0.5 * thick)]
+    shells = [
+        cup.surface(24),
+        bottom.surface(24),
+        _handle(radius - 0.5 * thick, 0.5 * height, 0.3 * height, 0.5 * thick),
+    ]
     firsts = np.cumsum([0, *(len(shell.vertices) for shell in shells)])
     return TriangleMesh(
         np.concatenate([shell.vertices for shell in shells]),
@@ -66,11 +73,13 @@ def _handle(start: float, height: float, radius: float, thickness: float) -> Tri
         np.cos(around)[:, None] * out[:, None] + np.sin(around)[:, None] * np.array([1.0, 0.0, 0.0])
     )
     ends = radius * out[[0, -1]]
-    vertices = np.concatenate([rings.reshape(-1, 3), ends]) + np.array([0.0, start, height])
+    vertices = (np.concatenate([rings.reshape(-1, 3), ends]) + np.array([0.0, start, height])) * (1.0, -1.0, 1.0)
     here = np.arange(rings.shape[0] * _AROUND).reshape(-1, _AROUND)
     beside = np.roll(here, -1, axis=1)
     low, low_beside, high, high_beside = here[:-1], beside[:-1], here[1:], beside[1:]
-    sides = [np.stack(quad, axis=-1).reshape(-1, 3) for quad in ((low, low_beside, high_beside), (low, high_beside, high))]
+    sides = [
+        np.stack(quad, axis=-1).reshape(-1, 3) for quad in ((low, low_beside, high_beside), (low, high_beside, high))
+    ]
     caps = [
         np.column_stack([beside[0], here[0], np.full(_AROUND, here.size)]),
         np.column_stack([here[-1], beside[-1], np.full(_AROUND, here.size + 1)]),

@@ -11,8 +11,9 @@ from annelid import fem
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
+from annelid.robots import things
 from annelid.robots.soft_gripper import gripper
-from annelid.robots.things import Thing, thing
+from annelid.robots.things import Thing
 from annelid.shapes import Path, ground
 
 _CLOSING, _BEGIN, _RISING = 0.4, 0.5, 0.4  # how long fingers close; when the hand begins to rise, and how long [s]
@@ -37,11 +38,11 @@ class SoftGripper(Checked):
     name: ClassVar[str] = "soft-gripper"
     duration: ClassVar[float] = 1.1
 
-    object: Thing = parameter("ball", "What is grasped")
+    thing: Thing = parameter("ball", "What is grasped")
     size: float = parameter(0.05, "Width of the thing", unit="m", range=(0.04, 0.06), limits=(0.02, 0.08))
     mass: float = parameter(0.05, "Mass of the thing", unit="kg", range=(0.01, 0.2), limits=(1e-3, 10.0))
     friction: float = parameter(0.8, "Coulomb friction of fingers and thing", range=(0.0, 1.5), limits=(0.0, 10.0))
-    pressure: float = parameter(14e3, "Pressure in the fingers", unit="Pa", range=(0.0, 18e3), limits=(0.0, 30e3))
+    pressure: float = parameter(16e3, "Pressure in the fingers", unit="Pa", range=(0.0, 18e3), limits=(0.0, 30e3))
     lift: float = parameter(0.05, "Height of the lift", unit="m", range=(0.0, 0.1), limits=(0.0, 1.0))
     fingers: int = parameter(3, "Number of fingers", range=(2, 4), limits=(2, 6))
     material: str = parameter("dragon-skin-10/yeoh", "Material of the fingers")
@@ -52,7 +53,7 @@ class SoftGripper(Checked):
             fingers=self.fingers, opening=0.5 * self.size + 0.005, silicone=self.material, friction=self.friction,
             pressure=30e3, motion=lifting(self.lift),
         )  # fmt: skip
-        held = thing(self.object, size=self.size, mass=self.mass, friction=self.friction, clearance=_STAND_OFF)
+        held = things.thing(self.thing, size=self.size, mass=self.mass, friction=self.friction, clearance=_STAND_OFF)
         simulation = hand.simulation([ground(0.6), held], device=device, threads=threads)
         simulation.controls.command({"air": self.pressure}, ramp=_CLOSING)
         simulation.sensors.add("object", fem.obstacle_position("object"))
