@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots import things
 from annelid.robots.soft_gripper import gripper
-from annelid.robots.things import Thing
 from annelid.shapes import Path, ground
 
 _CLOSING, _BEGIN, _RISING = 0.4, 0.5, 0.4  # how long fingers close; when the hand begins to rise, and how long [s]
@@ -38,7 +37,7 @@ class SoftGripper(Checked):
     name: ClassVar[str] = "soft-gripper"
     duration: ClassVar[float] = 1.1
 
-    thing: Thing = parameter("ball", "What is grasped")
+    thing: Literal["ball", "box", "mug"] = parameter("ball", "What is grasped")
     size: float = parameter(0.05, "Width of the thing", unit="m", range=(0.04, 0.06), limits=(0.02, 0.08))
     mass: float = parameter(0.05, "Mass of the thing", unit="kg", range=(0.01, 0.2), limits=(1e-3, 10.0))
     friction: float = parameter(0.8, "Coulomb friction of fingers and thing", range=(0.0, 1.5), limits=(0.0, 10.0))

@@ -26,9 +26,9 @@ class TrunkWrap(Checked):
     name: ClassVar[str] = "trunk-wrap"
     duration: ClassVar[float] = 1.2
 
-    tension: float = parameter(4.5, "Tension of the cable to the tip", unit="N", range=(0.0, 8.0), limits=(0.0, 50.0))
+    tension: float = parameter(5.0, "Tension of the cable to the tip", unit="N", range=(0.0, 8.0), limits=(0.0, 50.0))
     base_tension: float = parameter(
-        5.0, "Tension of the cable to the middle", unit="N", range=(0.0, 8.0), limits=(0.0, 50.0)
+        5.5, "Tension of the cable to the middle", unit="N", range=(0.0, 8.0), limits=(0.0, 50.0)
     )
     pole: float = parameter(0.03, "Radius of the pole", unit="m", range=(0.025, 0.04), limits=(0.01, 0.1))
     length: float = parameter(0.28, "Length of the trunk", unit="m", range=(0.2, 0.3), limits=(0.1, 1.0))
