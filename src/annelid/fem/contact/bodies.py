@@ -186,9 +186,9 @@ class Bodies:
         """
         if np.linalg.eigvalsh(matrix)[0] > 0.0:
             return np.asarray(np.linalg.solve(matrix, right))
-        scale = np.ones((len(self), 6))
-        scale[:, 3:] /= self._sizes[:, None]  # rotations as lengths
-        scale = scale.ravel()
+        scales = np.ones((len(self), 6))
+        scales[:, 3:] /= self._sizes[:, None]  # rotations as lengths
+        scale = scales.ravel()
         values, axes = np.linalg.eigh(scale[:, None] * matrix * scale)
         values = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
         return np.asarray(scale * (axes @ ((axes.T @ (scale * right)) / values)))
