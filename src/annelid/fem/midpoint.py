@@ -59,7 +59,7 @@ class MidpointSolver(DynamicSolver):
         wp.copy(self._starts, state.positions)
         wp.copy(self._start_velocities, state.velocities)
         model = self.model
-        arguments = [wp.float64(goal), model.held, model.rest, model.offsets, self._starts, self._moves]
+        arguments = [wp.float64(goal), model.held, model.anchors, model.offsets, self._starts, self._moves]
         self._launch(hold, arguments)
 
     def _stage(self, state: State, clock: int, step: int, part: float, reach: float) -> bool:

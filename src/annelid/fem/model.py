@@ -15,6 +15,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
+from annelid.fem.carried import anchors, identity_of
 from annelid.fem.corotational import Corotational
 from annelid.fem.elements import ElementSet
 from annelid.fem.hyperelastic import Hyperelastic
@@ -47,6 +48,7 @@ class Model:
             matrices and iterates, for real-time control of large solids; "auto" is "direct".
 
     Attributes:
+        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths carry them.
         tetrahedra: The elements of the solid.
         reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.
@@ -87,6 +89,7 @@ class Model:
         self.assembly = Assembly(solid.node_count, [self.tetrahedra, *self.reinforcement, *self.extras], self.crew)
         self._energies: wp.array[Any] | None = None
         self.rest = self.vectors(solid.nodes)
+        self.anchors = self.vectors(solid.nodes) if solid.carried else self.rest
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
         self.dead_loads = solid.forces.copy()
@@ -138,6 +141,11 @@ class Model:
         if array.shape != (self.node_count, 3) or not np.isfinite(array).all():
             raise InvalidValue(f"offsets must be finite numbers of shape [{self.node_count}, 3].")
         self.offsets.assign(array)
+
+    def carry(self, time: float) -> None:
+        """Have held components where their paths lead at a time [s]."""
+        if self.solid.carried:
+            self.anchors.assign(anchors(self.solid.nodes, self.solid.carried, time))
 
     def vary(self, varied: Varied | None) -> None:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""
@@ -192,6 +200,8 @@ class Model:
             digest.update(repr([material.prony for material in solid.materials]).encode())
         for each in self.reinforcement:
             digest.update(each.identity())
+        if solid.carried:
+            digest.update(identity_of(solid.carried).encode())
         return digest.hexdigest()
 
     def _load(self) -> None:

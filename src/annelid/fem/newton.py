@@ -183,7 +183,7 @@ class Newton:
         """
         wp.copy(self._begin, positions)
         self._ramp(fraction)
-        self._arrive(positions, fraction, holds or Holds(fraction, self.model.rest, self.model.offsets))
+        self._arrive(positions, fraction, holds or Holds(fraction, self.model.anchors, self.model.offsets))
         tried = self._straight(positions, fraction) if self._whole_steps else None
         if tried is not None and tried.done:
             return tried

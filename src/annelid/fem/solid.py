@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
 from annelid.fem.reinforcing.fabrics import Fabric, LaidFabric, covered
@@ -25,6 +26,7 @@ from annelid.fem.shape_functions import integrals, point_gradients
 from annelid.fem.strains import largest_strains
 from annelid.materials import Material
 from annelid.materials import material as preset
+from annelid.shapes.path import Path, followed
 from annelid.shapes.surface import Surface
 
 MaterialLike = str | Material
@@ -53,6 +55,7 @@ class Solid(Described):
         element_materials: Index of each tetrahedron's material, shape [t].
         held: Components of nodes that do not move freely, shape [n, 3].
         offsets: How far held components are displaced [m], shape [n, 3].
+        carried: Held components that follow paths.
         forces: Forces on the nodes that keep their direction [N], shape [n, 3].
         payload: Mass that hangs on each node besides that of the solid [kg], shape [n].
         groups: Named sets of nodes.
@@ -88,6 +91,7 @@ class Solid(Described):
         shape = self.nodes.shape
         self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
         self.payload = np.zeros(len(self.nodes))
+        self.carried: tuple[Carried, ...] = ()
         self.groups: dict[str, np.ndarray] = {}
         self.threads: tuple[LaidThread, ...] = ()
         self.fabrics: tuple[LaidFabric, ...] = ()
@@ -172,9 +176,18 @@ class Solid(Described):
         self.groups[name] = self._some(where, "be named")
         return self
 
-    def fix(self, where: Where, *, axes: str = "xyz") -> Solid:
-        """Hold nodes where they are, or along some axes only."""
-        return self.displace(where, (0.0, 0.0, 0.0), axes=axes)
+    def fix(self, where: Where, *, axes: str = "xyz", motion: Path | None = None) -> Solid:
+        """Hold nodes where they are, or along some axes only; or carry them as one rigid body.
+
+        Args:
+            where: Which nodes.
+            axes: Components that are held: some of "xyz".
+            motion: A path, as that of a `Rigid`: place and turn of a body that carries the nodes, from where they rest.
+        """
+        self.displace(where, (0.0, 0.0, 0.0), axes=axes)
+        if motion is not None:
+            self.carried += (_carried(self.indices(where), _axes(axes), motion),)
+        return self
 
     def displace(self, where: Where, offset: ArrayLike, *, axes: str = "xyz") -> Solid:
         """Hold nodes away from where they rest: an offset [m] of shape [3] or [k, 3], along some axes only."""
@@ -182,6 +195,7 @@ class Solid(Described):
         offsets = _vectors("an offset", offset, len(chosen))
         self.held[np.ix_(chosen, columns)] = True
         self.offsets[np.ix_(chosen, columns)] = offsets[:, columns]
+        self.carried = tuple(left for one in self.carried for left in one.without(chosen, columns))
         return self
 
     def push(self, where: Where, force: ArrayLike) -> Solid:
@@ -224,7 +238,8 @@ class Solid(Described):
         return self
 
     def release(self) -> Solid:
-        """Take away all forces, holds and offsets."""
+        """Take away all forces, holds, offsets and motions of holds."""
+        self.carried = ()
         self.held[:], self.offsets[:], self.forces[:] = False, 0.0, 0.0
         return self
 
@@ -322,6 +337,16 @@ def _materials(
     if missing:
         raise InvalidValue(f"region {missing[0]} of the mesh has no material; give one for each of {numbers.tolist()}.")
     return tuple(preset(pairs[int(number)]) for number in numbers), index.reshape(-1).astype(np.int32)
+
+
+def _carried(nodes: np.ndarray, columns: np.ndarray, motion: Path) -> Carried:
+    if not callable(motion):
+        raise InvalidValue(
+            f"the motion of a hold must be a path, a function of times that gives positions and quaternions, not "
+            f"{motion!r}: see shapes.Path."
+        )
+    followed(motion, np.zeros(1), WHOSE)  # refuses what gives no places and turns
+    return Carried(nodes, columns, motion)
 
 
 def _axes(axes: str) -> np.ndarray:

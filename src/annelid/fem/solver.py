@@ -238,6 +238,7 @@ class Solver:
         try:
             with self._adjustment.of(state.variation):
                 for step in range(now, now + steps):
+                    self.model.carry((step - begun + 1) * self.dt)
                     self._take(state, step, step - begun)
                     wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:

@@ -1,6 +1,7 @@
 """Ready robots and worlds that scenes, environments and studies share."""
 
 from annelid.robots.bellows import bellows, bellows_mesh
+from annelid.robots.crawler import Crawler, crawler
 from annelid.robots.fibre_actuator import fibre_actuator
 from annelid.robots.finger import finger, finger_mesh
 from annelid.robots.gear_tower import GearTower, gear_tower
@@ -9,22 +10,31 @@ from annelid.robots.pneunet import pneunet
 from annelid.robots.quadruped import quadruped
 from annelid.robots.sand_worm import BuriedWorm
 from annelid.robots.sandbox import Sandbox
-from annelid.robots.trunk import trunk
+from annelid.robots.soft_gripper import SoftGripper, gripper
+from annelid.robots.things import mug, thing
+from annelid.robots.trunk import trunk, trunk_parts
 
 __all__ = [
     "BuriedWorm",
+    "Crawler",
     "GearTower",
     "Sandbox",
+    "SoftGripper",
     "bellows",
     "bellows_mesh",
+    "crawler",
     "fibre_actuator",
     "finger",
     "finger_mesh",
     "gear_tower",
+    "gripper",
+    "mug",
     "pendulum",
     "pendulum_mesh",
     "pendulum_solid",
     "pneunet",
     "quadruped",
+    "thing",
     "trunk",
+    "trunk_parts",
 ]

@@ -18,7 +18,7 @@ from annelid.shapes.values import Floats, Indices, require_count, require_positi
 _MOST_CHAMBERS = 1000
 _MOST_RESOLUTION = 50
 
-_END, _CHAMBER, _PARTITION, _GROOVE = range(4)
+_END, _CHAMBER, _PARTITION, _GROOVE, _DEAD_GROOVE = range(5)
 _TIP = -0.01  # height of its middle [m]
 
 
@@ -63,6 +63,7 @@ def finger_mesh(
     groove: float = 2e-3,
     channel: tuple[float, float] = (6e-3, 4e-3),
     arch: float = 0.6,
+    segments: int = 1,
     resolution: int = 1,
 ) -> TetMesh:
     """A finger along x with one closed cavity: wide chambers in a row, joined by a narrow channel over the floor.
@@ -80,12 +81,13 @@ def finger_mesh(
         groove: Width of the groove between the walls of two chambers [m]; 0 leaves the outside straight.
         channel: Width and height of the channel [m].
         arch: How round the roof is, from 0, a box, to below 1, a half-round.
+        segments: Cavities in a row, each of as many chambers; the channel ends between two of them.
         resolution: Cells through a wall.
     """
     fine = require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)
     if not 0.0 <= arch < 1.0:
         raise InvalidValue(f"arch = {arch!r} cannot be used; give a number from 0 (box) to below 1 (half-round).")
-    kinds, borders = _stations(length, chambers, wall, groove, fine)
+    kinds, borders = _stations(length, chambers, segments, wall, groove, fine)
     section = _finger_section(width, height, wall, floor, channel, fine)
     keep = ~_finger_hollows(kinds[:, None], *section.patches.T // fine)
 
@@ -97,9 +99,13 @@ def finger_mesh(
     return swept(section, borders, keep=keep, place=place)
 
 
-def _stations(length: float, chambers: int, wall: float, groove: float, fine: int) -> tuple[NDArray[np.int64], Floats]:
+def _stations(
+    length: float, chambers: int, segments: int, wall: float, groove: float, fine: int
+) -> tuple[NDArray[np.int64], Floats]:
     """What lies in each layer along the finger, shape [l], and the borders of the layers [m], shape [l + 1]."""
     count = require_count("chambers", chambers, least=1, most=_MOST_CHAMBERS)
+    if count % require_count("segments", segments, least=1, most=count):
+        raise InvalidValue(f"{count} chambers cannot be shared by {segments} segments; give a multiple.")
     wall, length = require_positive("wall", wall), require_positive("length", length)
     if not (np.isfinite(groove) and groove >= 0.0):
         raise InvalidValue(f"groove = {groove!r} cannot be used; give a width of 0 or more [m].")
@@ -110,7 +116,11 @@ def _stations(length: float, chambers: int, wall: float, groove: float, fine: in
             f"{count} chambers with walls of {wall:g} m and grooves of {groove:g} m do not fit in {length:g} m; "
             "make them fewer or thinner."
         )
-    row = [(_END, wall), *([(_CHAMBER, chamber), *between] * count)[: -len(between)], (_END, wall)]
+    dead = [(_DEAD_GROOVE if kind == _GROOVE else _END, size) for kind, size in between]
+    row = [(_END, wall)]
+    for number in range(1, count + 1):
+        row += [(_CHAMBER, chamber), *(dead if number % (count // segments) == 0 else between)]
+    row = [*row[: -len(between)], (_END, wall)]
     cells = [2 * fine if kind == _CHAMBER else fine for kind, _ in row]
     return np.repeat([kind for kind, _ in row], cells), steps([size for _, size in row], cells)
 
@@ -136,4 +146,4 @@ def _finger_hollows(kind: NDArray[np.int64], column: Indices, row: Indices) -> N
     chamber = (column >= 1) & (column <= 4) & (row >= 1) & (row <= 3)
     channel = (column >= 2) & (column <= 3) & (row == 1)
     hollow = (kind == _CHAMBER) & chamber | ((kind == _PARTITION) | (kind == _GROOVE)) & channel
-    return np.asarray(hollow | (kind == _GROOVE) & (row >= 3))
+    return np.asarray(hollow | ((kind == _GROOVE) | (kind == _DEAD_GROOVE)) & (row >= 3))

@@ -9,21 +9,56 @@ import numpy as np
 
 from annelid import fem
 from annelid.materials import material
-from annelid.shapes import TetMesh, tet_trunk
+from annelid.shapes import Path, Surface, TetMesh, tet_trunk
 
 _LENGTH, _BASE, _TIP = 0.2, 0.016, 0.008
 _LAYERS = 16
 _SIDES = {"right": 0, "back": 1, "left": 2, "front": 3}
 
 
-def cable_nodes(mesh: TetMesh, side: int, length: float) -> list[int]:
-    """Nodes of the surface along a side, from the base on; every second layer up to a length [m]."""
-    angle = 0.5 * math.pi * side
-    along = np.linspace(0.0, _LENGTH, _LAYERS + 1)[::2]
-    along = along[along <= length + 1e-9]
-    radius = np.interp(along, [0.0, _LENGTH], [_BASE, _TIP])
+def cable_nodes(mesh: TetMesh, side: int, reach: float, radii: tuple[float, float], layers: int) -> list[int]:
+    """Nodes of the surface along a side, from the base on; every second layer as far as the cable reaches [m]."""
+    angle, length = 0.5 * math.pi * side, -float(mesh.nodes[:, 2].min())
+    along = np.linspace(0.0, length, layers + 1)[::2]
+    along = along[along <= reach + 1e-9]
+    radius = np.interp(along, [0.0, length], radii)
     points = np.column_stack([radius * math.cos(angle), radius * math.sin(angle), -along])
     return [int(node) for node in mesh.nearest(points)]
+
+
+def trunk_parts(
+    *,
+    tension: float = 8.0,
+    modulus: float = 300e3,
+    length: float = _LENGTH,
+    radii: tuple[float, float] = (_BASE, _TIP),
+    layers: int = _LAYERS,
+    surface: Surface | None = None,
+    motion: Path | None = None,
+) -> tuple[fem.Solid, list[fem.Cable]]:
+    """The trunk, hanging from its base at z = 0, and its cables, "long-right" to "short-front".
+
+    Args:
+        tension: Highest tension of a cable [N].
+        modulus: Young's modulus of the silicone [Pa].
+        length: Length [m].
+        radii: Radii of base and tip [m].
+        layers: Cells along it, an even number; cables pass through every second border.
+        surface: How its surface responds to contact.
+        motion: Path that its base follows; None holds it where it is.
+    """
+    mesh = tet_trunk(*radii, length, cells=2, layers=layers, axis=(0.0, 0.0, -1.0))
+    silicone = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
+    solid = fem.Solid(mesh, silicone, surface=surface).fix(lambda p: p[:, 2] > -1e-9, motion=motion)
+    cables = [
+        fem.Cable(
+            name=f"{reach}-{side}", tension=(0.0, tension),
+            through=cable_nodes(mesh, number, length if reach == "long" else 0.5 * length, radii, layers),
+        )
+        for reach in ("long", "short")
+        for side, number in _SIDES.items()
+    ]  # fmt: skip
+    return solid, cables
 
 
 def trunk(
@@ -37,16 +72,6 @@ def trunk(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
-    mesh = tet_trunk(_BASE, _TIP, _LENGTH, cells=2, layers=_LAYERS, axis=(0.0, 0.0, -1.0))
-    silicone = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
-    solid = fem.Solid(mesh, silicone).fix(lambda p: p[:, 2] > -1e-9)
-    cables = [
-        fem.Cable(
-            name=f"{length}-{side}", tension=(0.0, tension),
-            through=cable_nodes(mesh, number, _LENGTH if length == "long" else 0.5 * _LENGTH),
-        )
-        for length in ("long", "short")
-        for side, number in _SIDES.items()
-    ]  # fmt: skip
+    solid, cables = trunk_parts(tension=tension, modulus=modulus)
     tip = fem.Point(name="tip", at=(0.0, 0.0, -_LENGTH))
     return fem.Robot(solid, cables, [tip], device=device, threads=threads)

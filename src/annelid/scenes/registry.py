@@ -34,7 +34,10 @@ SCENES = {
     "finger": ("annelid.scenes.finger", "Finger"),
     "pendulum": ("annelid.scenes.pendulum", "Pendulum"),
     "trunk": ("annelid.scenes.trunk", "Trunk"),
+    "trunk-wrap": ("annelid.scenes.trunk_wrap", "TrunkWrap"),
+    "soft-crawler": ("annelid.scenes.soft_crawler", "SoftCrawler"),
     "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
+    "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

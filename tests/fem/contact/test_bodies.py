@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.obstacles import Form, forms_of
 from annelid.fem.contact.state import Touching
 from annelid.shapes import Box, Obstacle, Rigid, Shape, Sphere, ground, turned_about
 
@@ -77,3 +80,13 @@ def test_free_bodies_need_motion() -> None:
     ball = Rigid(Sphere(0.2), motion="free", position=(0.0, 0.0, 9.0))
     with pytest.raises(InvalidValue, match="free bodies move, and this solid does not: use dynamic=True"):
         fem.simulation(block(), obstacles=[ball], dynamic=False, device="cpu")
+
+
+def test_bodies_go_downhill_where_their_matrix_has_a_negative_eigenvalue() -> None:
+    ball = Rigid(Sphere(0.02), motion="free", mass=1e-3, name="ball")
+    form, cpu = Form(ball), wp.get_device("cpu")
+    bodies = Bodies([ball], [form], forms_of([ball], [form], ball.surface, 1.0, cpu), 1e-3, cpu)
+    right = np.array([1.0, 2.0, 3.0, 0.1, 0.2, 0.3])
+    stiff, soft = np.diag([4.0, 5.0, 6.0, 1e-3, 2e-3, 3e-3]), np.diag([4.0, -5.0, 6.0, 1e-3, -2e-3, 3e-3])
+    np.testing.assert_array_equal(bodies.solution(stiff, right), np.linalg.solve(stiff, right))
+    np.testing.assert_allclose(bodies.solution(soft, right), np.linalg.solve(np.abs(soft), right))

@@ -75,6 +75,8 @@ def _obstacle(
         return "only motion by backward Euler can be, take dynamic=True and integrator='backward-euler'"
     if more or solid.threads or solid.fabrics:
         return "extras, threads and fabrics are not among what acts there, leave them out"
+    if solid.carried:
+        return "holds of the solid follow a path, leave out the motion of fix()"
     if solid.elements.shape[1] != 4:
         return "its tetrahedra have 10 nodes, give a mesh of linear ones"
     if any(material.prony for material in solid.materials):

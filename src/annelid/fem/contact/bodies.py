@@ -178,6 +178,21 @@ class Bodies:
         self._add_points(matrix, pose)
         return matrix, coupling
 
+    def solution(self, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """How bodies move, shape [6 f], for their matrix without the nodes and what is left of forces on them.
+
+        A push on a round body has a negative stiffness across its normal, which may exceed the inertia of a light body.
+        No shift of the nodes' matrix mends that: negative eigenvalues are turned positive, so the direction descends.
+        """
+        if np.linalg.eigvalsh(matrix)[0] > 0.0:
+            return np.asarray(np.linalg.solve(matrix, right))
+        scales = np.ones((len(self), 6))
+        scales[:, 3:] /= self._sizes[:, None]  # rotations as lengths
+        scale = scales.ravel()
+        values, axes = np.linalg.eigh(scale[:, None] * matrix * scale)
+        values = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
+        return np.asarray(scale * (axes @ ((axes.T @ (scale * right)) / values)))
+
     def add_corners(
         self, matrix: np.ndarray, coupling: np.ndarray, pose: Pose, loads: Sequence[CornerLoad], rows: np.ndarray
     ) -> None:

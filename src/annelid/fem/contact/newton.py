@@ -9,7 +9,6 @@ import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.kernels.motion import hold
-from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
 
@@ -143,9 +142,7 @@ class TouchingNewton(Newton):
         if coupling.any():
             answers = self._answers(coupling)
             matrix = matrix - np.einsum("kia,kib->ab", coupling, answers[contacts.outer])
-        if np.linalg.eigvalsh(matrix)[0] <= 0.0:
-            raise NotPositiveDefinite
-        moves = np.linalg.solve(matrix, right)
+        moves = bodies.solution(matrix, right)
         bodies.step = moves.reshape(-1, 6)
         steps -= answers @ moves
         self._step.assign(steps)

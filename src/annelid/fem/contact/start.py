@@ -38,7 +38,9 @@ class Standing(Protocol):
 def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
     """Warn where round obstacles sink deeper between nodes than contact reaches."""
     edges = edges_of(outer_faces(solid))
-    longest = float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).max())
+    still = np.asarray(solid.held.all(axis=1))
+    edges = edges[~still[edges].all(axis=1)]  # what is held at both ends touches nothing
+    longest = float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).max(initial=0.0))
     for number, rigid in enumerate(rigids):
         geometry = rigid.geometry
         if not isinstance(geometry, Sphere | Cylinder | Capsule) or rigid.inside:

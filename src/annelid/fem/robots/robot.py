@@ -67,6 +67,7 @@ class Robot:
         _require_each("effector", effectors, Effector)
         solid.require_held()
         _require_elastic(solid)
+        _require_still(solid)
         chosen = choose_device(device)
         self.solid = solid
         self.size = float(np.ptp(solid.nodes, axis=0).max())
@@ -193,3 +194,12 @@ def _require_elastic(solid: Solid) -> None:
                 f"material {material.name!r} of a fem.Robot has a Prony series, but robots go from equilibrium to "
                 "equilibrium and do not creep yet: give material.relaxed(), or let fem.simulation move the solid."
             )
+
+
+def _require_still(solid: Solid) -> None:
+    """Refuse holds that follow a path, for which a robot has no clock."""
+    if solid.carried:
+        raise InvalidValue(
+            "the solid of a fem.Robot is held where it is, and holds of this one follow a path: leave the motion of "
+            "fix() out, or let fem.simulation move the solid."
+        )

@@ -1,0 +1,87 @@
+"""Things to grasp: a ball, a box and a mug, standing on the ground."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import numpy as np
+
+from annelid.core.errors import UnknownName
+from annelid.shapes import Box, Cylinder, Rigid, Shape, Sphere, Surface, TriangleMesh, tube, turned_about
+from annelid.shapes.placed import UPRIGHT
+from annelid.shapes.values import require_positive
+
+Thing = Literal["ball", "box", "mug"]
+
+_BESIDE = turned_about("z", 0.25 * math.pi)
+_AROUND, _BENDS = 12, 10  # segments around the handle of a mug, and along it
+
+
+def thing(
+    kind: Thing, *, size: float = 0.05, mass: float = 0.05, friction: float = 0.8, clearance: float = 0.0
+) -> Rigid:
+    """A free rigid thing on the ground, named "object"; the handle of a mug is between the fingers of a `gripper`.
+
+    Args:
+        kind: What it is.
+        size: Its width and height, the handle of a mug aside [m].
+        mass: Mass [kg].
+        friction: Coulomb friction of its surface.
+        clearance: How far it is above the ground [m].
+    """
+    if kind not in get_args(Thing):
+        raise UnknownName("thing to grasp", kind, get_args(Thing))
+    size = require_positive("size", size)
+    shapes: dict[Thing, Shape] = {"ball": Sphere(0.5 * size), "box": Box((size, size, size)), "mug": mug(size, size)}
+    turn = _BESIDE if kind == "mug" else UPRIGHT
+    return Rigid(
+        shapes[kind], Surface(friction=friction), motion="free", mass=mass, name="object",
+        position=(0.0, 0.0, clearance - float(shapes[kind].bounds()[0][2])), color=(0.35, 0.5, 0.75), rotation=turn,
+    )  # fmt: skip
+
+
+def mug(width: float, height: float, *, wall: float | None = None) -> TriangleMesh:
+    """A mug that stands on z = 0, its handle towards -y: a closed mesh of three shells that overlap.
+
+    Args:
+        width: Outer diameter [m].
+        height: Height [m].
+        wall: Thickness of wall and bottom [m]; a twelfth of the diameter unless told.
+    """
+    radius, thick = 0.5 * require_positive("width", width), width / 12.0 if wall is None else wall
+    cup = tube(radius - require_positive("wall", thick), radius, require_positive("height", height))
+    bottom = Cylinder(radius - 0.5 * thick, thick, center=(0.0, 0.0, 0.5 * thick), axis="z")
+    shells = [
+        cup.surface(24),
+        bottom.surface(24),
+        _handle(radius - 0.5 * thick, 0.5 * height, 0.3 * height, 0.5 * thick),
+    ]
+    firsts = np.cumsum([0, *(len(shell.vertices) for shell in shells)])
+    return TriangleMesh(
+        np.concatenate([shell.vertices for shell in shells]),
+        np.concatenate([shell.triangles + first for shell, first in zip(shells, firsts[:-1], strict=True)]),
+    )
+
+
+def _handle(start: float, height: float, radius: float, thickness: float) -> TriangleMesh:
+    """Half a ring in the plane x = 0 that begins and ends at a distance from the axis [m]."""
+    bend = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _BENDS + 1)
+    around = 2.0 * math.pi * np.arange(_AROUND) / _AROUND
+    out = np.column_stack([np.zeros_like(bend), np.cos(bend), np.sin(bend)])
+    rings = radius * out[:, None] + thickness * (
+        np.cos(around)[:, None] * out[:, None] + np.sin(around)[:, None] * np.array([1.0, 0.0, 0.0])
+    )
+    ends = radius * out[[0, -1]]
+    vertices = (np.concatenate([rings.reshape(-1, 3), ends]) + np.array([0.0, start, height])) * (1.0, -1.0, 1.0)
+    here = np.arange(rings.shape[0] * _AROUND).reshape(-1, _AROUND)
+    beside = np.roll(here, -1, axis=1)
+    low, low_beside, high, high_beside = here[:-1], beside[:-1], here[1:], beside[1:]
+    sides = [
+        np.stack(quad, axis=-1).reshape(-1, 3) for quad in ((low, low_beside, high_beside), (low, high_beside, high))
+    ]
+    caps = [
+        np.column_stack([beside[0], here[0], np.full(_AROUND, here.size)]),
+        np.column_stack([here[-1], beside[-1], np.full(_AROUND, here.size + 1)]),
+    ]
+    return TriangleMesh(vertices, np.concatenate([*sides, *caps]))
