@@ -26,13 +26,13 @@ class PneumaticWormOnSand(Checked):
     """A worm of silicone with a row of air chambers lies on sand; a wave of pressures runs along it, and it crawls."""
 
     name: ClassVar[str] = "pneumatic-worm"
-    duration: ClassVar[float] = 3.0
+    duration: ClassVar[float] = 2.0
 
     pressure: float = parameter(
-        9e3, "Largest pressure in a chamber", unit="Pa", range=(0.0, 1e4), limits=(0.0, 1e5), live=True
+        1.05e4, "Largest pressure in a chamber", unit="Pa", range=(0.0, 1.2e4), limits=(0.0, 1e5), live=True
     )
-    frequency: float = parameter(4.0, "Waves a second", unit="Hz", range=(0.5, 8.0), limits=(1e-3, 50.0), live=True)
-    waves: float = parameter(2.0, "Waves along the worm", range=(0.5, 3.0), limits=(-10.0, 10.0), live=True)
+    frequency: float = parameter(5.0, "Waves a second", unit="Hz", range=(0.5, 8.0), limits=(1e-3, 50.0), live=True)
+    waves: float = parameter(1.5, "Waves along the worm", range=(0.5, 3.0), limits=(-10.0, 10.0), live=True)
     chambers: int = parameter(6, "Number of chambers", range=(2, 10), limits=(1, 50))
     length: float = parameter(0.36, "Length of the worm", unit="m", range=(0.2, 0.8), limits=(0.05, 5.0))
     radius: float = parameter(0.03, "Radius of the worm", unit="m", range=(0.02, 0.06), limits=(5e-3, 1.0))
