@@ -101,3 +101,5 @@ def test_what_is_no_path_is_refused() -> None:
         bar().fix(None, motion=lambda times: (times, times))
     with pytest.raises(InvalidValue, match=r"fem\.Robot is held where it is"):
         fem.Robot(bar().fix(lambda p: p[:, 0] < 1e-9, motion=lifted), [])
+    with pytest.raises(InvalidValue, match="holds of the solid follow a path"):
+        carried(lifted, worlds=2, together=True)
