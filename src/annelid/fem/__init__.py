@@ -15,7 +15,7 @@ from annelid.core.simulation import Simulation
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.solver import BatchedSolver
-from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.contacts import Contacts, touched_by
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
 from annelid.fem.contact.settings import Contact
@@ -59,7 +59,6 @@ from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
-from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import step_or
 
 __all__ = [
@@ -159,7 +158,7 @@ def equilibrium(
     """
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
-    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
     if contacts is None:
         solid.require_held()
     more = extras if contacts is None else [*extras, *contacts.sets]
@@ -234,10 +233,6 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    if as_rigids(obstacles) and integrator == "midpoint" and dynamic:
-        raise InvalidValue(
-            "the midpoint rule cannot step a solid that touches obstacles yet: use integrator='backward-euler'."
-        )
     chosen = choose_device(device)
     world = World(
         dt=step_or("dt", dt, World.dt),
@@ -248,12 +243,18 @@ def simulation(
         obstacles=obstacles,
         contact=contact or Contact(),
     )
-    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
+    if contacts is not None and integrator == "midpoint" and dynamic:
+        raise InvalidValue(
+            "the midpoint rule cannot step a solid that touches obstacles or itself yet: use "
+            "integrator='backward-euler'."
+        )
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(
         together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
         corners=contacts is not None and bool(contacts.corners),
+        itself=contacts is not None and contacts.pairs is not None,
     )  # fmt: skip
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
