@@ -59,6 +59,7 @@ from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import step_or
 
 __all__ = [
@@ -218,7 +219,8 @@ def simulation(
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
         obstacles: Rigid things that it touches, with friction.
-        contact: How it touches them: at what gap, how stiffly; by default as mesh and material say.
+        contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
+            material say, and one piece of a mesh touches another.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
             commands of its effort, between its limits.
@@ -233,6 +235,12 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
+    touches = bool(as_rigids(obstacles)) or (contact or Contact()).touches_itself(solid)
+    if touches and integrator == "midpoint" and dynamic:
+        raise InvalidValue(
+            "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "
+            "integrator='backward-euler'."
+        )
     chosen = choose_device(device)
     world = World(
         dt=step_or("dt", dt, World.dt),
@@ -244,11 +252,6 @@ def simulation(
         contact=contact or Contact(),
     )
     contacts = touched_by(solid, world.obstacles, world.contact, chosen)
-    if contacts is not None and integrator == "midpoint" and dynamic:
-        raise InvalidValue(
-            "the midpoint rule cannot step a solid that touches obstacles or itself yet: use "
-            "integrator='backward-euler'."
-        )
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(

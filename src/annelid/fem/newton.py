@@ -104,6 +104,7 @@ class Newton:
     Attributes:
         patience: Iterations without less force than ever before, after which the solid is on its way to nowhere.
         shortest: Part of the longest step below which no other is tried.
+        linear: What solves its linear systems.
     """
 
     patience = 20
@@ -112,7 +113,7 @@ class Newton:
     def __init__(self, model: Model, settings: Settings | None = None, *, noise: float | None = None) -> None:
         self.model, self.device = model, model.device
         self.settings = settings or Settings()
-        self._linear: Linear = model.linear
+        self.linear: Linear = model.linear
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
         self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
@@ -214,8 +215,8 @@ class Newton:
         try:
             while left > enough and count < min(_STRAIGHT, self.settings.iterations):
                 count += 1
-                self._linear.factor(model.assembly.values)
-                self._linear.solve(self._residual, self._step)
+                self.linear.factor(model.assembly.values)
+                self.linear.solve(self._residual, self._step)
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
@@ -264,7 +265,7 @@ class Newton:
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
         self._add(positions, self._jump, 1.0, positions)
         self._factor()
-        self._linear.solve(self._residual, self._step)
+        self.linear.solve(self._residual, self._step)
         self._add(positions, self._step, -1.0, positions)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
@@ -287,7 +288,7 @@ class Newton:
         scale = self.model.stiffness_scale
         while True:
             try:
-                self._linear.factor(model.assembly.values, shift=shift * scale)
+                self.linear.factor(model.assembly.values, shift=shift * scale)
                 slope = self._solved()
                 if slope > 0.0:
                     return slope
@@ -299,7 +300,7 @@ class Newton:
 
     def _solved(self) -> float:
         """The solution for the residual into `_step`; its slope along the residual [J]."""
-        self._linear.solve(self._residual, self._step)
+        self.linear.solve(self._residual, self._step)
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
         return float(self._scalars.numpy()[3])
 
@@ -308,7 +309,7 @@ class Newton:
         model, shift = self.model, 0.0
         while True:
             try:
-                self._linear.factor(model.assembly.values, shift=shift)
+                self.linear.factor(model.assembly.values, shift=shift)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, _FIRST_SHIFT * self.model.stiffness_scale)

@@ -114,6 +114,11 @@ class Contacts:
         return made
 
     @property
+    def surface(self) -> np.ndarray | None:
+        """Nodes of the surface that touches itself, shape [s]; None where it does not."""
+        return None if self.pairs is None else self.pairs.numbers
+
+    @property
     def sets(self) -> list[ElementSet]:
         """Element sets that the model needs among its extras."""
         found: list[ElementSet] = [self.nodes, self.corners] if self.corners else [self.nodes]

@@ -35,7 +35,7 @@ class TouchingNewton(Newton):
         super().__init__(model, settings)
         self.contacts = contacts
         if contacts.pairs is not None:
-            self._linear = CoupledSolver(model, contacts.pairs)
+            self.linear = CoupledSolver(model, contacts.pairs)
         self._poses = contacts.now.places.copy(), contacts.now.turns.copy()
 
     def approach(self, starts: wp.array[Any], positions: wp.array[Any]) -> None:
@@ -158,7 +158,7 @@ class TouchingNewton(Newton):
         columns = np.zeros((self.model.node_count, coupling.shape[2], 3))
         columns[self.contacts.outer] = coupling.transpose(0, 2, 1)
         right = wp.array(columns, dtype=wp.vec3d, device=self.device)
-        return np.asarray(self._linear.solve(right).numpy()).transpose(0, 2, 1)
+        return np.asarray(self.linear.solve(right).numpy()).transpose(0, 2, 1)
 
     def _longest(self, positions: wp.array[Any]) -> float:
         return self.contacts.free_part(positions, self._step)

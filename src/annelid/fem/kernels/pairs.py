@@ -139,7 +139,7 @@ def pair_distances(
 
 
 @wp.kernel
-def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging: Lagging):
+def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging_out: Lagging):
     """Take the limits and planes of friction, and the shares of edges, from where nodes are."""
     i = wp.tid()
     c = nearest(i, pairs, positions)
@@ -147,10 +147,10 @@ def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging: Lagging):
     distance = wp.length(way)
     share = share_of(i, pairs, positions)
     force = push_force(distance - pairs.skins[i], pairs.reaches[i], pairs.stiffness)
-    lagging.shares[i] = share
-    lagging.coefficients[i] = c
-    lagging.strengths[i] = share * force
-    lagging.normals[i] = way / wp.max(distance, f64(TINY))
+    lagging_out.shares[i] = share
+    lagging_out.coefficients[i] = c
+    lagging_out.strengths[i] = share * force
+    lagging_out.normals[i] = way / wp.max(distance, f64(TINY))
 
 
 @wp.func
@@ -168,7 +168,7 @@ def load_pairs(
     # State in:
     lagging: Lagging, starts: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
     # State out:
-    loads: Loads,
+    loads_out: Loads,
 ):  # fmt: skip
     """Push and friction of each pair. The way in which nearest points move is left out of the tangent."""
     i = wp.tid()
@@ -197,12 +197,12 @@ def load_pairs(
         rub = -factor * trial
         # What slides resists along its way as well here: where nothing does, iterations overshoot and turn back.
         rub_tangent = factor * (wp.identity(n=3, dtype=f64) - wp.outer(n, n))
-    loads.energies[i] = energy
-    loads.coefficients[i] = c
-    loads.pushes[i] = push
-    loads.rubs[i] = rub
-    loads.push_tangents[i] = push_tangent
-    loads.rub_tangents[i] = rub_tangent
+    loads_out.energies[i] = energy
+    loads_out.coefficients[i] = c
+    loads_out.pushes[i] = push
+    loads_out.rubs[i] = rub
+    loads_out.push_tangents[i] = push_tangent
+    loads_out.rub_tangents[i] = rub_tangent
 
 
 @wp.kernel
