@@ -15,7 +15,7 @@ from annelid.core.simulation import Simulation
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.solver import BatchedSolver
-from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.contacts import Contacts, touched_by
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
 from annelid.fem.contact.settings import Contact
@@ -160,7 +160,7 @@ def equilibrium(
     require_kind("the body", solid, Solid, "a fem.Solid")
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
-    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
     if contacts is None:
         solid.require_held()
     more = extras if contacts is None else [*extras, *contacts.sets]
@@ -220,7 +220,8 @@ def simulation(
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
         obstacles: Rigid things that it touches, with friction.
-        contact: How it touches them: at what gap, how stiffly; by default as mesh and material say.
+        contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
+            material say, and one piece of a mesh touches another.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
         actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
             commands of its effort, between its limits.
@@ -235,9 +236,11 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    if as_rigids(obstacles) and integrator == "midpoint" and dynamic:
+    touches = bool(as_rigids(obstacles)) or (contact or Contact()).touches_itself(solid)
+    if touches and integrator == "midpoint" and dynamic:
         raise InvalidValue(
-            "the midpoint rule cannot step a solid that touches obstacles yet: use integrator='backward-euler'."
+            "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "
+            "integrator='backward-euler'."
         )
     chosen = choose_device(device)
     world = World(
@@ -249,12 +252,13 @@ def simulation(
         obstacles=obstacles,
         contact=contact or Contact(),
     )
-    contacts = Contacts(solid, world.obstacles, world.contact, chosen) if world.obstacles else None
+    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(
         together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
         corners=contacts is not None and bool(contacts.corners),
+        itself=contacts is not None and contacts.pairs is not None,
     )  # fmt: skip
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets

@@ -19,7 +19,7 @@ import warp as wp
 
 from annelid.core.errors import AnnelidError
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
-from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
 
 _PARTS = 256
@@ -104,6 +104,7 @@ class Newton:
     Attributes:
         patience: Iterations without less force than ever before, after which the solid is on its way to nowhere.
         shortest: Part of the longest step below which no other is tried.
+        linear: What solves its linear systems.
     """
 
     patience = 20
@@ -112,6 +113,7 @@ class Newton:
     def __init__(self, model: Model, settings: Settings | None = None, *, noise: float | None = None) -> None:
         self.model, self.device = model, model.device
         self.settings = settings or Settings()
+        self.linear: Linear = model.linear
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
         self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
@@ -213,8 +215,8 @@ class Newton:
         try:
             while left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations):
                 count += 1
-                model.linear.factor(model.assembly.values)
-                model.linear.solve(self._residual, self._step)
+                self.linear.factor(model.assembly.values)
+                self.linear.solve(self._residual, self._step)
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
@@ -263,7 +265,7 @@ class Newton:
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
         self._add(positions, self._jump, 1.0, positions)
         self._factor()
-        model.linear.solve(self._residual, self._step)
+        self.linear.solve(self._residual, self._step)
         self._add(positions, self._step, -1.0, positions)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
@@ -290,7 +292,7 @@ class Newton:
         scale = self.model.stiffness_scale
         while True:
             try:
-                model.linear.factor(model.assembly.values, shift=shift * scale)
+                self.linear.factor(model.assembly.values, shift=shift * scale)
                 slope = self._solved()
                 if slope > 0.0:
                     return slope
@@ -302,7 +304,7 @@ class Newton:
 
     def _solved(self) -> float:
         """The solution for the residual into `_step`; its slope along the residual [J]."""
-        self.model.linear.solve(self._residual, self._step)
+        self.linear.solve(self._residual, self._step)
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
         return float(self._scalars.numpy()[3])
 
@@ -311,7 +313,7 @@ class Newton:
         model, shift = self.model, 0.0
         while True:
             try:
-                model.linear.factor(model.assembly.values, shift=shift)
+                self.linear.factor(model.assembly.values, shift=shift)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, _FIRST_SHIFT * self.model.stiffness_scale)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.summary import Summary
-from annelid.fem.contact.state import Touching
+from annelid.fem.contact.state import Touching, TouchingItself
 from annelid.fem.dynamics import masses
 from annelid.fem.model import Model
 from annelid.fem.parameters import Varied, varied_worlds
@@ -21,10 +21,11 @@ class Readout:
     Args:
         model: The model.
         outer: Nodes that can touch obstacles, shape [k]; None where there are none.
+        surface: Nodes of a surface that touches itself, shape [s]; None where none does.
     """
 
-    def __init__(self, model: Model, outer: np.ndarray | None = None) -> None:
-        self.model, self._outer = model, outer
+    def __init__(self, model: Model, outer: np.ndarray | None = None, surface: np.ndarray | None = None) -> None:
+        self.model, self._outer, self._surface = model, outer, surface
         self._weights = model.solid.weights()
         self._nodes, self._masses = masses(model.solid)
 
@@ -48,6 +49,13 @@ class Readout:
             pairs = state.touch.forces.numpy().reshape(len(self._outer), -1, 3)
             found = np.zeros((self.model.node_count, pairs.shape[1], 3))
             found[self._outer] = pairs
+        return found
+
+    def own_forces(self, state: Any) -> np.ndarray:
+        """Force of the surface, which touches itself, on each node at the end of the last step [N], shape [n, 3]."""
+        found = np.zeros((self.model.node_count, 3))
+        if isinstance(state.touch, TouchingItself) and self._surface is not None:
+            found[self._surface] = state.touch.own_forces.numpy()
         return found
 
     def summary(self, state: Any) -> Summary:

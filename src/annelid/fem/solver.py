@@ -35,7 +35,7 @@ from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive
 from annelid.fem.state import State
 
-NO_SELF_CONTACT = "A solid does not touch itself yet, and other solids neither."
+NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
 
 
 def _require_driven(drive: Drive, model: Model) -> None:
@@ -65,7 +65,6 @@ class Solver:
     """
 
     physics = "fem"
-    limitation = NO_SELF_CONTACT
     batch = 1
 
     def __init__(
@@ -88,7 +87,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = self._made_newton(settings)
-        self.readout = Readout(model, None if contacts is None else contacts.outer)
+        self.readout = Readout(model) if contacts is None else Readout(model, contacts.outer, contacts.surface)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
         self._prepare()
@@ -99,6 +98,11 @@ class Solver:
     def worlds(self) -> int:
         """Number of independent worlds side by side."""
         return self._worlds.count
+
+    @property
+    def limitation(self) -> str:
+        """What a user might expect of it and does not get."""
+        return NO_SELF_CONTACT if self.contacts is None or self.contacts.pairs is None else ""
 
     @property
     def controls(self) -> tuple[Control, ...]:

@@ -14,6 +14,13 @@ def crossings(points: np.ndarray, triangles: np.ndarray, other_points: np.ndarra
     return int(one.sum() + two.sum())
 
 
+def own_crossings(points: np.ndarray, triangles: np.ndarray) -> int:
+    """Number of edges that pierce a triangle of the same surface, of points [n, 3] and triangles [t, 3]."""
+    edges = edges_of(triangles)
+    joined = (edges[:, None, :, None] == triangles[None, :, None, :]).any(axis=(2, 3))
+    return int((_pierced(points[edges], points[triangles]) & ~joined).sum())
+
+
 def _pierced(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """Whether segments [e, 2, 3] pierce triangles [t, 3, 3], shape [e, t]: by signs of volumes of tetrahedra."""
     p, q = segments[:, None, 0], segments[:, None, 1]

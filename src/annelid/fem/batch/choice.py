@@ -32,6 +32,7 @@ def how_together(
     dynamic: bool,
     more: bool,
     corners: bool,
+    itself: bool,
 ) -> Together | None:
     """How worlds are stepped together; None for one by one. What is asked for and cannot be had is refused.
 
@@ -45,6 +46,7 @@ def how_together(
         dynamic: Whether it has inertia.
         more: Whether element sets of the user act on it.
         corners: Whether obstacles have corners or edges, which pass between nodes there.
+        itself: Whether its surface touches itself.
     """
     if choice is False:
         return None
@@ -53,6 +55,8 @@ def how_together(
     if choice not in (True, "auto"):
         require_kind("together", choice, Together, "True, False, 'auto' or a fem.Together")
     reason = _obstacle(solid, world, drives, worlds=worlds, dynamic=dynamic, more=more)
+    if itself and reason is None:
+        reason = "their surfaces would touch themselves or other pieces, give contact=fem.Contact(itself=False)"
     if reason is None:
         return choice if isinstance(choice, Together) else _usual(world)
     if choice == "auto":

@@ -13,12 +13,13 @@ from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.corners import CornerContacts
 from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
+from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.pictures import Obstacles
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.settings import Contact
-from annelid.fem.contact.start import set_apart, set_bodies_apart, warn_of_sag
-from annelid.fem.contact.state import Touching
+from annelid.fem.contact.start import require_apart, set_apart, set_bodies_apart, warn_of_sag
+from annelid.fem.contact.state import Touching, TouchingItself
 from annelid.fem.contact.surface import outer_faces, outer_nodes
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
@@ -30,6 +31,13 @@ _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
 _CAUTION = 0.6
 """Of the way that is free, how much what is driven goes."""
+
+
+def touched_by(solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> Contacts | None:
+    """What a solid touches; None where there are no obstacles and it does not touch itself."""
+    if not obstacles and not contact.touches_itself(solid):
+        return None
+    return Contacts(solid, obstacles, contact, device)
 
 
 class Contacts:
@@ -46,6 +54,7 @@ class Contacts:
         given: The same as they were given.
         nodes: The contacts of outer nodes, an element set of the model.
         corners: The contacts of corners and edges of obstacles, another element set.
+        pairs: The contacts of the surface with itself, another element set; None where it does not touch itself.
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
         rows: Place of each node among these, -1 where it cannot touch, shape [n].
@@ -76,6 +85,7 @@ class Contacts:
             outer_faces(solid), solid.node_count, self.rigids, self._forms, forms, pairs,
             spacing=2.0 * reach, reach=reach, skin=skin, device=device,
         )  # fmt: skip
+        self.pairs = self._made_pairs() if self.settings.itself else None
         self.rows = np.full(solid.node_count, -1)
         self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
@@ -92,10 +102,27 @@ class Contacts:
         self.shift = set_apart(self)
         self.pictures = Obstacles(self.rigids, self._forms, device)
 
+    def _made_pairs(self) -> SurfacePairs:
+        settings, surface = self.settings, self.solid.surface
+        assert settings.reach is not None
+        assert settings.stiffness is not None
+        stiffness = surface.stiffness or settings.stiffness
+        made = SurfacePairs(
+            self.solid, reach=settings.reach, stiffness=stiffness, skin=settings.skin, device=self.device
+        )
+        require_apart(self.solid, made)
+        return made
+
+    @property
+    def surface(self) -> np.ndarray | None:
+        """Nodes of the surface that touches itself, shape [s]; None where it does not."""
+        return None if self.pairs is None else self.pairs.numbers
+
     @property
     def sets(self) -> list[ElementSet]:
         """Element sets that the model needs among its extras."""
-        return [self.nodes, self.corners] if self.corners else [self.nodes]
+        found: list[ElementSet] = [self.nodes, self.corners] if self.corners else [self.nodes]
+        return found if self.pairs is None else [*found, self.pairs]
 
     # --- states ---
 
@@ -105,18 +132,19 @@ class Contacts:
         places, turns = self._first
         moving = [rigid if rigid.moves != "fixed" else None for rigid in self.rigids]
         still = (0.0, 0.0, 0.0)
-        return Touching(
-            stretches=self._zeros(pairs, wp.vec3d),
-            forces=self._zeros(pairs, wp.vec3d),
-            places=wp.array(places, dtype=wp.vec3d, device=self.device),
-            turns=wp.array(turns, dtype=wp.quatd, device=self.device),
-            velocities=self._vectors([rigid.velocity if rigid else still for rigid in moving], count),
-            spins=self._vectors([rigid.spin if rigid else still for rigid in moving], count),
-            point_stretches=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
-            point_forces=self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
-            corner_stretches=self._zeros(len(self.corners), wp.vec3d),
-            cut=self._zeros(1, wp.int64),
-        )
+        known: dict[str, Any] = {
+            "stretches": self._zeros(pairs, wp.vec3d),
+            "forces": self._zeros(pairs, wp.vec3d),
+            "places": wp.array(places, dtype=wp.vec3d, device=self.device),
+            "turns": wp.array(turns, dtype=wp.quatd, device=self.device),
+            "velocities": self._vectors([rigid.velocity if rigid else still for rigid in moving], count),
+            "spins": self._vectors([rigid.spin if rigid else still for rigid in moving], count),
+            "point_stretches": self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            "point_forces": self._zeros(len(self.bodies.points.pair_forces), wp.vec3d),
+            "corner_stretches": self._zeros(len(self.corners), wp.vec3d),
+            "cut": self._zeros(1, wp.int64),
+        }
+        return Touching(**known) if self.pairs is None else TouchingItself(**known, **self.pairs.first_arrays())
 
     def identity(self) -> str:
         """Identity of obstacles and settings, for checkpoints."""
@@ -141,12 +169,18 @@ class Contacts:
         self.now.set(self.begun.places, self.begun.turns)
         self.nodes.begin(*poses, state.stretches, positions)
         self.corners.begin(*poses, state.corner_stretches, positions)
+        if self.pairs is not None:
+            assert isinstance(state, TouchingItself)
+            self.pairs.begin(positions, state)
         self.cut = False
 
     def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
         """End a step: write what it led to into the state."""
         self.nodes.end(positions, state.stretches, state.forces)
         self._end_corners(positions, state)
+        if self.pairs is not None:
+            assert isinstance(state, TouchingItself)
+            self.pairs.end(positions, state)
         overwrite(state.places, self.now.places)
         overwrite(state.turns, self.now.turns)
         motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
@@ -175,11 +209,19 @@ class Contacts:
             np.add.at(forces, (rows[kept], load.obstacle), -load.weights[kept, None] * load.force)
         overwrite(state.forces, forces.reshape(-1, 3))
 
-    def follow(self, positions: wp.array[Any]) -> None:
-        """Take the limits and planes of friction from where nodes and bodies are."""
+    def follow(self, positions: wp.array[Any], *, guessed: bool = False) -> None:
+        """Take the limits and planes of friction from where nodes and bodies are.
+
+        The surface does not follow its own guesses: two parts that fly into each other press a thousand times as hard
+        there as they ever will, and friction that strong would lead astray.
+        """
         self.nodes.follow(positions)
         if self.corners:
             self.corners.follow(positions)
+        if self.pairs is not None and guessed:
+            self.pairs.cover(positions)
+        elif self.pairs is not None:
+            self.pairs.follow(positions)
         if self.bodies:
             self.bodies.points.follow(self.bodies.place_points(self.now))
 
@@ -224,6 +266,8 @@ class Contacts:
             part = min(part, self.corners.free_part(positions, step, self.now.device_pose, end.device_pose))
         if self.bodies:
             part = min(part, self.bodies.free_part(self.now, end))
+        if self.pairs is not None:
+            part = min(part, self.pairs.free_part(positions, step))
         self.cut = self.cut or part < 1.0
         return part
 

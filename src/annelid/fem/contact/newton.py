@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.coupled import CoupledSolver
 from annelid.fem.kernels.motion import hold
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
@@ -33,6 +34,8 @@ class TouchingNewton(Newton):
     def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
         super().__init__(model, settings or Settings(iterations=_MOST))
         self.contacts = contacts
+        if contacts.pairs is not None:
+            self.linear = CoupledSolver(model, contacts.pairs)
         self._poses = contacts.now.places.copy(), contacts.now.turns.copy()
 
     def approach(self, starts: wp.array[Any], positions: wp.array[Any]) -> None:
@@ -62,7 +65,7 @@ class TouchingNewton(Newton):
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what is held or driven to where it belongs, in parts where something is in the way."""
         for _ in range(_DETOURS):
-            self.contacts.follow(positions)
+            self.contacts.follow(positions, guessed=True)
             self.contacts.wait()
             moves = self._way_to(positions, holds)
             if not moves and self.contacts.arrived:
@@ -90,12 +93,12 @@ class TouchingNewton(Newton):
         model.assembly.evaluate(positions)
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
         self._factor()
-        model.linear.solve(self._residual, self._step)
+        model.linear.solve(self._residual, self._step)  # pairs may be left out: it is a guess
         self._add(self._jump, self._step, -1.0, self._step)
         return True
 
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
-        self.contacts.follow(positions)
+        self.contacts.follow(positions, guessed=True)
         self._fresh = float("inf")
         return super()._descend(positions, fraction, iterations)
 
@@ -153,7 +156,7 @@ class TouchingNewton(Newton):
         columns = np.zeros((self.model.node_count, coupling.shape[2], 3))
         columns[self.contacts.outer] = coupling.transpose(0, 2, 1)
         right = wp.array(columns, dtype=wp.vec3d, device=self.device)
-        return np.asarray(self.model.linear.solve(right).numpy()).transpose(0, 2, 1)
+        return np.asarray(self.linear.solve(right).numpy()).transpose(0, 2, 1)
 
     def _longest(self, positions: wp.array[Any]) -> float:
         return self.contacts.free_part(positions, self._step)

@@ -8,6 +8,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named
+from annelid.fem.contact.candidates import pieces_of
 from annelid.fem.contact.surface import edges_of, outer_faces
 from annelid.fem.solid import Solid
 from annelid.shapes.surface import is_number
@@ -28,11 +29,14 @@ class Contact(Named):
         stiffness: Force over depth of one node within the reach [N/m]; None takes ten times Young's modulus times the
             mean edge.
         skin: Gap that is kept beside all this [m].
+        itself: Whether the outer surface touches itself, one piece of the mesh another included; None says so where the
+            mesh has several pieces.
     """
 
     reach: float | None = None
     stiffness: float | None = None
     skin: float = 0.0
+    itself: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("reach", "stiffness"):
@@ -41,6 +45,8 @@ class Contact(Named):
                 raise InvalidValue(f"{name} of a contact must be a number above 0, not {value!r}.")
         if not (is_number(self.skin) and self.skin >= 0.0):
             raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
+        if self.itself not in (None, True, False):
+            raise InvalidValue(f"itself of a contact must be True, False or None, not {self.itself!r}.")
 
     def of(self, solid: Solid) -> Contact:
         """The same with numbers where there were none."""
@@ -49,7 +55,12 @@ class Contact(Named):
             reach=REACH * edge if self.reach is None else self.reach,
             stiffness=STIFFNESS * edge * _modulus(solid) if self.stiffness is None else self.stiffness,
             skin=self.skin,
+            itself=self.touches_itself(solid),
         )
+
+    def touches_itself(self, solid: Solid) -> bool:
+        """Whether the surface of a solid touches itself."""
+        return bool(pieces_of(solid.elements, solid.node_count).max() > 0) if self.itself is None else self.itself
 
 
 def mean_edge(solid: Solid) -> float:

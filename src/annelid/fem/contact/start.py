@@ -11,9 +11,10 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.fem.contact.bodies import Bodies
+from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
-from annelid.fem.contact.surface import edges_of, outer_faces
+from annelid.fem.contact.surface import edges_of, outer_faces, pierced
 from annelid.fem.solid import Solid
 from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
 
@@ -63,6 +64,8 @@ def set_apart(standing: Standing) -> np.ndarray:
     nothing holds it. One that is deeper in an obstacle is refused.
     """
     shift, reach = np.zeros(3), standing.nodes.reach
+    if not standing.rigids:
+        return shift
     for _ in range(_TRIES):
         gaps = _gaps(standing, shift)
         node, number = np.unravel_index(int(gaps.argmin()), gaps.shape)
@@ -77,6 +80,34 @@ def set_apart(standing: Standing) -> np.ndarray:
     if gap > 0.0:
         return shift
     raise _inside(standing, int(node), int(number), gap)
+
+
+def require_apart(solid: Solid, pairs: SurfacePairs) -> None:
+    """Refuse a surface that crosses or touches itself at rest, and pieces that begin within the reach of contact."""
+    positions = wp.array(solid.nodes, dtype=wp.vec3d, device=pairs.device)
+    pairs.cover(positions)
+    edges, faces = pairs.candidates.edges, pairs.candidates.faces
+    near = pairs.candidates.crossings()
+    crossed = near[pierced(solid.nodes[edges[near[:, 0]]], solid.nodes[faces[near[:, 1]]])]
+    remedy = "or leave its surface to itself by contact=fem.Contact(itself=False)"
+    if len(crossed):
+        x, y, z = solid.nodes[edges[crossed[0, 0]]].mean(axis=0)
+        raise InvalidValue(
+            f"the surface of the solid crosses itself at rest, near ({x:.4g}, {y:.4g}, {z:.4g}) m: move its pieces "
+            f"apart, {remedy}."
+        )
+    apart, nodes = pairs.distances(), pairs.candidates.nodes
+    same = pairs.pieces[nodes[:, 0]] == pairs.pieces[nodes[:, 2]]
+    enough = np.where(same, 1e-6 * pairs.reach, _CLOSE * pairs.reach)
+    wrong = np.flatnonzero(apart < enough)
+    if len(wrong):
+        worst = int(wrong[apart[wrong].argmin()])
+        x, y, z = solid.nodes[nodes[worst, 0]]
+        what = "the surface of the solid touches itself" if same[worst] else "pieces of the solid begin too near"
+        raise InvalidValue(
+            f"{what}, at ({x:.4g}, {y:.4g}, {z:.4g}) m with a gap of {apart[worst]:.3g} m, where contact begins at "
+            f"{pairs.reach:.2g} m: move them apart by that, take a smaller reach, {remedy}."
+        )
 
 
 class WithBodies(Protocol):

@@ -42,3 +42,19 @@ class Touching(Touch):
     point_forces: wp.array[Any] = rows("body-pair", wp.vec3d)
     corner_stretches: wp.array[Any] = rows("corner", wp.vec3d)
     cut: wp.array[Any] = rows("world", wp.int64)
+
+
+@dataclass(kw_only=True)
+class TouchingItself(Touching):
+    """The same for a solid whose surface touches itself.
+
+    Attributes:
+        pair_keys: Pairs of the surface that rub, ascending, then -1, int64 of shape [worlds · r].
+        pair_stretches: Stretch of the spring of friction of each [m], vec3d of shape [worlds · r].
+        own_forces: Force of the surface on each of its nodes at the end of the last step [N], vec3d of shape
+            [worlds · s].
+    """
+
+    pair_keys: wp.array[Any] = rows("own-pair", wp.int64)
+    pair_stretches: wp.array[Any] = rows("own-pair", wp.vec3d)
+    own_forces: wp.array[Any] = rows("surface-node", wp.vec3d)

@@ -29,3 +29,16 @@ def edges_of(faces: np.ndarray) -> np.ndarray:
     """Edges of triangles, each once, shape [e, 2]."""
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     return np.asarray(np.unique(pairs, axis=0), np.int32)
+
+
+def pierced(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Whether segments, shape [p, 2, 3], pierce triangles, shape [p, 3, 3], by signs of volumes of tetrahedra."""
+    (p, q), (a, b, c) = np.moveaxis(segments, 1, 0), np.moveaxis(corners, 1, 0)
+    apart = _volumes(a, b, c, p) * _volumes(a, b, c, q) < 0.0
+    sides = np.stack([_volumes(p, q, a, b), _volumes(p, q, b, c), _volumes(p, q, c, a)])
+    return np.asarray(apart & ((sides > 0.0).all(axis=0) | (sides < 0.0).all(axis=0)))
+
+
+def _volumes(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Six times the signed volumes of tetrahedra."""
+    return np.asarray(np.einsum("...i,...i->...", np.cross(b - a, c - a), d - a))

@@ -20,7 +20,19 @@ from annelid.fem.kernels.linear import Order, pack, unpack
 from annelid.fem.linalg.fronts import numbered
 from annelid.fem.linalg.memory import FactorMemory
 
-__all__ = ["LinearSolver", "NotPositiveDefinite", "Unknowns"]
+__all__ = ["Linear", "LinearSolver", "NotPositiveDefinite", "Unknowns"]
+
+
+class Linear(Protocol):
+    """What Newton's method asks of a linear solver."""
+
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
+        """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
+        ...
+
+    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
+        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
+        ...
 
 
 class LinearSolver(Protocol):

@@ -1,0 +1,148 @@
+"""Solids that touch other solids, and themselves: pieces of one mesh, and a ring that is squeezed flat."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.core.simulation import Simulation
+from annelid.fem.contact.coupled import CoupledSolver
+from annelid.fem.contact.surface import outer_faces
+from annelid.shapes import Box, Rigid, Surface, TetMesh, ground, tet_beam
+
+from .bodies import SOFT, block, velocity
+from .intersections import own_crossings
+
+
+def two_blocks(gap: float = 0.025, *, turn: float = 0.0, friction: float = 0.5) -> tuple[fem.Solid, int]:
+    """A smaller block above a larger one, a gap between them; and how many nodes the larger one has."""
+    lower, upper = block().mesh, block((0.05, 0.05, 0.04)).mesh.rotated((1.0, 0.5, 0.2), turn)
+    assert isinstance(lower, TetMesh)
+    assert isinstance(upper, TetMesh)
+    upper = upper.moved(np.array([0.01, 0.02, 0.04 + gap]) - upper.nodes.min(axis=0))
+    return fem.Solid(lower + upper, SOFT, surface=Surface(friction=friction)), len(lower.nodes)
+
+
+def own_forces(simulation: Simulation[fem.Solver]) -> np.ndarray:
+    """Force of the surface on each node [N], shape [n, 3]."""
+    return np.asarray(simulation.solver.readout.own_forces(simulation.state))
+
+
+def ring() -> TetMesh:
+    """A strip bent to a ring with a gap."""
+    strip = tet_beam(1.0, 0.015, 0.008, cells=(16, 1, 1))
+    along, across, up = (strip.nodes - strip.nodes.min(axis=0)).T
+    angle, radius = 0.4 + (2.0 * np.pi - 0.8) * along, 0.03 + up
+    nodes = np.stack([radius * np.cos(angle), across, -radius * np.sin(angle)], axis=1)
+    return TetMesh(nodes, strip.tetrahedra, cells=strip.cells)
+
+
+def test_a_block_dropped_on_another_rests_there_with_its_weight() -> None:
+    solid, first = two_blocks()
+    simulation = fem.simulation(solid, obstacles=[ground()], velocity_damping=20.0, dt=0.02, device="cpu", threads=1)
+    simulation.step(16)
+    forces, weight = own_forces(simulation), 9.81 * 1000.0 * 0.05 * 0.05 * 0.04
+    np.testing.assert_allclose(forces[first:].sum(axis=0), [0.0, 0.0, weight], atol=1e-3 * weight)
+    np.testing.assert_allclose(forces.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(velocity(simulation), 0.0, atol=1e-4)
+    ground_force = simulation.state.touch.forces.numpy().sum(axis=0)[2]
+    assert ground_force == pytest.approx(9.81 * simulation.summary().mass, rel=1e-3)
+    assert own_crossings(simulation.positions(), outer_faces(solid)) == 0
+
+
+def test_two_solids_that_collide_keep_their_momentum_and_no_energy_grows() -> None:
+    solid, first = two_blocks(turn=0.7)
+    simulation = fem.simulation(
+        solid, gravity=(0.0, 0.0, 0.0), dt=0.01, settings=fem.Settings(1e-11, 40), device="cpu", threads=1
+    )
+    start = np.zeros((solid.node_count, 3))
+    start[first:] = (0.1, 0.0, -1.0)
+    simulation.state.velocities.assign(start)
+    momentum, energy = simulation.summary().momentum, simulation.summary().kinetic
+    for _ in range(6):
+        simulation.step()
+        now = simulation.summary()
+        np.testing.assert_allclose(now.momentum, momentum, atol=1e-13)
+        assert now.kinetic + now.elastic <= energy * (1.0 + 1e-12)
+        assert own_crossings(simulation.positions(), outer_faces(solid)) == 0
+        energy = now.kinetic + now.elastic
+    assert simulation.velocities()[:first, 2].mean() < -0.1
+
+
+def test_a_block_sticks_to_another_on_a_slope_without_creep_and_slides_without_friction() -> None:
+    slope = np.deg2rad(15.0)
+    pull = (9.81 * np.sin(slope), 0.0, -9.81 * np.cos(slope))
+    paths = []
+    for friction in (0.5, 0.0):
+        solid, first = two_blocks(0.012, friction=friction)
+        solid.fix(lambda p: p[:, 2] < 1e-9)
+        simulation = fem.simulation(solid, gravity=pull, velocity_damping=20.0, dt=0.02, device="cpu", threads=1)
+        simulation.step(25)
+        before = simulation.positions()[first:, 0].mean()
+        simulation.step(3)
+        paths.append(abs(simulation.positions()[first:, 0].mean() - before))
+    assert paths[0] < 1e-7
+    assert paths[1] > 1e-3
+
+
+def test_a_squeezed_ring_does_not_cross_itself_and_no_element_inverts() -> None:
+    solid = fem.Solid(ring(), SOFT)
+    plate = Box((0.1, 0.05, 0.02))
+    jaws = [
+        Rigid(plate, position=(0.0, 0.0075, 0.053 * side), motion="driven", velocity=(0.0, 0.0, -0.4 * side))
+        for side in (-1.0, 1.0)
+    ]
+    simulation = fem.simulation(
+        solid, obstacles=jaws, contact=fem.Contact(itself=True), gravity=(0.0, 0.0, 0.0), dt=0.005, device="cpu",
+        threads=1,
+    )  # fmt: skip
+    rest = solid.nodes[solid.elements]
+    volumes, faces = np.linalg.det(rest[:, 1:] - rest[:, :1]), outer_faces(solid)
+    most = 0.0
+    for _ in range(14):
+        simulation.step()
+        corners = simulation.positions()[solid.elements]
+        assert (np.linalg.det(corners[:, 1:] - corners[:, :1]) / volumes).min() > 0.05
+        assert own_crossings(simulation.positions(), faces) == 0
+        most = max(most, float(np.abs(own_forces(simulation)).max()))
+    assert most > 0.01
+
+
+def test_iterations_and_elimination_solve_the_same_equations() -> None:
+    ends = []
+    for few in (600, 0):
+        solid, _ = two_blocks(0.012)
+        simulation = fem.simulation(
+            solid, obstacles=[ground()], velocity_damping=20.0, dt=0.02, device="cpu", threads=1
+        )
+        contacts = simulation.solver.contacts
+        assert contacts is not None
+        assert contacts.pairs is not None
+        contacts.pairs.few = few
+        simulation.step(4)
+        linear = simulation.solver.newton.linear
+        assert isinstance(linear, CoupledSolver)
+        assert (linear.last_iterations > 0) == (few == 0)
+        ends.append(simulation.positions())
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+
+
+def test_one_piece_touches_itself_only_when_told() -> None:
+    contacts = fem.simulation(block(), obstacles=[ground()], device="cpu", threads=1).solver.contacts
+    assert contacts is not None
+    assert contacts.pairs is None
+    solid, _ = two_blocks()
+    alone = fem.simulation(solid, contact=fem.Contact(itself=False), device="cpu", threads=1)
+    assert alone.solver.contacts is None
+
+
+def test_pieces_that_begin_in_or_too_near_each_other_are_refused() -> None:
+    wrong: Any = "yes"
+    with pytest.raises(InvalidValue, match=r"crosses itself at rest, near \(.*itself=False"):
+        fem.simulation(two_blocks(-0.01, turn=0.3)[0], device="cpu")
+    with pytest.raises(InvalidValue, match=r"begin too near, .* a gap of 0.001 m, where contact begins at 0.0"):
+        fem.simulation(two_blocks(0.001)[0], device="cpu")
+    with pytest.raises(InvalidValue, match="itself of a contact must be True, False or None"):
+        fem.Contact(itself=wrong)
