@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.fem.batch.bodies import FreeBodies, Vectors
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.contact.obstacles import friction_of
+from annelid.fem.contact.obstacles import friction_of, poses_of
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_contact as kernels
+from annelid.fem.kernels import batch_ways as ways
+from annelid.fem.kernels.batch_poses import Things, pose_lengths, pose_things
 from annelid.fem.state import State
 from annelid.shapes import Rigid
 
@@ -21,8 +24,6 @@ def untouchable(rigids: Sequence[Rigid]) -> str | None:
     for number, rigid in enumerate(rigids):
         if rigid.path is not None:
             return f"{rigid.called(number)}, follows a path, drive it by velocity and spin"
-        if rigid.moves == "free":
-            return f"{rigid.called(number)}, is free, fix or drive it"
     return None
 
 
@@ -38,8 +39,9 @@ class TouchingWorlds:
         device: Where it is computed.
 
     Attributes:
-        touches: What contacts do to nodes, for kernels.
+        touches: What contacts do to nodes and bodies, for kernels.
         there: Whether there are obstacles.
+        bodies: The free ones among them.
         progress: How far obstacles of each world have got on their way in this step, float32 of shape [width].
     """
 
@@ -47,76 +49,123 @@ class TouchingWorlds:
         self, contacts: Contacts | None, worlds: int, width: int, node_count: int, dt: float, device: wp.Device
     ) -> None:
         self.there, self.device, self._worlds, self._width = contacts is not None, device, worlds, width
+        self.bodies = FreeBodies(contacts, worlds, width, node_count, dt, device)
+        self._dt, self._things = wp.float64(dt), 0 if contacts is None else len(contacts.rigids)
         outer = np.zeros(0, np.int32) if contacts is None else contacts.outer
+        self._count, self._chunks = len(outer), -(-len(outer) // ways.CHUNK)
+        self.touches = self._made_touches(outer, node_count)
+        self.progress = wp.full(width, 1.0, dtype=wp.float32, device=device)
+        if contacts is None:
+            return
+        self._touched = self._made_touched(contacts, node_count)
+        self._still = self._grid(3 * (node_count + 2 * self.bodies.count))
+        self._parts = self._grid(self._count + self.bodies.point_count)
+        self._prices = self._grid(ways.LENGTHS * (self._chunks + 1))
+        self._lagging = self._grid(4 * self._things * self._count)
+        self._now, self._ahead, self._then = (self._poses(times) for times in (1, 1, ways.LENGTHS))
+
+    def _made_touches(self, outer: np.ndarray, node_count: int) -> Any:
         places = np.full(node_count, -1, np.int32)
         places[outer] = np.arange(len(outer))
         touches: Any = kernels.Touches()
-        touches.places = wp.array(places, dtype=wp.int32, device=device)
-        touches.forces, touches.tangents = (
-            wp.zeros((rows * len(outer), width), dtype=wp.float32, device=device) for rows in (3, 6)
-        )
-        self.touches = touches
-        self.progress = wp.full(width, 1.0, dtype=wp.float32, device=device)
-        self._still = wp.zeros((3 * node_count, width if self.there else 0), dtype=wp.float32, device=device)
-        self._count, self._parts = len(outer), wp.zeros((len(outer), width), dtype=wp.float32, device=device)
-        if contacts is not None:
-            touched: Any = kernels.Touched()
-            touched.nodes, touched.dt = node_count, dt
-            touched.outer = wp.array(outer, dtype=wp.int32, device=device)
-            touched.forms, touched.reach, touched.skin = (
-                contacts.nodes.forms,
-                contacts.nodes.reach,
-                contacts.settings.skin,
-            )
-            pairs = [friction_of(contacts.solid.surface, rigid.surface) for rigid in contacts.rigids]
-            touched.frictions = wp.array(np.array(pairs), dtype=wp.float64, device=device)
-            self._touched, self._things = touched, len(contacts.rigids)
-            rows = kernels.LENGTHS * -(-len(outer) // kernels.CHUNK)
-            self._prices = wp.zeros((rows, width), dtype=wp.float32, device=device)
-            self._lagging = wp.zeros((4 * self._things * len(outer), width), dtype=wp.float32, device=device)
+        touches.places = wp.array(places, dtype=wp.int32, device=self.device)
+        touches.forces, touches.tangents = (self._grid(rows * len(outer)) for rows in (3, 6))
+        touches.bodies, touches.first = self.bodies.count, node_count
+        pairs = len(outer) * self.bodies.count
+        touches.on = wp.zeros((pairs, self._width), dtype=wp.int32, device=self.device)
+        touches.arms, touches.pair_forces, touches.pair_tangents = (self._grid(rows * pairs) for rows in (3, 3, 6))
+        return touches
 
-    def begin(self, state: State, active: Any, moves: Any, part: Any, cut: Any) -> None:
+    def _made_touched(self, contacts: Contacts, node_count: int) -> Any:
+        touched: Any = kernels.Touched()
+        touched.nodes, touched.dt = node_count, self._dt
+        touched.outer = wp.array(contacts.outer, dtype=wp.int32, device=self.device)
+        touched.forms, touched.reach, touched.skin = contacts.nodes.forms, contacts.nodes.reach, contacts.settings.skin
+        pairs = [friction_of(contacts.solid.surface, rigid.surface) for rigid in contacts.rigids]
+        touched.frictions = wp.array(np.array(pairs), dtype=wp.float64, device=self.device)
+        return touched
+
+    # --- a step ---
+
+    def begin(self, state: State, active: Any, vectors: Vectors, part: Any, cut: Any) -> None:
         """Find the part of the first guess of moves that nothing is in the way of; obstacles go as much of theirs."""
         self.progress.zero_()
-        self._free(state, active, self._still, moves)
-        self._launch(kernels.start_progress, self._width, [self._count, self._parts, part, self.progress, cut])
+        self._pose(state, self._still, self._still, 0.0, self._now)
+        self._free(state, active, self._still, vectors["moves"])
+        inputs = [len(self._parts), self._parts, part, self.progress, cut]
+        self._launch(ways.start_progress, self._width, inputs)
+
+    def fly(self, state: State, vectors: Vectors) -> None:
+        """Guess how free bodies move in a step."""
+        if self.bodies.count:
+            self.bodies.begin(_things(_touching(state)), vectors)
 
     def evaluate(self, newton: int, state: State, running: Any, moves: Any) -> None:
         """Forces and tangents where nodes are, in an iteration of Newton's method."""
         touch = _touching(state)
-        told = [running, self.progress, _things(touch), touch.stretches, touch.forces, state.positions, moves]
-        inputs = [newton, self._touched, *told, self._lagging, self.touches]
+        self._pose(state, moves, self._still, 0.0, self._now)
+        told = [running, self._now, _things(touch), touch.stretches, touch.forces, state.positions, moves]
+        inputs = [newton, self._touched, self.bodies.known, *told, self._lagging, self.touches]
         self._launch(kernels.touch_worlds, (self._count, self._worlds), inputs)
+        if self.bodies.count:
+            self.bodies.evaluate(newton, touch, self._now, _things(touch), running)
 
     def limit(self, state: State, active: Any, moves: Any, steps: Any, part: Any) -> None:
         """Find the part of a step that nothing is in the way of."""
         self._free(state, active, moves, steps)
-        self._launch(kernels.least_free, self._width, [self._count, self._parts, part])
+        self._launch(ways.least_free, self._width, [len(self._parts), self._parts, part])
 
     def shorten(self, state: State, active: Any, moves: Any, steps: Any, gain: Any, part: Any) -> None:
         """Take less of a step where contacts that it leads into cost more than they let expect."""
-        touch, chunks = _touching(state), -(-self._count // kernels.CHUNK)
-        told = [active, part, self.progress, _things(touch), touch.stretches, state.positions, moves, steps]
-        inputs = [kernels.LENGTHS, self._touched, *told, self._lagging, self.touches, self._prices]
-        self._launch(kernels.price_worlds, (chunks, self._worlds), inputs)
-        self._launch(kernels.choose_length, self._width, [chunks, active, self._prices, gain, part])
+        touch, things, chunks = _touching(state), _things(_touching(state)), self._chunks
+        told = [active, part, self.progress, things, moves, steps, self._then]
+        inputs = [ways.LENGTHS, self._worlds, self._dt, self.bodies.known, *told]
+        self._launch(pose_lengths, (self._things, self._worlds), inputs)
+        told = [active, part, self.progress, self._now, self._then, things]
+        moved = [touch.stretches, state.positions, moves, steps, self._lagging, self.touches, self._prices]
+        inputs = [ways.LENGTHS, self._worlds, self._touched, self.bodies.known, *told, *moved]
+        self._launch(ways.price_worlds, (chunks, self._worlds), inputs)
+        if self.bodies.count:
+            poses = self._now, self._then, things
+            self.bodies.price(chunks, touch, active, part, poses, steps, self._prices)
+            chunks += 1
+        self._launch(ways.choose_length, self._width, [chunks, active, self._prices, gain, part])
 
     def go_further(self, active: Any, part: Any) -> None:
         """Let obstacles follow a step."""
-        self._launch(kernels.go_further, self._width, [active, part, self.progress])
+        self._launch(ways.go_further, self._width, [active, part, self.progress])
 
-    def end(self, state: State, moves: Any, cut: Any) -> None:
+    def end(self, state: State, moves: Any, cut: Any, lost: Any) -> None:
         """Write what a step has led to into the state, before positions are."""
         touch = _touching(state)
-        told = [self.progress, _things(touch), state.positions, moves, touch.stretches, touch.forces]
+        self._pose(state, moves, self._still, 0.0, self._now)
+        told = [self._now, _things(touch), state.positions, moves, touch.stretches, touch.forces]
         self._launch(kernels.keep_worlds, (self._count, self._worlds), [self._touched, *told])
-        told = [self.progress, cut, _things(touch), touch.cut]
-        size = (self._things, self._worlds)
-        self._launch(kernels.end_things, size, [wp.float64(self._touched.dt), self._things, *told])
+        if self.bodies.count:
+            self.bodies.end(touch, self._now, _things(touch))
+        told = [self._now, moves, cut, lost, _things(touch), touch.cut]
+        self._launch(kernels.end_things, (self._things, self._worlds), [self._dt, self.bodies.known, *told])
 
     def _free(self, state: State, active: Any, moves: Any, steps: Any) -> None:
-        told = [active, self.progress, _things(_touching(state)), state.positions, moves, steps, self._parts]
-        self._launch(kernels.free_worlds, (self._count, self._worlds), [self._touched, *told])
+        self._pose(state, moves, steps, 1.0, self._ahead)
+        told = [active, self._now, self._ahead, state.positions, moves, steps, self._parts]
+        self._launch(ways.free_worlds, (self._count, self._worlds), [self._touched, *told])
+        if self.bodies.count:
+            self.bodies.free(self._count, active, self._now, self._ahead, self._parts)
+
+    def _pose(self, state: State, moves: Any, steps: Any, part: float, poses: Any) -> None:
+        """Find where obstacles are, a part of what is left of their way further on."""
+        told = [self.progress, _things(_touching(state)), moves, steps, poses]
+        inputs = [self._dt, wp.float64(part), self.bodies.known, *told]
+        self._launch(pose_things, (self._things, self._worlds), inputs)
+
+    def _poses(self, times: int) -> Any:
+        rows = times * self._worlds * self._things
+        places, turns = (wp.zeros(rows, dtype=dtype, device=self.device) for dtype in (wp.vec3d, wp.quatd))
+        return poses_of(places, turns)
+
+    def _grid(self, rows: int) -> wp.array[Any]:
+        return wp.zeros((rows, self._width), dtype=wp.float32, device=self.device)
 
     def _launch(self, kernel: Any, size: Any, inputs: Sequence[Any]) -> None:
         wp.launch(kernel, size, inputs, device=self.device)
@@ -128,7 +177,7 @@ def _touching(state: State) -> Touching:
 
 
 def _things(touch: Touching) -> Any:
-    things: Any = kernels.Things()
+    things: Any = Things()
     things.places, things.turns = touch.places, touch.turns
     things.velocities, things.spins = touch.velocities, touch.spins
     return things

@@ -65,17 +65,20 @@ class Steps:
     ) -> None:
         self.model, self.device, self.worlds, self.settings = model, model.device, worlds, settings
         count, fill = model.node_count, TILE if self.device.is_cuda else 1
-        self._width, self._rows = -(-worlds // fill) * fill, -(-3 * count // fill) * fill
+        self._width = -(-worlds // fill) * fill
+        touching = contacts, worlds, self._width, count, model.world.dt, self.device
+        self._contact = TouchingWorlds(*touching)
+        self._bodies = self._contact.bodies
+        self._all = count + 2 * self._bodies.count  # a body is two more nodes
+        self._rows = -(-3 * self._all // fill) * fill
         self._cells = cells_of(model.solid, self.device)
-        numbers = 8 * self._rows + 4 * count + self._cells.slots + 11 * self._cells.count
+        numbers = 8 * self._rows + 4 * self._all + self._cells.slots + 11 * self._cells.count
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
         self._lists = ActorLists(drives, channels, count, self.device)
         self._multiply = multiplier(rest_inverse(model, inertia, self._rows), settings.product, self.device)
-        touching = contacts, worlds, self._width, count, model.world.dt, self.device
-        self._contact = TouchingWorlds(*touching)
-        self._features = replace(self._lists.features, touch=self._contact.there)
-        self._chunks = -(-count // nodal.CHUNK)
+        self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
+        self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
         self._dt = model.world.dt
         self._rates = [wp.float32(inertia.dt**-2), wp.float32(inertia.damping / inertia.dt)]
         size = float(np.ptp(model.solid.nodes, axis=0).max())
@@ -90,12 +93,16 @@ class Steps:
         self._nodes: Any = nodal.Nodes()
         self._nodes.rest = self._array(solid.nodes.astype(np.float32), wp.vec3)
         self._nodes.masses = self._array(solid.weights().astype(np.float32), wp.float32)
-        self._nodes.held = self.model.held
+        held = np.zeros(self._all, np.int32)
+        held[: self.model.node_count] = self.model.held.numpy()
+        self._nodes.held = self._array(held, wp.int32)
         self._nodes.first, self._nodes.slots = (self._array(part, wp.int32) for part in cells.slot_lists)
         first, near, weights = cells.node_lists
         self._near = [self._array(first, wp.int32), self._array(near, wp.int32), self._array(weights, wp.float32)]
         self._vectors = {name: self._grid(self._rows) for name in _VECTORS}
-        self._turns, self._slots = self._grid(4 * self.model.node_count), self._grid(cells.slots)
+        self._slots = self._grid(cells.slots)
+        unturned = np.tile(np.array([0.0, 0.0, 0.0, 1.0], np.float32), self._all)
+        self._turns = self._array(np.repeat(unturned[:, None], self._width, axis=1), wp.float32)
         self._means, self._shares, self._cell_parts = (self._grid(n * cells.count) for n in (9, 1, 1))
         self._parts, self._inertial = self._grid(self._chunks), self._grid(self._chunks)
 
@@ -148,18 +155,19 @@ class Steps:
         inputs = [self._nodes, times[0], self._each, model.rest, model.offsets, state.positions, state.velocities]
         where = [vectors[name] for name in ("displacements", "flights", "moves")]
         self._launch(nodal.begin_nodes, (model.node_count, self.worlds), [*inputs, *where])
+        self._contact.fly(state, vectors)
         for shape, group, count in self._groups:
             inputs = [group, vectors["displacements"], vectors["moves"], self._means, self._cell_parts]
             self._launch(inspect_kernel(shape), (count, self._width), inputs, _BLOCK)
-        part, size = self._scalars.part, (model.node_count, self._width)
+        part, size, every = self._scalars.part, (model.node_count, self._width), (self._all, self._width)
         inputs = [self._cells.count, self._cell_parts, part, self._contact.progress]
         self._launch(worldly.least_ratio, self._width, inputs)
         self._launch(nodal.turn_nodes, size, [*self._near, self._means, self._turns])
-        self._launch(nodal.shorten_guess, size, [self._nodes, part, vectors["moves"]])
+        self._launch(nodal.shorten_guess, every, [self._nodes, part, vectors["moves"]])
         if self._contact.there:
-            self._contact.begin(state, self._active, vectors["moves"], part, self._cut)
-            self._launch(nodal.shorten_guess, size, [self._nodes, part, vectors["moves"]])
-        rows = 3 * model.node_count, self._width
+            self._contact.begin(state, self._active, vectors, part, self._cut)
+            self._launch(nodal.shorten_guess, every, [self._nodes, part, vectors["moves"]])
+        rows = 3 * self._all, self._width
         self._launch(nodal.take_guess, rows, [vectors["moves"], vectors["displacements"]])
 
     def _newton(self, newton: int, state: State) -> None:
@@ -175,6 +183,8 @@ class Steps:
         made = [vectors[name] for name in ("turned", "steps", "direction")]
         inputs = [*acting, self._dead, self._running, self._slots, *moved, *made]
         self._launch(nodal.residual_kernel(self._features), (self.model.node_count, self._width), inputs)
+        if self._features.bodies:
+            self._bodies.leave(self._contact.touches, self._each, self._running, vectors)
         for iteration in range(self.settings.gradients):
             self._gradients(newton, iteration, acting, state)
         part = self._scalars.part
@@ -191,14 +201,16 @@ class Steps:
             self._contact.shorten(state, self._active, *moved)
             self._contact.go_further(self._active, part)
         inputs = [self._active, self._scalars, vectors["steps"], vectors["displacements"], vectors["moves"]]
-        self._launch(nodal.move_nodes, (3 * self.model.node_count, self._width), inputs)
+        self._launch(nodal.move_nodes, (3 * self._all, self._width), inputs)
 
     def _gradients(self, newton: int, iteration: int, acting: Sequence[Any], state: State) -> None:
         """One iteration of conjugate gradients."""
-        vectors, settings, size = self._vectors, self.settings, (self.model.node_count, self._width)
+        vectors, settings, size = self._vectors, self.settings, (self._all, self._width)
         turned, answers, direction, products = (vectors[n] for n in ("turned", "answers", "direction", "products"))
         self._multiply(turned, answers)
-        inputs = [3 * self.model.node_count, self._running, turned, answers, self._parts]
+        if self._features.bodies:
+            self._bodies.answer(self._running, vectors)
+        inputs = [3 * self._all, self._running, turned, answers, self._parts]
         self._launch(nodal.dot_rows, self._parts.shape, inputs)
         numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
         steered = [state.clock, self._contact.progress, self._running, self._scalars, self._every_lost, self._active]
@@ -212,6 +224,9 @@ class Steps:
         inputs = [*acting, self._running, self._slots, vectors["displacements"], direction]
         found = [products, self._parts, self._inertial]
         self._launch(nodal.tangent_kernel(self._features), self._parts.shape, [*inputs, *found])
+        if self._features.bodies:
+            sums = self._parts, self._inertial
+            self._bodies.multiply(self._contact.touches, self._running, vectors, sums, self._chunks - 1)
         inputs = [self._chunks, self._parts, self._inertial, self._running, self._scalars]
         self._launch(worldly.measure, self._width, inputs)
         inputs = [self._running, self._scalars, self._turns, direction, products, vectors["steps"], turned]
@@ -220,7 +235,7 @@ class Steps:
     def _end(self, state: State) -> None:
         model, dt, progress = self.model, wp.float64(self._dt), self._contact.progress
         if self._contact.there:
-            self._contact.end(state, self._vectors["moves"], self._cut)
+            self._contact.end(state, self._vectors["moves"], self._cut, self._every_lost)
         inputs = [self._nodes, dt, self._each, model.rest, model.offsets, self._every_lost, self._vectors["moves"]]
         self._launch(nodal.end_nodes, (model.node_count, self.worlds), [*inputs, state.positions, state.velocities])
         told = [self._active, self._running, self._scalars, progress, self._cut, state.clock, state.unsettled]

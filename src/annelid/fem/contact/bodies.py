@@ -38,6 +38,9 @@ class Bodies:
     Attributes:
         numbers: Which of the obstacles are free, shape [f].
         points: Contacts of their own points with other obstacles.
+        masses: Their masses [kg], shape [f].
+        inertias: Their inertias in the frames of the kernels [kg m²], shape [f, 3, 3].
+        local: Their points in these frames [m], shape [p, 3].
         forces: What is left of forces and torques on them [N, N m], shape [6 f].
         step: How far Newton's method moves them: centres [m], rotations [rad], shape [f, 6].
     """
@@ -47,24 +50,24 @@ class Bodies:
     ) -> None:
         self.numbers = np.array([n for n, rigid in enumerate(rigids) if rigid.moves == "free"], int)
         free = [rigids[n] for n in self.numbers]
-        self._masses = np.array([rigid.total_mass for rigid in free])
-        self._inertias = np.array([_inertia(rigids[n], forms[n]) for n in self.numbers]).reshape(-1, 3, 3)
+        self.masses = np.array([rigid.total_mass for rigid in free])
+        self.inertias = np.array([_inertia(rigids[n], forms[n]) for n in self.numbers]).reshape(-1, 3, 3)
         self._sizes = np.array([rigid.reach for rigid in free])
-        for rigid, mass in zip(free, self._masses, strict=True):
+        for rigid, mass in zip(free, self.masses, strict=True):
             if not (np.isfinite(mass) and mass > 0.0):
                 raise InvalidValue(f"a free body needs a mass above 0 kg, and {rigid.kind} has {mass:g}: give mass=.")
         owned = [_own_points(rigids[n], forms[n]) for n in self.numbers]
-        self._local = np.concatenate([np.zeros((0, 3)), *(points for points, _ in owned)])
+        self.local = np.concatenate([np.zeros((0, 3)), *(points for points, _ in owned)])
         self._owner = np.repeat(np.arange(len(free)), [len(points) for points, _ in owned])
         radii = np.repeat([radius for _, radius in owned], [len(points) for points, _ in owned])
         frictions = [
             [0.0 if owned[body][1] else friction_of(free[body].surface, other.surface) for other in rigids]
             for body in self._owner
         ]
-        count = len(self._local)
+        count = len(self.local)
         self.points = PointContacts(
             np.arange(count), count, structure, np.reshape(frictions, (count, len(rigids))),
-            reach=reach, skins=radii, owners=self.numbers[self._owner], device=device,
+            reach=reach, skins=radii, owners=self.owners, device=device,
         )  # fmt: skip
         self._places = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._moves = wp.zeros(count, dtype=wp.vec3d, device=device)
@@ -73,9 +76,14 @@ class Bodies:
         self._unknowns, self._goals, self._flown = (np.zeros((len(free), 6)) for _ in range(3))
         self._start: tuple[np.ndarray, Any] = np.zeros((len(free), 3)), Rotation.identity(max(len(free), 1))
 
+    @property
+    def owners(self) -> np.ndarray:
+        """The obstacles that points belong to, shape [p]."""
+        return np.asarray(self.numbers[self._owner])
+
     def owner_of(self, point: int) -> int:
         """The obstacle that a point belongs to."""
-        return int(self.numbers[self._owner[point]])
+        return int(self.owners[point])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -88,7 +96,7 @@ class Bodies:
         self._dt = dt
         self._start = start.places[self.numbers].copy(), Rotation.from_quat(start.turns[self.numbers])
         turns = self._start[1].as_matrix()
-        self._now_inertias = turns @ self._inertias @ turns.transpose(0, 2, 1)
+        self._now_inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
         velocities, spins = (part[self.numbers] for part in motion)
         flown = np.concatenate([self._start[0] + dt * velocities, dt * spins], axis=1)
         self._flown, self._goals = flown, flown.copy()
@@ -108,7 +116,7 @@ class Bodies:
         """Velocities [m/s] and spins [rad/s] at the end of the step, shape [f, 3] each."""
         momenta = np.einsum("fij,fj->fi", self._now_inertias, self._unknowns[:, 3:]) / self._dt
         turns = (Rotation.from_rotvec(self._unknowns[:, 3:]) * self._start[1]).as_matrix()
-        inertias = turns @ self._inertias @ turns.transpose(0, 2, 1)
+        inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
         velocities = (self._unknowns[:, :3] - self._start[0]) / self._dt
         return velocities, np.linalg.solve(inertias, momenta[:, :, None])[:, :, 0]
 
@@ -146,7 +154,7 @@ class Bodies:
         self.points.evaluate(places, tangent=tangent)
         away = self._unknowns - self._goals
         inertial = np.zeros_like(away)
-        inertial[:, :3] = self._masses[:, None] * away[:, :3] / self._dt**2
+        inertial[:, :3] = self.masses[:, None] * away[:, :3] / self._dt**2
         inertial[:, 3:] = np.einsum("fij,fj->fi", self._now_inertias, away[:, 3:]) / self._dt**2
         forces = -inertial
         forces += self._contact_forces(nodes, x, pose, owned=False)
@@ -167,7 +175,7 @@ class Bodies:
         matrix, coupling = np.zeros((6 * count, 6 * count)), np.zeros((len(x), 3, 6 * count))
         for body in range(count):
             rows = slice(6 * body, 6 * body + 6)
-            matrix[rows, rows][:3, :3] += self._masses[body] / self._dt**2 * np.eye(3)
+            matrix[rows, rows][:3, :3] += self.masses[body] / self._dt**2 * np.eye(3)
             matrix[rows, rows][3:, 3:] += self._now_inertias[body] / self._dt**2
             blocks = self._blocks(nodes)[:, self.numbers[body]]
             near = np.flatnonzero(blocks.any(axis=(1, 2)))
@@ -246,7 +254,7 @@ class Bodies:
 
     def _points_at(self, pose: Pose) -> np.ndarray:
         turns = Rotation.from_quat(pose.turns[self.numbers]).as_matrix()
-        local = np.einsum("pij,pj->pi", turns[self._owner], self._local)
+        local = np.einsum("pij,pj->pi", turns[self._owner], self.local)
         return np.asarray(local + pose.places[self.numbers][self._owner])
 
     def _write(self, unknowns: np.ndarray, pose: Pose) -> None:

@@ -29,6 +29,7 @@ class PointContacts(ElementSet):
 
     Attributes:
         pair_forces: Force of each pair on its point [N], vec3d of shape [k · o].
+        points: What the points are to the kernels, see `kernels.contact`.
         pair_tangents: How it resists motion of the point [N/m], mat33d of shape [k · o].
     """
 
@@ -47,14 +48,14 @@ class PointContacts(ElementSet):
         super().__init__(np.asarray(numbers)[:, None], device)
         self.forms, self.reach = forms, reach
         self.size = len(numbers), len(forms.kinds)
-        self._points: Any = Points()
-        self._points.numbers = wp.array(numbers, dtype=wp.int32, device=device)
+        self.points: Any = Points()
+        self.points.numbers = wp.array(numbers, dtype=wp.int32, device=device)
         own = np.full(len(numbers), -1) if owners is None else owners
-        self._points.owners = wp.array(own, dtype=wp.int32, device=device)
+        self.points.owners = wp.array(own, dtype=wp.int32, device=device)
         gaps = np.broadcast_to(np.asarray(skins, float), len(numbers))
-        self._points.skins = wp.array(np.ascontiguousarray(gaps), dtype=wp.float64, device=device)
-        self._points.frictions = wp.array(np.ravel(frictions), dtype=wp.float64, device=device)
-        self._points.reach = wp.float64(reach)
+        self.points.skins = wp.array(np.ascontiguousarray(gaps), dtype=wp.float64, device=device)
+        self.points.frictions = wp.array(np.ravel(frictions), dtype=wp.float64, device=device)
+        self.points.reach = wp.float64(reach)
         pairs = self.size[0] * self.size[1]
         self._strengths = wp.zeros(pairs, dtype=wp.float64, device=device)
         self._normals, self.stretches = (wp.zeros(pairs, dtype=wp.vec3d, device=device) for _ in range(2))
@@ -72,12 +73,12 @@ class PointContacts(ElementSet):
 
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the limits and planes of friction from where points are."""
-        inputs = [self._points, self.forms, self._now, positions]
+        inputs = [self.points, self.forms, self._now, positions]
         wp.launch(follow_points, self.size, inputs, [self._strengths, self._normals], device=self.device)
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of push and friction."""
-        inputs = [int(tangent), self._points, self.forms]
+        inputs = [int(tangent), self.points, self.forms]
         lagging = [self._begin, self._now, self._starts, self.stretches, self._strengths, self._normals]
         outputs = [self.energy, self.forces, self.tangent, self.pair_forces, self.pair_tangents]
         wp.launch(touch_points, self.element_count, [*inputs, *lagging, positions], outputs, device=self.device)
@@ -87,18 +88,18 @@ class PointContacts(ElementSet):
         self.follow(positions)
         self.evaluate(positions, tangent=False)
         wp.copy(forces, self.pair_forces)
-        fixed = [self._points, self.forms, self._begin, self._now, self._starts, self._strengths, self._normals]
+        fixed = [self.points, self.forms, self._begin, self._now, self._starts, self._strengths, self._normals]
         wp.launch(keep_stretches, self.size, [*fixed, positions, self.stretches], device=self.device)
         wp.copy(stretches, self.stretches)
 
     def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
         """Part of a step of points and obstacles on which no gap falls below a tenth of itself, at most 1."""
-        inputs = [self._points, self.forms, begin, end, positions, step]
+        inputs = [self.points, self.forms, begin, end, positions, step]
         wp.launch(free_parts, self.element_count, inputs, [self._parts], device=self.device)
         return float(self._parts.numpy().min(initial=1.0))
 
     def gaps(self, positions: wp.array[Any], poses: Any) -> np.ndarray:
         """Gaps of all pairs [m], shape [k, o]; infinite where a point belongs to the obstacle."""
-        inputs = [self._points, self.forms, poses, positions]
+        inputs = [self.points, self.forms, poses, positions]
         wp.launch(point_gaps, self.size, inputs, [self._gaps], device=self.device)
         return np.asarray(self._gaps.numpy())

@@ -24,11 +24,13 @@ class Features:
         bend: Whether there are actuators whose forces change with the shape: chambers or cables.
         points: Whether there are forces at points.
         touch: Whether there are obstacles.
+        bodies: Whether some of these are free.
     """
 
     bend: bool = False
     points: bool = False
     touch: bool = False
+    bodies: bool = False
 
     @property
     def driven(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import warp as wp
 
 from annelid.fem.kernels.batch_actors import Actors, Features, actor_force, actor_product
-from annelid.fem.kernels.batch_contact import Touches, touch_force, touch_product
+from annelid.fem.kernels.batch_contact import Touches, carried_product, touch_force, touch_product
 from annelid.fem.kernels.batch_worlds import Each, Scalars
 
 wp.set_module_options({"enable_backward": False})
@@ -29,7 +29,7 @@ class Nodes:
 
     rest: wp.array[wp.vec3]  # [m]
     masses: wp.array[f32]  # [kg]
-    held: wp.array[wp.int32]  # a bit for each component
+    held: wp.array[wp.int32]  # a bit for each component; those of free bodies follow
     first: wp.array[wp.int32]  # of the slots of each node
     slots: wp.array[wp.int32]  # first row of each slot
 
@@ -254,6 +254,8 @@ def tangent_kernel(features: Features) -> Any:
             product = gathered(nodes, i, w, slots)
             if wp.static(features.touch):
                 product += touch_product(touches, i, w, way)
+            if wp.static(features.bodies):
+                product -= carried_product(touches, i, w, direction)
             if wp.static(features.bend):
                 product -= actor_product(actors, nodes.rest, i, w, each, displacements, direction)
             own = (rate + drag * each.damping[w]) * each.mass[w] * nodes.masses[i]

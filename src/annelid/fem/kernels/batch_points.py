@@ -1,0 +1,207 @@
+"""Points of free bodies of many worlds against other rigid things, by the law of the nodes."""
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
+
+import warp as wp
+
+from annelid.fem.kernels.batch_contact import Met, keep, lag_of, meet, near_to, put_contact, times_tangent, vector_of
+from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
+from annelid.fem.kernels.batch_ways import Prices, contact_energy, length_of
+from annelid.fem.kernels.obstacles import Forms, Poses, free_part, in_frame
+
+wp.set_module_options({"enable_backward": False})
+
+f32 = wp.float32
+f64 = wp.float64
+
+
+@wp.struct
+class BodyPoints:
+    """Points of bodies that touch other rigid things; pairs are points times obstacles, obstacles the fastest."""
+
+    forms: Forms
+    local: wp.array[wp.vec3d]  # in the frame of their body [m]
+    owners: wp.array[wp.int32]  # the obstacle that each belongs to
+    skins: wp.array[f64]  # [m] the radius of a ball
+    frictions: wp.array[f64]  # of each pair [-]
+    reach: f64  # [m]
+
+
+@wp.struct
+class PointTouches:
+    """What contacts do to points of bodies, in all worlds."""
+
+    on: wp.array2d[wp.int32]  # whether a pair touches, shape [p o, worlds]
+    forces: wp.array2d[f32]  # on the point [N], shape [3 p o, worlds]
+    tangents: wp.array2d[f32]  # [N/m], shape [6 p o, worlds]
+
+
+@wp.func
+def point_at(points: BodyPoints, p: int, first: int, poses: Poses) -> wp.vec3d:
+    """Where a point of a body is, of a world whose obstacles begin at a row."""
+    row = first + points.owners[p]
+    return poses.places[row] + wp.quat_rotate(poses.turns[row], points.local[p])
+
+
+@wp.func
+def point_at_first(points: BodyPoints, p: int, first: int, things: Things) -> wp.vec3d:
+    """The same at the beginning of the step."""
+    row = first + points.owners[p]
+    return things.places[row] + wp.quat_rotate(things.turns[row], points.local[p])
+
+
+@wp.kernel
+def touch_bodies(
+    # Parameters:
+    newton: int, points: BodyPoints,
+    # State in:
+    running: wp.array[wp.int32], now: Poses, things: Things, stretches: wp.array[wp.vec3d],
+    forces: wp.array[wp.vec3d],
+    # State in place:
+    lagging: wp.array2d[f32],
+    # State out:
+    touches_out: PointTouches,
+):  # fmt: skip
+    """Forces and tangents of all obstacles on one point of a body."""
+    p, w = wp.tid()
+    if running[w] == 0:
+        return
+    count = points.forms.kinds.shape[0]
+    start = point_at_first(points, p, w * count, things)
+    x = point_at(points, p, w * count, now)
+    for b in range(count):
+        row = w * count + b
+        slot = p * count + b
+        met = Met()
+        touching = int(0)
+        if b != points.owners[p]:
+            near = near_to(b, x, now.places[row], now.turns[row], points.forms)
+            if near.gap - points.skins[p] < points.reach:
+                touching = 1
+                pair = (w * points.local.shape[0] + p) * count + b
+                met = meet(
+                    newton, things, row, now.places[row], now.turns[row], near,
+                    points.skins[p], points.reach, points.forms.stiffnesses[b], points.frictions[slot],
+                    lag_of(lagging, slot, w), stretches[pair], forces[pair], start, x,
+                )  # fmt: skip
+                put_contact(touches_out.forces, touches_out.tangents, slot, w, met.force, met.tangent)
+        touches_out.on[slot, w] = touching
+        for j in range(4):
+            lagging[4 * slot + j, w] = met.last[j]
+
+
+@wp.kernel
+def free_bodies(
+    # Parameters:
+    first: int, points: BodyPoints,
+    # State in:
+    active: wp.array[wp.int32], now: Poses, ahead: Poses,
+    # State out:
+    parts_out: wp.array2d[f32],
+):  # fmt: skip
+    """Part of its step on which a point of a body keeps a tenth of its gap from everything."""
+    p, w = wp.tid()
+    part = f64(1.0)
+    if active[w] != 0:
+        count = points.forms.kinds.shape[0]
+        x = point_at(points, p, w * count, now)
+        there = point_at(points, p, w * count, ahead)
+        for b in range(count):
+            if b != points.owners[p]:
+                row = w * count + b
+                begin = in_frame(x, now.places[row], now.turns[row])
+                end = in_frame(there, ahead.places[row], ahead.turns[row])
+                part = wp.min(part, free_part(b, begin, end, points.skins[p], points.forms))
+    parts_out[first + p, w] = f32(part)
+
+
+@wp.kernel
+def price_bodies(
+    # Parameters:
+    lengths: int, worlds: int, chunk: int, bodies: Bodies, points: BodyPoints,
+    # State in:
+    active: wp.array[wp.int32], part: wp.array[f32], now: Poses, then: Poses, things: Things,
+    stretches: wp.array[wp.vec3d], steps: wp.array2d[f32], lagging: wp.array2d[f32], touches: PointTouches,
+    # State out:
+    prices_out: wp.array2d[f32],
+):  # fmt: skip
+    """How much more contacts of points of bodies cost a part of a step further on than their tangent says [J]."""
+    w = wp.tid()
+    if active[w] == 0:
+        return
+    count = points.forms.kinds.shape[0]
+    prices = Prices()
+    for p in range(points.local.shape[0]):
+        owner = points.owners[p]
+        centre = moved(steps, centre_of(bodies, bodies.slots[owner]), w)
+        rotation = moved(steps, centre_of(bodies, bodies.slots[owner]) + 1, w)
+        x = point_at(points, p, w * count, now)
+        start = point_at_first(points, p, w * count, things)
+        way = centre + wp.cross(rotation, x - now.places[w * count + owner])
+        for b in range(count):
+            row = w * count + b
+            slot = p * count + b
+            if b != owner:
+                apart = way
+                if bodies.slots[b] >= 0:
+                    node = centre_of(bodies, bodies.slots[b])
+                    apart -= moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), x - now.places[row])
+                near = near_to(b, x, now.places[row], now.turns[row], points.forms)
+                if touches.on[slot, w] != 0:
+                    slope = f64(wp.dot(vector_of(touches.forces, slot, w), wp.vec3(apart)))
+                    bend = f64(wp.dot(times_tangent(touches.tangents, slot, w, wp.vec3(apart)), wp.vec3(apart)))
+                    for j in range(lengths):
+                        length = length_of(part[w], j)
+                        prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
+                if near.gap - points.skins[p] < points.reach + f64(2.0) * wp.length(apart):
+                    limit = points.frictions[slot] * f64(lagging[4 * slot, w])
+                    stretch = stretches[(w * points.local.shape[0] + p) * count + b]
+                    normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
+                    here = f64(0.0)
+                    for j in range(lengths + 1):
+                        part_of = lengths - j
+                        place = now.places[row]
+                        turn = now.turns[row]
+                        there = x
+                        if part_of < lengths:
+                            first = (part_of * worlds + w) * count
+                            place = then.places[first + b]
+                            turn = then.turns[first + b]
+                            there = point_at(points, p, first, then)
+                        cost = contact_energy(
+                            points.forms, points.skins[p], points.reach, things, b, row, place, turn,
+                            normal, limit, stretch, start, there,
+                        )  # fmt: skip
+                        if part_of < lengths:
+                            prices[part_of] = prices[part_of] + cost - here
+                        else:
+                            here = cost
+    for j in range(lengths):
+        prices_out[lengths * chunk + j, w] = f32(prices[j])
+
+
+@wp.kernel
+def keep_bodies(
+    # Parameters:
+    points: BodyPoints,
+    # State in:
+    now: Poses, things: Things,
+    # State in place:
+    stretches: wp.array[wp.vec3d],
+    # State out:
+    forces_out: wp.array[wp.vec3d],
+):  # fmt: skip
+    """What friction keeps at the end of a step, and the force of each pair of point and obstacle."""
+    p, w = wp.tid()
+    count = points.forms.kinds.shape[0]
+    start = point_at_first(points, p, w * count, things)
+    x = point_at(points, p, w * count, now)
+    for b in range(count):
+        pair = (w * points.local.shape[0] + p) * count + b
+        if b != points.owners[p]:
+            row = w * count + b
+            near = near_to(b, x, now.places[row], now.turns[row], points.forms)
+            keep(
+                things, row, now.places[row], now.turns[row], near,
+                points.skins[p], points.reach, points.forms.stiffnesses[b], points.frictions[p * count + b],
+                pair, start, x, stretches, forces_out,
+            )  # fmt: skip

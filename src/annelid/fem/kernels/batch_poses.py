@@ -1,0 +1,119 @@
+"""Where rigid things of many worlds are while a step is solved: on the way they are driven, or where free ones got to.
+
+The six unknowns of a free body are two more nodes of its world: how far its centre has moved in the step, and the
+rotation vector of the step.
+"""
+# Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
+
+import warp as wp
+
+from annelid.fem.kernels.obstacles import Poses
+
+wp.set_module_options({"enable_backward": False})
+
+f32 = wp.float32
+f64 = wp.float64
+
+
+@wp.struct
+class Things:
+    """Obstacles of all worlds at the beginning of a step, world after world, and how they are driven."""
+
+    places: wp.array[wp.vec3d]
+    turns: wp.array[wp.quatd]
+    velocities: wp.array[wp.vec3d]
+    spins: wp.array[wp.vec3d]
+
+
+@wp.struct
+class Bodies:
+    """The free ones among obstacles."""
+
+    numbers: wp.array[wp.int32]  # which of the obstacles they are
+    slots: wp.array[wp.int32]  # which of the bodies each obstacle is, negative for others
+    first: wp.int32  # the node that is the centre of the first; its rotation is the next one
+    masses: wp.array[f64]  # [kg]
+    inertias: wp.array[wp.mat33d]  # in their own frames [kg m²]
+
+
+@wp.func
+def moved(moves: wp.array2d[f32], i: int, w: int) -> wp.vec3d:
+    return wp.vec3d(f64(moves[3 * i, w]), f64(moves[3 * i + 1, w]), f64(moves[3 * i + 2, w]))
+
+
+@wp.func
+def turned_by(vector: wp.vec3d, turn: wp.quatd) -> wp.quatd:
+    """A turn after another one, by a rotation vector."""
+    angle = wp.length(vector)
+    found = turn
+    if angle > f64(0.0):
+        found = wp.normalize(wp.quat_from_axis_angle(vector / angle, angle) * turn)
+    return found
+
+
+@wp.func
+def centre_of(bodies: Bodies, body: int) -> int:
+    """The node that is the centre of a body."""
+    return bodies.first + 2 * body
+
+
+@wp.func
+def pose(
+    bodies: Bodies,
+    things: Things,
+    b: int,
+    w: int,
+    time: f64,
+    part: f64,
+    moves: wp.array2d[f32],
+    steps: wp.array2d[f32],
+    to: int,
+    poses_out: Poses,
+):
+    """Write where an obstacle is: a time after the beginning of a step, or a part of its step further than its move."""
+    row = w * bodies.slots.shape[0] + b
+    body = bodies.slots[b]
+    way = time * things.velocities[row]
+    rotation = time * things.spins[row]
+    if body >= 0:
+        node = centre_of(bodies, body)
+        way = moved(moves, node, w) + part * moved(steps, node, w)
+        rotation = moved(moves, node + 1, w) + part * moved(steps, node + 1, w)
+    poses_out.places[to] = things.places[row] + way
+    poses_out.turns[to] = turned_by(rotation, things.turns[row])
+
+
+@wp.kernel
+def pose_things(
+    # Parameters:
+    dt: f64, part: f64, bodies: Bodies,
+    # State in:
+    progress: wp.array[f32], things: Things, moves: wp.array2d[f32], steps: wp.array2d[f32],
+    # State out:
+    poses_out: Poses,
+):  # fmt: skip
+    """Where obstacles are a part of what is left of their way further on."""
+    b, w = wp.tid()
+    time = (f64(progress[w]) + part * (f64(1.0) - f64(progress[w]))) * dt
+    pose(bodies, things, b, w, time, part, moves, steps, w * bodies.slots.shape[0] + b, poses_out)
+
+
+@wp.kernel
+def pose_lengths(
+    # Parameters:
+    lengths: int, worlds: int, dt: f64, bodies: Bodies,
+    # State in:
+    active: wp.array[wp.int32], longest: wp.array[f32], progress: wp.array[f32], things: Things,
+    moves: wp.array2d[f32], steps: wp.array2d[f32],
+    # State out:
+    poses_out: Poses,
+):  # fmt: skip
+    """Where obstacles are after each of the parts of a step that are compared."""
+    b, w = wp.tid()
+    if active[w] == 0:
+        return
+    for j in range(lengths):
+        part = f64(longest[w]) * wp.pow(f64(2.0), f64(-0.5) * f64(j))
+        time = (f64(progress[w]) + part * (f64(1.0) - f64(progress[w]))) * dt
+        to = (j * worlds + w) * bodies.slots.shape[0] + b
+        pose(bodies, things, b, w, time, part, moves, steps, to, poses_out)
