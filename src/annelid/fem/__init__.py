@@ -161,7 +161,7 @@ def equilibrium(
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
     contacts = touched_by(solid, world.obstacles, world.contact, chosen)
-    if contacts is None:
+    if contacts is None or not contacts.rigids:
         solid.require_held()
     more = extras if contacts is None else [*extras, *contacts.sets]
     model = Model(solid, world, chosen, threads=threads, extras=more)

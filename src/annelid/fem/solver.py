@@ -200,7 +200,7 @@ class Solver:
         return Scenery(tuple(pictures.still(self.contacts.first_state())), (solid, *pictures.moving(self.worlds)))
 
     def _prepare(self) -> None:
-        if self.contacts is None:
+        if self.contacts is None or not self.contacts.rigids:
             self.model.solid.require_held()
 
     def _made_newton(self, settings: Settings | None) -> Newton:

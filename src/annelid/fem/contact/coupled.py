@@ -17,7 +17,7 @@ from annelid.fem.model import Model
 
 _TOLERANCE = 1e-6
 _ITERATIONS = 400
-_ROOM = 1_000_000  # numbers in the columns of pairs that are eliminated; beyond, iterations cost less
+_ROOM = 10_000_000  # numbers in the columns of pairs that are eliminated; beyond, iterations cost less
 _FEWEST, _MOST = 100, 600  # columns that are eliminated in any case, and at most
 
 
