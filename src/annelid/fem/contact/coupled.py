@@ -55,7 +55,7 @@ class CoupledSolver:
         self.last_iterations = 0
         if self._pairs.columns is not None:
             self._model.linear.solve(right, result)
-            if len(self._pairs.columns.nodes):
+            if len(self._pairs.columns):
                 self._eliminate(self._pairs.columns, columns_of(result))
             return result
         solution = columns_of(result)
@@ -71,12 +71,12 @@ class CoupledSolver:
         if self._eliminated is None:
             right = wp.array(columns.dense(count), dtype=wp.vec3d, device=self._model.device)
             answers = np.array(self._model.linear.solve(right).numpy())
-            small = np.eye(len(nodes)) + np.einsum("rax,rasx->rs", entries, answers[nodes])
+            small = np.eye(len(columns)) + np.einsum("txr,tsx->rs", entries, answers[nodes], optimize=True)
             with one_thread():
                 self._eliminated = answers, cholesky(0.5 * (small + small.T), lower=True)
         answers, root = self._eliminated
         found = solution.numpy().copy()
-        forces = cho_solve((root, True), np.einsum("rax,rakx->rk", entries, found[nodes]))
+        forces = cho_solve((root, True), np.einsum("txr,tkx->rk", entries, found[nodes], optimize=True))
         found -= np.einsum("nrx,rk->nkx", answers, forces, optimize=True)
         solution.assign(found)
 

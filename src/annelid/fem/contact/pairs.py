@@ -36,25 +36,22 @@ class Columns:
     """Columns whose squares sum up to the tangent of pairs.
 
     Attributes:
-        nodes: Nodes that each column has entries at, shape [r, 4].
-        coefficients: What its vector is multiplied by there, shape [r, 4].
-        vectors: Its vector, shape [r, 3].
+        nodes: Nodes that touch, shape [t].
+        entries: Entries of the columns there, shape [t, 3, r].
     """
 
     nodes: np.ndarray
-    coefficients: np.ndarray
-    vectors: np.ndarray
+    entries: np.ndarray
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return int(self.entries.shape[2])
 
     def dense(self, node_count: int) -> np.ndarray:
         """All entries, shape [n, r, 3]."""
-        found = np.zeros((node_count, len(self.nodes), 3))
-        found[self.nodes, np.arange(len(self.nodes))[:, None]] = self.entries
+        found = np.zeros((node_count, len(self), 3))
+        found[self.nodes] = self.entries.transpose(0, 2, 1)
         return found
-
-    @property
-    def entries(self) -> np.ndarray:
-        """Entries at their nodes, shape [r, 4, 3]."""
-        return np.asarray(self.coefficients[:, :, None] * self.vectors[:, None, :])
 
 
 class SurfacePairs(ElementSet):
@@ -182,13 +179,19 @@ class SurfacePairs(ElementSet):
         """The tangent as a sum of squares of columns; None where these are too many."""
         pushes, rubs = self._loads.push_tangents.numpy(), self._loads.rub_tangents.numpy()
         active = [np.flatnonzero(each.any(axis=(1, 2))) for each in (pushes, rubs)]
-        if len(active[0]) + 2 * len(active[1]) > self.few:
+        touching = self.candidates.nodes[np.union1d(*active)]
+        nodes, count = np.unique(touching), len(active[0]) + 2 * len(active[1])
+        if min(count, 3 * len(nodes)) > self.few:
             return None
         parts = [_squares(pushes[active[0]]), _squares(rubs[active[1]])]
         pairs = [part[chosen] for part, (chosen, _) in zip(active, parts, strict=True)]
         known = self._loads.coefficients.numpy()[pairs[0]], self._lagging.coefficients.numpy()[pairs[1]]
-        vectors = np.concatenate([vector for _, vector in parts])
-        return Columns(self.candidates.nodes[np.concatenate(pairs)], np.concatenate(known), vectors)
+        coefficients, vectors = np.concatenate(known), np.concatenate([vector for _, vector in parts])
+        entries = np.zeros((len(vectors), len(nodes), 3))
+        rows = np.searchsorted(nodes, self.candidates.nodes[np.concatenate(pairs)])
+        entries[np.arange(len(vectors))[:, None], rows] = coefficients[:, :, None] * vectors[:, None, :]
+        columns = _fewer(entries.reshape(len(vectors), 3 * len(nodes)).T)
+        return Columns(nodes, columns.reshape(len(nodes), 3, columns.shape[1]))
 
     def free_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
         """Part of a step of nodes on which no pair gets nearer than a tenth of its gap, at most 1."""
@@ -247,6 +250,15 @@ def _squares(tangents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = np.linalg.eigh(tangents)
     of, place = np.nonzero(values > _NOTHING * values.max(initial=0.0))
     return of, vectors[of, :, place] * np.sqrt(values[of, place])[:, None]
+
+
+def _fewer(columns: np.ndarray) -> np.ndarray:
+    """No more columns than rows, with the same sum of squares: many pairs share few nodes."""
+    if columns.shape[1] <= columns.shape[0]:
+        return columns
+    values, vectors = np.linalg.eigh(columns @ columns.T)
+    chosen = values > _NOTHING * values.max(initial=0.0)
+    return np.asarray(vectors[:, chosen] * np.sqrt(values[chosen]))
 
 
 def _matched(keys: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
