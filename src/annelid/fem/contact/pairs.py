@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.linalg.blas import one_thread
 from annelid.core.state import overwrite
 from annelid.fem.contact.candidates import Candidates, pieces_of
 from annelid.fem.contact.obstacles import friction_of
@@ -256,9 +257,9 @@ def _fewer(columns: np.ndarray) -> np.ndarray:
     """No more columns than rows, with the same sum of squares: many pairs share few nodes."""
     if columns.shape[1] <= columns.shape[0]:
         return columns
-    values, vectors = np.linalg.eigh(columns @ columns.T)
-    chosen = values > _NOTHING * values.max(initial=0.0)
-    return np.asarray(vectors[:, chosen] * np.sqrt(values[chosen]))
+    with one_thread():
+        root: Any = np.linalg.qr(columns.T, mode="r")
+    return np.asarray(root.T)
 
 
 def _matched(keys: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
