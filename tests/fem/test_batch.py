@@ -175,5 +175,7 @@ def test_tiles_multiply(device: str) -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InvalidValue, match="newtons must be a whole number from 1 to 1000, not 0"):
         fem.Together(newtons=0)
+    with pytest.raises(InvalidValue, match="contacts must be a whole number from 0 to 16, not 40"):
+        fem.Together(contacts=40)
     with pytest.raises(InvalidValue, match="fine must be a part"):
         fem.Together(fine=2.0)

@@ -46,10 +46,12 @@ class Options:
     """Iterations of conjugate gradients in each of them."""
     touching: bool = True
     """Whether fingers that touch are measured, too."""
-    touching_newtons: int = 6
+    touching_newtons: int = 4
     """Iterations of Newton's method in a step of these."""
-    touching_gradients: int = 12
+    touching_gradients: int = 4
     """Iterations of conjugate gradients in each of them."""
+    contacts: int = 16
+    """Nodes of a world whose contacts lead these, at most."""
     product: Product = "auto"
     """What multiplies with the shared inverse: torch, tiles or auto."""
     parts: bool = False
@@ -86,7 +88,7 @@ def fingers(
     counts = options.newtons, options.gradients
     if touching:
         counts = options.touching_newtons, options.touching_gradients
-    together = fem.Together(newtons=counts[0], gradients=counts[1], product=options.product)
+    together = fem.Together(newtons=counts[0], gradients=counts[1], contacts=options.contacts, product=options.product)
     rod = Rigid(Cylinder(0.01, 0.1, axis="y"), position=(0.02 * chambers, 0.0, -0.0135))
     obstacles = [Rigid(Plane(point=(0.0, 0.0, -0.004))), rod] if touching else []
     air = fem.Pneumatic(name="air", pressure=(0.0, 2.0 * _PRESSURE))

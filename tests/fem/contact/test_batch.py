@@ -110,3 +110,26 @@ def test_paths_are_refused() -> None:
     wall = Rigid(Box((0.1, 0.1, 0.1)), motion=sink)
     with pytest.raises(InvalidValue, match="obstacle 0, a Box, follows a path, drive it by velocity and spin"):
         touching(rubber_block(), wall)
+
+
+def test_contacts_that_lead_conjugate_gradients_save_iterations() -> None:
+    """Nine nodes on the ground: three iterations do where without their contacts they leave every step unsolved."""
+    unsettled = []
+    for contacts in (0, 16):
+        few = fem.Together(newtons=4, gradients=3, contacts=contacts)
+        simulation = touching(rubber_block(), ground(), together=few, worlds=1)
+        simulation.step(10)
+        unsettled.append(int(simulation.state.unsettled.numpy()[0]))
+    assert unsettled[0] >= 5
+    assert unsettled[1] == 0
+
+
+def test_more_contacts_than_there_is_room_for_are_left_to_conjugate_gradients() -> None:
+    roomy, tight = (
+        touching(rubber_block(), ground(), together=fem.Together(newtons=6, gradients=16, contacts=contacts), worlds=1)
+        for contacts in (16, 4)
+    )
+    for simulation in (roomy, tight):
+        simulation.step(10)
+    assert tight.state.unsettled.numpy()[0] == 0
+    np.testing.assert_allclose(tight.positions(), roomy.positions(), atol=1e-6)

@@ -32,6 +32,7 @@ class FreeBodies:
     Attributes:
         count: How many there are in a world.
         known: What they are, for kernels.
+        own: Their matrices, for kernels.
         point_count: Number of their points that touch other rigid things.
     """
 
@@ -47,7 +48,7 @@ class FreeBodies:
         known: Any = Bodies()
         known.numbers, known.slots = self._array(numbers, wp.int32), self._array(slots, wp.int32)
         known.first = node_count
-        self.known = known
+        self.known, self.own = known, kernels.Own()
         if contacts is not None and self.count:
             self._make(contacts)
 
@@ -63,11 +64,11 @@ class FreeBodies:
         touches: Any = pointed.PointTouches()
         touches.on = wp.zeros((pairs, self._width), dtype=wp.int32, device=self.device)
         touches.forces, touches.tangents, self._lagging = (self._grid(rows * pairs) for rows in (3, 6, 4))
-        own: Any = kernels.Own()
+        own: Any = self.own
         size = 6 * self.count
         own.matrices, own.inverses = self._grid(size**2), self._grid(6 * size)
         own.wrenches, own.inertias = self._grid(size), self._grid(9 * self.count)
-        self._points, self._touches, self._own = points, touches, own
+        self._points, self._touches = points, touches
         self._outer, self._chunks = contacts.outer, -(-outer // CHUNK)
         self._outer_nodes = self._array(contacts.outer, wp.int32)
         self._sums = self._grid(size * self._chunks)
@@ -77,13 +78,13 @@ class FreeBodies:
     def begin(self, things: Any, vectors: Vectors) -> None:
         """Where bodies would fly in a step."""
         written = [vectors[name] for name in ("flights", "moves", "displacements")]
-        self._launch(kernels.begin_bodies, self._each_world, [self._dt, self.known, things, *written, self._own])
+        self._launch(kernels.begin_bodies, self._each_world, [self._dt, self.known, things, *written, self.own])
 
     def evaluate(self, newton: int, touch: Touching, now: Any, things: Any, running: Any) -> None:
         """Contacts of their points and their own matrices, in an iteration of Newton's method."""
         told = [running, now, things, touch.point_stretches, touch.point_forces, self._lagging, self._touches]
         self._launch(pointed.touch_bodies, (self.point_count, self._worlds), [newton, self._points, *told])
-        inputs = [self._rate, self.known, self._points, running, now, self._touches, self._own]
+        inputs = [self._rate, self.known, self._points, running, now, self._touches, self.own]
         self._launch(kernels.gather_bodies, self._worlds, inputs)
 
     def end(self, touch: Touching, now: Any, things: Any) -> None:
@@ -97,14 +98,14 @@ class FreeBodies:
         """What is left of the forces on bodies, into their rows of the residual."""
         inputs = [touches, len(self._outer), running, self._sums]
         self._launch(kernels.push_bodies, (self._chunks, self._worlds), inputs)
-        told = [running, self._sums, self._own, vectors["flights"], vectors["moves"]]
+        told = [running, self._sums, self.own, vectors["flights"], vectors["moves"]]
         made = [vectors[name] for name in ("turned", "steps", "direction")]
         inputs = [self._chunks, self._rate, self.known, each, *told, *made]
         self._launch(kernels.leave_bodies, self._each_world, inputs)
 
-    def answer(self, running: Any, vectors: Vectors) -> None:
+    def answer(self, running: Any, forces: Any, answers: Any) -> None:
         """What leads conjugate gradients in their rows."""
-        inputs = [self.known, running, self._own, vectors["turned"], vectors["answers"]]
+        inputs = [self.known, running, self.own, forces, answers]
         self._launch(kernels.answer_bodies, self._each_world, inputs)
 
     def multiply(self, touches: Any, running: Any, vectors: Vectors, sums: Sequence[Any], part: int) -> None:
@@ -112,7 +113,7 @@ class FreeBodies:
         direction = vectors["direction"]
         inputs = [touches, len(self._outer), self._outer_nodes, running, direction, self._sums]
         self._launch(kernels.resist_bodies, (self._chunks, self._worlds), inputs)
-        told = [running, self._sums, self._own, direction, vectors["products"], *sums]
+        told = [running, self._sums, self.own, direction, vectors["products"], *sums]
         self._launch(kernels.multiply_bodies, self._worlds, [self._chunks, part, self._rate, self.known, *told])
 
     def free(self, first: int, active: Any, now: Any, ahead: Any, parts: Any) -> None:

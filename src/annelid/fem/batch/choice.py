@@ -66,7 +66,7 @@ def how_together(
 
 def _usual(world: World) -> Together:
     """How, unless the user says: contacts, which come and go, need more of Newton's."""
-    return Together(newtons=6) if world.obstacles else Together()
+    return Together(newtons=6, gradients=8) if world.obstacles else Together()
 
 
 def _obstacle(

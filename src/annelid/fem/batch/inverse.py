@@ -44,9 +44,8 @@ def rest_inverse(model: Model, inertia: Inertia, rows: int) -> np.ndarray:
     return inverse
 
 
-def multiplier(inverse: np.ndarray, product: Product, device: wp.Device) -> Multiplier:
-    """What multiplies with the inverse on a device."""
-    matrix = wp.array(inverse, dtype=wp.float32, device=device)
+def multiplier(matrix: wp.array[Any], product: Product, device: wp.Device) -> Multiplier:
+    """What multiplies with the inverse on its device."""
     if device.is_cpu:
         return functools.partial(_by_rows, matrix)
     if product == "tiles" or (product == "auto" and not installed("torch")):

@@ -20,6 +20,7 @@ from annelid.fem.batch.cells import cells_of
 from annelid.fem.batch.contact import TouchingWorlds
 from annelid.fem.batch.inverse import multiplier, rest_inverse
 from annelid.fem.batch.settings import Together
+from annelid.fem.batch.woodbury import Woodbury
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.kernels import batch_nodes as nodal
@@ -73,10 +74,17 @@ class Steps:
         self._rows = -(-3 * self._all // fill) * fill
         self._cells = cells_of(model.solid, self.device)
         numbers = 8 * self._rows + 4 * self._all + self._cells.slots + 11 * self._cells.count
+        if contacts is not None and settings.contacts:
+            numbers += 2 * self._rows + 9 * settings.contacts**2
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
         self._lists = ActorLists(drives, channels, count, self.device)
-        self._multiply = multiplier(rest_inverse(model, inertia, self._rows), settings.product, self.device)
+        inverse = self._array(rest_inverse(model, inertia, self._rows), wp.float32)
+        self._multiply = multiplier(inverse, settings.product, self.device)
+        self._woodbury = None
+        if contacts is not None and settings.contacts:
+            taken = contacts.outer, settings.contacts, self._bodies, self._width
+            self._woodbury = Woodbury(inverse, self._multiply, *taken)
         self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
         self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
         self._dt = model.world.dt
@@ -185,6 +193,8 @@ class Steps:
         self._launch(nodal.residual_kernel(self._features), (self.model.node_count, self._width), inputs)
         if self._features.bodies:
             self._bodies.leave(self._contact.touches, self._each, self._running, vectors)
+        if self._woodbury is not None:
+            self._woodbury.begin(self._running, self._contact.touches, self._turns)
         for iteration in range(self.settings.gradients):
             self._gradients(newton, iteration, acting, state)
         part = self._scalars.part
@@ -209,9 +219,13 @@ class Steps:
         turned, answers, direction, products = (vectors[n] for n in ("turned", "answers", "direction", "products"))
         self._multiply(turned, answers)
         if self._features.bodies:
-            self._bodies.answer(self._running, vectors)
-        inputs = [3 * self._all, self._running, turned, answers, self._parts]
-        self._launch(nodal.dot_rows, self._parts.shape, inputs)
+            self._bodies.answer(self._running, turned, answers)
+        if self._woodbury is None:
+            inputs = [3 * self._all, self._running, turned, answers, self._parts]
+            self._launch(nodal.dot_rows, self._parts.shape, inputs)
+        else:
+            acted = self._contact.touches, self._turns, vectors, self._parts
+            self._woodbury.correct(3 * self._all, self._running, *acted)
         numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
         steered = [state.clock, self._contact.progress, self._running, self._scalars, self._every_lost, self._active]
         self._launch(worldly.steer, self._width, [*numbers, self._parts, *steered])
