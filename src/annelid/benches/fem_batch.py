@@ -46,9 +46,9 @@ class Options:
     """Iterations of conjugate gradients in each of them."""
     touching: bool = True
     """Whether fingers that touch are measured, too."""
-    touching_newtons: int = 4
+    touching_newtons: int = 3
     """Iterations of Newton's method in a step of these."""
-    touching_gradients: int = 4
+    touching_gradients: int = 8
     """Iterations of conjugate gradients in each of them."""
     contacts: int = 16
     """Nodes of a world whose contacts lead these, at most."""
