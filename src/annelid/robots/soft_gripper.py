@@ -43,7 +43,11 @@ class SoftGripper:
     tips: float
 
     def simulation(self, obstacles: Sequence[Obstacle], *, dt: float = 0.01, **options: Any) -> Simulation[fem.Solver]:
-        """The hand among obstacles, in motion; options are those of `fem.simulation`."""
+        """The hand among obstacles, in motion; options are those of `fem.simulation`.
+
+        Fingers stick in the palm that carries them, and so do not touch it or each other.
+        """
+        options.setdefault("contact", fem.Contact(itself=False))
         return fem.simulation(self.solid, obstacles=obstacles, actuators=self.actuators, dt=dt, **options)
 
 

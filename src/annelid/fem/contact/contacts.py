@@ -203,7 +203,7 @@ class Contacts:
             return
         self.corners.end(positions, state.corner_stretches)
         forces = state.forces.numpy().reshape(*self.nodes.size, 3).copy()
-        for load in self.corners.loads(self.now):
+        for load in self.corners.loads_in(self.now):
             rows = self.rows[load.nodes]
             kept = rows >= 0
             np.add.at(forces, (rows[kept], load.obstacle), -load.weights[kept, None] * load.force)

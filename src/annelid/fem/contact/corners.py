@@ -139,7 +139,7 @@ class CornerContacts(ElementSet):
         self._launch(kernels.free_corner_parts, [self._corners, begin, end, positions, step], [self._parts])
         return float(self._parts.numpy().min(initial=1.0))
 
-    def loads(self, pose: Pose, of: np.ndarray | None = None) -> list[CornerLoad]:
+    def loads_in(self, pose: Pose, of: np.ndarray | None = None) -> list[CornerLoad]:
         """What points do that touch, pushes and frictions apart, as they were evaluated last, in a pose.
 
         Args:

@@ -25,7 +25,7 @@ MARKERS = np.array([(0.1, 0.015, 0.036), (0.1, -0.006, 0.024), (0.1, 0.036, 0.00
 RUNS = {"gravity": 0.0, "load-0.51N": 0.51012, "load-1.00N": 1.00062}
 """Files of the runs, and the weight that hangs at the end [N]."""
 _COLUMNS = [f"tip{marker}_{axis}" for marker in (1, 2, 3) for axis in "xyz"]
-_MOMENTS = 50  # fewest from which a damped sine of 8 Hz is told
+_MOMENTS = 40  # fewest from which a damped sine of 8 Hz is told
 _SETTLED, _WINDOW = 1.0, (0.3, 2.0)  # the last second; where the motion is a damped sine [s]
 
 
