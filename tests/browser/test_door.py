@@ -49,7 +49,8 @@ def elsewhere() -> Iterator[str]:
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_only_the_own_page_gets_in(host: str, elsewhere: str, open_page: Callable[[str], Any]) -> None:
     scene = scene_class("bounce")(masses=4)
-    with LiveViewer(scenes(), scene, build=lambda s: s.build(device="cpu"), host=host, port=18120 + len(host)) as viewer:
+    port = 18120 + len(host)
+    with LiveViewer(scenes(), scene, build=lambda s: s.build(device="cpu"), host=host, port=port) as viewer:
         address = viewer.url.replace("localhost", "127.0.0.1")
         line = [address.replace("http", "ws"), f"viser-v{viser.__version__}"]
         page = open_page(elsewhere)
