@@ -1,0 +1,290 @@
+"""The sum over the springs of a mass on the way back, in the two forms that suit the devices.
+
+With d = x_j - x_i, w = v_j - v_i, length l, force A d with A = k - P + c s, P = k L u / l, s = w·d / l², and b the
+difference of the rates by the forces on both masses, β = b·d:
+
+    x̄_i -= A b + β/l² ((P - 2 c s) d + c w)        v̄_i -= c β d / l²
+
+and by the spring's own numbers: k (with k L held) β, k L -β u / l, c β s, u -β k L / l. Both walk the rows in the order
+of the way there.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.adjoint.kernels.ledger import ledger_of
+from annelid.springs.kernels.gather import inverse_root, lane_sum, vector_load
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+CPU_GROUP, CUDA_GROUP = 4, 32
+"""Masses whose places lie side by side."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the way back needs of springs.
+
+    Attributes:
+        damped: Whether springs have dashpots.
+        actuated: Whether they follow signals.
+        worlds: Whether there are several worlds, each with signals of its own.
+        constants: Whether rates by stiffness, rest length and damping are asked for.
+        factors: Whether rates by the factors of signals are.
+        own: Whether rates by what belongs to masses, obstacles and surroundings are.
+    """
+
+    damped: bool
+    actuated: bool
+    worlds: bool
+    constants: bool
+    factors: bool
+    own: bool
+
+
+@functools.cache
+def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
+    """Sums over the springs of mass i by `lanes` threads of a warp, in the three rows of a matrix (CUDA).
+
+    The first row is to be taken from its position bar, the second from its velocity bar; the third begins with the
+    rate by the force times the force.
+    """
+    real, vec2, vec3, vec4, mat33 = types.real, types.vec2, types.vec3, types.vec4, types.mat33
+    Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
+    bits = 32 if real is wp.float32 else 64
+    load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
+    total = lane_sum(vec3, lanes)
+    damped, actuated, constants, factors, own = way.damped, way.actuated, way.constants, way.factors, way.own
+
+    @wp.func
+    def sums(
+        i: int,
+        lane: int,
+        parity: int,
+        factor_base: int,
+        model: Arrays,
+        work: Work,
+        ledger: Ledger,
+        pulls: wp.array[vec4],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
+    ) -> mat33:
+        row = model.rows[model.row_of[i]]
+        here = load4(positions, i)
+        x = vec3(here[0], here[1], here[2])
+        mine = load4(pulls, i)
+        q = vec3(mine[0], mine[1], mine[2])
+        v = velocities[i]
+        gx = vec3()
+        gv = vec3()
+        effort = real(0.0)
+        place = ledger.first_places[i // wp.static(CUDA_GROUP)] + i % wp.static(CUDA_GROUP)
+        place += lane * wp.static(CUDA_GROUP)
+        entry = row[0] + lane * model.stride
+        end = row[0] + row[1] * model.stride
+        while entry < end:
+            offset = model.offsets[entry]
+            j = i + offset
+            near = load4(positions, j)
+            d = vec3(near[0], near[1], near[2]) - x
+            theirs = load4(pulls, j)
+            b = q - vec3(theirs[0], theirs[1], theirs[2])
+            squared = wp.max(wp.dot(d, d), real(1.0e-30))
+            inverse = rsqrt(squared)
+            inverse2 = inverse * inverse
+            spring = load2(model.elastic, entry)
+            factor = real(1.0)
+            if wp.static(actuated):
+                factor = work.factors[factor_base + model.signals[entry]]
+            beta = wp.dot(b, d)
+            tension = spring[1] * factor * inverse
+            along = spring[0] - tension
+            turn = tension
+            if wp.static(damped):
+                c = model.damping[entry]
+                w = velocities[j] - v
+                speed = wp.dot(w, d) * inverse2
+                along += c * speed
+                turn -= real(2.0) * c * speed
+                slow = c * beta * inverse2
+                gx += w * slow
+                gv += d * slow
+                if wp.static(constants):
+                    if offset > 0:
+                        ledger.by_damping[place] = ledger.by_damping[place] + beta * speed
+            gx += b * along + d * (turn * beta * inverse2)
+            if wp.static(own):
+                effort += along * wp.dot(q, d)
+            if wp.static(constants):
+                if offset > 0:
+                    ledger.by_stiffness[place] = ledger.by_stiffness[place] + beta
+                    ledger.by_tension[place] = ledger.by_tension[place] - beta * factor * inverse
+            if wp.static(factors):
+                if offset > 0:
+                    ledger.by_factor[parity, place] = -beta * spring[1] * inverse
+            entry += wp.static(lanes) * model.stride
+            place += wp.static(lanes * CUDA_GROUP)
+        more = vec3(effort, real(0.0), real(0.0))
+        if wp.static(lanes > 1):
+            gx = total(gx)
+            if wp.static(damped):
+                gv = total(gv)
+            if wp.static(own):
+                more = total(more)
+        return mat33(gx[0], gx[1], gx[2], gv[0], gv[1], gv[2], more[0], more[1], more[2])
+
+    return sums
+
+
+@functools.cache
+def vector_back(types: Layout, way: Way) -> wp.Function:
+    """The same sums for the four masses of a group, written to the ledger (CPU)."""
+    real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
+    scalar = "float" if real is wp.float32 else "double"
+
+    @wp.func_native(_vector_source(scalar, way))
+    def sums(
+        group: int,
+        count: int,
+        row_of: wp.array[wp.int32],
+        rows: wp.array[wp.vec2i],
+        offsets: wp.array[wp.int32],
+        elastic: wp.array[vec2],
+        damping: wp.array[real],
+        signals: wp.array[wp.int32],
+        factors: wp.array[real],
+        factor_base: int,
+        signal_count: int,
+        masses_a_world: int,
+        first_places: wp.array[wp.int32],
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
+        pulls: wp.array[vec4],
+        position_sums: wp.array[vec3],
+        velocity_sums: wp.array[vec3],
+        efforts: wp.array[real],
+        by_stiffness: wp.array[real],
+        by_tension: wp.array[real],
+        by_damping: wp.array[real],
+        by_factor: wp.array[real],
+    ): ...
+
+    return sums
+
+
+def _vector_source(scalar: str, way: Way) -> str:
+    """C++ of `vector_back`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    damped, actuated, apart = way.damped, way.actuated, way.actuated and way.worlds
+    first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
+    add = "{ lanes kept; __builtin_memcpy(&kept, TO, sizeof(lanes)); kept += WHAT; __builtin_memcpy(TO, &kept, sizeof(lanes)); }"
+
+    def book(where: str, what: str) -> str:
+        return add.replace("TO", f"{where}.data + place").replace("WHAT", what)
+
+    dashpot = f"""
+                lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;
+                const lanes speed = (dvx * dx + dvy * dy + dvz * dz) * inverse2;
+                along += c * speed; turn -= 2 * c * speed;
+                const lanes slow = c * beta * inverse2;
+                gx += slow * dvx; gy += slow * dvy; gz += slow * dvz;
+                hx += slow * dx; hy += slow * dy; hz += slow * dz;
+                {book("by_damping", "beta * speed") if way.constants else ""}"""
+    law = f"""
+                lanes dx, dy, dz, bx, by, bz;
+                TRANSPOSE(dx, dy, dz, P, j0, j1, j2, j3)
+                dx -= x; dy -= y; dz -= z;
+                TRANSPOSE(bx, by, bz, Q, j0, j1, j2, j3)
+                bx = qx - bx; by = qy - by; bz = qz - bz;
+                lanes d2 = dx * dx + dy * dy + dz * dz;
+                d2 = d2 > tiny ? d2 : tiny;
+                const lanes inverse = 1 / __builtin_elementwise_sqrt(d2), inverse2 = inverse * inverse;
+                const lanes beta = bx * dx + by * dy + bz * dz;
+                const lanes tension = {"kl * factor" if actuated else "kl"} * inverse;
+                lanes along = k - tension, turn = tension;
+                {dashpot if damped else ""}
+                const lanes stretch = turn * beta * inverse2;
+                gx += along * bx + stretch * dx; gy += along * by + stretch * dy; gz += along * bz + stretch * dz;
+                {"effort += along * (qx * dx + qy * dy + qz * dz);" if way.own else ""}
+                {book("by_stiffness", "beta") if way.constants else ""}
+                {book("by_tension", "-beta * factor * inverse" if actuated else "-beta * inverse") if way.constants else ""}
+                {"const lanes push = -beta * kl * inverse; __builtin_memcpy(by_factor.data + place, &push, sizeof(lanes));" if way.factors else ""}
+                place += 4;"""
+    shared_constants = f"""
+                const lanes k = E[2 * e], kl = E[2 * e + 1];
+                {"const lanes c = damping.data[e];" if damped else ""}
+                {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}"""
+    names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated
+    lane_constants = f"""
+                lanes {", ".join(names)};
+                int j[4];
+                for (int l = 0; l < 4; ++l) {{
+                    // A lane whose row has ended repeats its last neighbour with no stiffness, booked where nobody looks.
+                    const bool held = s < count_of[l];
+                    const int e = count_of[l] ? start[l] + (held ? s : count_of[l] - 1) : 0;
+                    j[l] = count_of[l] ? at[l] + offsets.data[e] : at[l];
+                    k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
+                    {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
+                    {f"factor[l] = factors.data[{own} + signals.data[e]];" if actuated else ""}
+                }}
+                const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
+    own_velocities = (
+        "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
+    )
+    return f"""
+#if !defined(__CUDA_ARCH__)
+    typedef {scalar} lanes __attribute__((ext_vector_type(4)));
+    #define MIX __builtin_shufflevector
+    #define TRANSPOSE(X, Y, Z, FROM, A, B, C, D) {{ lanes a, b, c_, d; \\
+        __builtin_memcpy(&a, FROM + 4 * A, sizeof(lanes)); __builtin_memcpy(&b, FROM + 4 * B, sizeof(lanes)); \\
+        __builtin_memcpy(&c_, FROM + 4 * C, sizeof(lanes)); __builtin_memcpy(&d, FROM + 4 * D, sizeof(lanes)); \\
+        const lanes ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c_, d, 0, 4, 1, 5); \\
+        X = MIX(ab, cd, 0, 1, 4, 5); Y = MIX(ab, cd, 2, 3, 6, 7); \\
+        Z = MIX(MIX(a, b, 2, 6, 2, 6), MIX(c_, d, 2, 6, 2, 6), 0, 1, 4, 5); }}
+    #define VELOCITIES(X, Y, Z) {{ const int at_[4] = {{j0, j1, j2, j3}}; \\
+        for (int l = 0; l < 4; ++l) {{ const {scalar}* from = V + 3 * at_[l]; X[l] = from[0]; Y[l] = from[1]; Z[l] = from[2]; }} }}
+    const {scalar}* P = (const {scalar}*)positions.data;
+    const {scalar}* V = (const {scalar}*)velocities.data;
+    const {scalar}* Q = (const {scalar}*)pulls.data;
+    const {scalar}* E = (const {scalar}*)elastic.data;
+    const lanes tiny = ({scalar})1e-30;
+    int at[4], start[4], count_of[4], longest = 0, place = first_places.data[group];
+    {"int base[4];" if apart else ""}
+    bool shared = true;
+    for (int l = 0; l < 4; ++l) {{
+        at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
+        const int row = row_of.data[at[l]];
+        start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
+        longest = count_of[l] > longest ? count_of[l] : longest;
+        {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
+        shared = shared && at[l] == at[0] + l && start[l] == start[0]{" && base[l] == base[0]" if apart else ""};
+    }}
+    lanes x, y, z, qx, qy, qz, gx = 0, gy = 0, gz = 0, hx = 0, hy = 0, hz = 0, effort = 0;
+    TRANSPOSE(x, y, z, P, at[0], at[1], at[2], at[3])
+    TRANSPOSE(qx, qy, qz, Q, at[0], at[1], at[2], at[3])
+    {own_velocities if damped else ""}
+    if (shared) {{
+        for (int e = start[0]; e < start[0] + longest; ++e) {{
+                const int j0 = at[0] + offsets.data[e], j1 = j0 + 1, j2 = j0 + 2, j3 = j0 + 3;
+                {shared_constants}{law}
+        }}
+    }} else {{
+        for (int s = 0; s < longest; ++s) {{
+                {lane_constants}{law}
+        }}
+    }}
+    for (int l = 0; l < 4 && 4 * group + l < count; ++l) {{
+        {scalar}* g = ({scalar}*)position_sums.data + 3 * (4 * group + l);
+        {scalar}* h = ({scalar}*)velocity_sums.data + 3 * (4 * group + l);
+        g[0] = gx[l]; g[1] = gy[l]; g[2] = gz[l];
+        h[0] = hx[l]; h[1] = hy[l]; h[2] = hz[l];
+        {"efforts.data[4 * group + l] = effort[l];" if way.own else ""}
+    }}
+    #undef MIX
+    #undef TRANSPOSE
+    #undef VELOCITIES
+#endif
+"""

@@ -1,0 +1,45 @@
+"""What the way back writes: bars (rates of the loss by a state), and rates by parameters, gathered over all steps.
+
+Springs are booked by *places*. The half-springs of a group of neighbouring masses lie slot by slot, the masses of the
+group side by side, so that what is computed side by side is stored side by side. Both masses of a spring have a place
+for it; the one with the lower number is its owner, whose place counts.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.springs.kernels.layout import Layout, make_struct
+
+wp.set_module_options({"enable_backward": False})
+
+
+@functools.cache
+def ledger_of(types: Layout) -> Any:
+    """The structure that holds bars and rates."""
+    real, vec3, vec4 = types.real, types.vec3, types.vec4
+    bits = 32 if real is wp.float32 else 64
+    return make_struct(
+        f"SpringLedger{bits}",
+        first_places=wp.array[wp.int32],  # of each group of masses
+        position_bars=wp.array[vec3],
+        velocity_bars=wp.array[vec3],
+        pulls=wp.array2d[vec4],  # rates by the force on each mass, of even and of odd steps
+        position_sums=wp.array[vec3],  # over the springs of each mass (CPU)
+        velocity_sums=wp.array[vec3],
+        efforts=wp.array[real],
+        by_stiffness=wp.array[real],  # of each place, stiffness times rest length held
+        by_tension=wp.array[real],  # by stiffness times rest length
+        by_damping=wp.array[real],
+        by_factor=wp.array2d[real],  # of even and of odd steps
+        by_inverse_mass=wp.array[real],  # of each mass
+        by_pull=wp.array[vec3],  # by gravity
+        by_velocity_damping=wp.array[real],
+        by_drag=wp.array[real],
+        by_friction=wp.array2d[real],  # of each obstacle and mass
+        by_contact=wp.array2d[real],  # by the stiffness of contacts
+        chunks=wp.array[wp.vec3i],  # signal, first and last + 1 of up to 64 springs that follow it
+        members=wp.array2d[wp.int32],  # places of the springs of each world, signal by signal
+        by_chunk=wp.array2d[real],  # of each step of a stretch, world after world
+    )

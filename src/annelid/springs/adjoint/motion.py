@@ -1,0 +1,317 @@
+"""The arrays of a motion that is run there and back, and the launches that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.adjoint import Plan, Stretch
+from annelid.core.launch import Team
+from annelid.core.replay import Graphs
+from annelid.springs.adjoint.constants import Constants
+from annelid.springs.adjoint.kernels.back import begin_back, chunk_kernel, step_back, team_back
+from annelid.springs.adjoint.kernels.gather import Way
+from annelid.springs.adjoint.kernels.ledger import ledger_of
+from annelid.springs.adjoint.kernels.signals import signal_back
+from annelid.springs.adjoint.kernels.there import (
+    factor_kernel,
+    lay_kernel,
+    load_kernel,
+    look_kernel,
+    save_kernel,
+    stretch_kernel,
+)
+from annelid.springs.adjoint.places import Chunks, Places
+from annelid.springs.kernels.program import pass_kernel
+from annelid.springs.model import Model
+
+_BLOCK = 128
+
+
+class Motion:
+    """Checkpoints, the kept states of a stretch, looks and the ledger of a model.
+
+    Args:
+        model: The model, whose constants are overwritten.
+        plan: How the motion is divided.
+        threads: CPU threads.
+        places: Where rates by springs are booked.
+        chunks: Springs by their signals.
+        kinds: Kinds of the signals that follow commands and waves, 0 where there are none.
+        clock: Steps that the simulation has done when the motion begins.
+        commands: Commands then.
+        begun: Step at which each world began.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        threads: int,
+        places: Places,
+        chunks: Chunks,
+        kinds: tuple[int, ...],
+        clock: int,
+        commands: wp.array[Any],
+        begun: wp.array[Any],
+    ) -> None:
+        self.model, self.device, self.way = model, model.device, None
+        self._plan, self._places, self._kinds, self._clock = plan, places, kinds, clock
+        self._team = None if self.device.is_cuda else Team(threads)
+        self._graphs = Graphs(self.device, kept=8)
+        types, count, rows = model.types, model.mass_count, plan.every + 1
+        self._xs, self._vs = self._zeros((rows, count), types.vec4), self._zeros((rows, count), types.vec3)
+        self._saved = tuple(self._zeros((len(plan.stretches), count), types.vec3) for _ in range(2))
+        self.tracks: tuple[wp.array[Any], wp.array[Any]] = self._looked()
+        self._seeds = self._looked()
+        self._inverse_masses = self._zeros(count, types.real)
+        self._rows = wp.array(plan.rows, dtype=wp.int32, device=self.device)
+        self._first = self._zeros(1, wp.int32)
+        self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
+        self._work = self._scratch(commands, begun)
+        self._signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
+        self._table, self._interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
+        self.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
+        self.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
+        self._chunk_first = wp.array(chunks.first, dtype=wp.int32, device=self.device)
+        self.ledger = self._ledger(chunks)
+        if model.features.own:
+            self._own_surroundings()
+
+    # --- parameters ---
+
+    def take(self, now: Constants, way: Way) -> None:
+        """Take numbers over, and make the state of the beginning checkpoint 0."""
+        model, real = self.model, self.model.numpy_real
+        if way != self.way:
+            self.way = way
+            self._graphs.clear()
+            self._book()
+        self._lay(model.arrays.elastic, np.stack([now.stiffness, now.stiffness * now.rest_lengths], axis=-1))
+        if model.features.damped:
+            self._lay(model.arrays.damping, now.damping)
+        if model.features.pushed:
+            self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
+        self._set_surroundings(now)
+        inverse = np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real)
+        self._inverse_masses.assign(inverse)
+        for saved, values in zip(self._saved, (now.positions, now.velocities), strict=True):
+            saved[0].assign(values.reshape(-1, 3).astype(real))
+        if model.features.actuated:
+            self._signals.assign(np.ascontiguousarray(now.signals))
+            self._set_table(now.controls)
+
+    def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
+        """Write numbers of springs, shape [worlds, s, ...], to the entries of rows."""
+        springs = values.astype(self.model.numpy_real).reshape(-1, *values.shape[2:])
+        given = wp.array(springs, dtype=entries.dtype, device=self.device)
+        inputs = [self._entries, given]
+        wp.launch(lay_kernel(entries.dtype), len(self._entries), inputs, [entries], device=self.device)
+
+    def _assign(self, name: str, values: np.ndarray, dtype: Any) -> None:
+        """Write an array of the model; one of another length moves, and graphs captured before are void."""
+        here = getattr(self.model.arrays, name)
+        if here is not None and len(here) == len(values):
+            here.assign(values)
+        else:
+            setattr(self.model.arrays, name, wp.array(values, dtype=dtype, device=self.device))
+            self._graphs.clear()
+
+    def _own_surroundings(self) -> None:
+        """Give each world its own obstacles and parameters, which begin as those of all."""
+        arrays, types, worlds = self.model.arrays, self.model.types, self.model.worlds
+        for name, kind in (("obstacles", types.Obstacle), ("parameters", types.Parameters)):
+            self._assign(name, np.tile(getattr(arrays, name).numpy(), worlds), kind)
+
+    def _set_surroundings(self, now: Constants) -> None:
+        """Write gravity, drag and the constants of obstacles."""
+        arrays = self.model.arrays
+        around = arrays.parameters.numpy().copy()
+        around["gravity"] = now.gravity
+        around["velocity_damping"], around["drag"] = now.velocity_damping, now.drag
+        arrays.parameters.assign(around)
+        if now.friction.shape[1]:
+            obstacles = arrays.obstacles.numpy().copy()
+            obstacles["friction"], obstacles["sliding_friction"] = now.friction.ravel(), now.sliding_friction.ravel()
+            obstacles["stiffness"] = now.contact_stiffness.ravel()
+            arrays.obstacles.assign(obstacles)
+
+    def _set_table(self, controls: np.ndarray | None) -> None:
+        """Take a table of commands over; none holds the commands of the state."""
+        shape = (self.model.worlds, 0, 1) if controls is None else controls.shape
+        if self._table.shape != shape:
+            self._table, self.by_controls = self._zeros(shape, wp.float64), self._zeros(shape, wp.float64)
+            self._graphs.clear()
+        if controls is not None:
+            self._table.assign(np.ascontiguousarray(controls))
+            self._interval = self._plan.steps // shape[1]
+
+    # --- there ---
+
+    def run(self, stretch: Stretch, *, again: bool) -> None:
+        """Run a stretch from its checkpoint; the first time, leave the next one and look."""
+        types, count = self.model.types, self.model.mass_count
+        if stretch.number == 0 and not again:
+            self._work.trouble.fill_(-1)
+        self._work.clock.fill_(self._clock + stretch.first)
+        self._first.fill_(stretch.first)
+        saved = [part[stretch.number] for part in self._saved]
+        row = [self._xs[0], self._vs[0]]
+        wp.launch(load_kernel(types), count, [self._inverse_masses, *saved], row, device=self.device)
+        if self.device.is_cuda:
+            self._graphs.run(("there", stretch.count), lambda: self._enqueue(stretch.count))
+        else:
+            self._fill_factors(stretch.count)
+            assert self._team is not None
+            arguments = [stretch.count, self.model.arrays, self._work, self._xs, self._vs]
+            self._team.run(stretch_kernel(self.model.features), arguments)
+        if again:
+            return
+        if not stretch.last:
+            end = [self._xs[stretch.count], self._vs[stretch.count]]
+            next_one = [part[stretch.number + 1] for part in self._saved]
+            wp.launch(save_kernel(types), count, end, next_one, device=self.device)
+        if (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count + 1] >= 0).any():
+            inputs = [self._rows, self._first, self._xs, self._vs]
+            size = (stretch.count, count)
+            wp.launch(look_kernel(types), size, inputs, list(self.tracks), device=self.device)
+
+    def _fill_factors(self, steps: int) -> None:
+        model = self.model
+        if model.features.actuated:
+            size = (steps, model.signal_count * model.worlds)
+            inputs = [model.arrays, self._signals, self._table, self._interval, self._first, self._work]
+            wp.launch(factor_kernel(model.features), size, inputs, device=self.device)
+
+    def _enqueue(self, steps: int) -> None:
+        """Launch the steps of a stretch (CUDA)."""
+        self._fill_factors(steps)
+        model = self.model
+        kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
+        for step in range(steps):
+            here, after = (self._xs[step], self._vs[step]), (self._xs[step + 1], self._vs[step + 1])
+            arguments = [model.arrays, self._work, step, step, *here, *here, *after]
+            wp.launch(kernel, threads, arguments, device=self.device, block_dim=_BLOCK)
+
+    @property
+    def _threads_of_masses(self) -> int:
+        return -(-self.model.mass_count * self.model.lanes // _BLOCK) * _BLOCK
+
+    def diverged_at(self) -> int | None:
+        """Step of the motion after which a velocity was not finite, None while all were; waits for the device."""
+        step = int(self._work.trouble.numpy()[0])
+        return step - self._clock if step >= 0 else None
+
+    # --- back ---
+
+    def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
+        """Forget the rates of the last time, and take over what the loss says at the looks."""
+        for target, source in zip(self._seeds, (positions, velocities), strict=True):
+            wp.copy(target, source)
+        ledger = self.ledger
+        for array in (
+            ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
+            ledger.by_inverse_mass, ledger.by_pull, ledger.by_velocity_damping, ledger.by_drag, ledger.by_friction,
+            ledger.by_contact, self.by_controls, self.by_signals,
+        ):  # fmt: skip
+            array.zero_()
+
+    def reverse(self, stretch: Stretch) -> None:
+        """Run a stretch back whose states are kept."""
+        assert self.way is not None
+        if self.device.is_cuda:
+            self._graphs.run(("back", stretch.count, stretch.last), lambda: self._enqueue_back(stretch))
+        else:
+            assert self._team is not None
+            given = [stretch.count, int(stretch.last), self._rows, self._first, *self._seeds]
+            arguments = [*given, self.model.arrays, self._work, self._xs, self._vs, self.ledger]
+            self._team.run(team_back(self.model.features, self.way), arguments)
+            self._add_signals(stretch.count)
+
+    def _enqueue_back(self, stretch: Stretch) -> None:
+        """Launch the steps of a stretch from its last to its first (CUDA)."""
+        model, way, threads = self.model, self.way, self._threads_of_masses
+        assert way is not None
+        looks, body = [self._rows, self._first, *self._seeds], [model.arrays, self._work]
+        last = stretch.count - 1
+        given = [stretch.count, int(stretch.last), *looks, *body, self._xs[last], self._vs[last], self._vs[last + 1]]
+        self._launch(begin_back(model.features, way.own), model.mass_count, [*given, self.ledger])
+        kernel = step_back(model.features, way, model.lanes)
+        chunks = -(-self.ledger.by_chunk.shape[1] // _BLOCK) * _BLOCK if way.factors else 0
+        for step in range(last, -1, -1):
+            before = max(step - 1, 0)
+            states = [self._xs[before], self._vs[before], self._xs[step], self._vs[step]]
+            size = threads + (chunks if step < last else 0)
+            self._launch(kernel, size, [step, threads, *looks, *body, *states, self.ledger])
+        if way.factors:
+            self._launch(chunk_kernel(model.features), self.ledger.by_chunk.shape[1], [self.ledger])
+        self._add_signals(stretch.count)
+
+    def _add_signals(self, steps: int) -> None:
+        """Add the rates by factors of a stretch to those by commands and waves."""
+        assert self.way is not None
+        if self.way.factors:
+            model = self.model
+            given = [steps, self._interval, self._first, self._chunk_first, self._signals, model.arrays, self._work]
+            kernel, size = signal_back(model.features, *self._kinds), (model.worlds, model.signal_count)
+            wp.launch(kernel, size, [*given, self.ledger, self.by_controls, self.by_signals], device=self.device)
+
+    def _launch(self, kernel: wp.Kernel, size: int, arguments: Sequence[Any]) -> None:
+        wp.launch(kernel, size, arguments, device=self.device, block_dim=_BLOCK)
+
+    # --- arrays ---
+
+    def _zeros(self, shape: Any, dtype: Any) -> wp.array[Any]:
+        return wp.zeros(shape, dtype=dtype, device=self.device)
+
+    def _looked(self) -> tuple[wp.array[Any], wp.array[Any]]:
+        shape = (len(self._plan.looks), self.model.mass_count)
+        return self._zeros(shape, self.model.types.vec3), self._zeros(shape, self.model.types.vec3)
+
+    def _scratch(self, commands: wp.array[Any], begun: wp.array[Any]) -> Any:
+        model, count = self.model, self.model.mass_count
+        work = model.types.Work()
+        work.clock, work.trouble = self._zeros(1, wp.int64), self._zeros(1, wp.int64)
+        work.commands, work.begun = commands, begun
+        work.forces = self._zeros(0 if self.device.is_cuda else count, model.types.vec3)
+        width = model.signal_count * model.worlds if model.features.actuated else 0
+        work.factors = self._zeros(self._plan.every * width, model.types.real)
+        return work
+
+    def _ledger(self, chunks: Chunks) -> Any:
+        """The ledger without the rates that are booked only where they are asked for."""
+        model, types, count = self.model, self.model.types, self.model.mass_count
+        ledger = ledger_of(types)()
+        ledger.first_places = wp.array(self._places.first, dtype=wp.int32, device=self.device)
+        for name in ("position_bars", "velocity_bars"):
+            setattr(ledger, name, self._zeros(count, types.vec3))
+        ledger.pulls = self._zeros((2, count), types.vec4)
+        sums = 0 if self.device.is_cuda else count
+        ledger.position_sums, ledger.velocity_sums = self._zeros(sums, types.vec3), self._zeros(sums, types.vec3)
+        ledger.efforts = self._zeros(sums, types.real)
+        table = chunks.table.reshape(-1, 3)
+        ledger.chunks = wp.array(table, dtype=wp.vec3i, device=self.device) if len(table) else self._zeros(0, wp.vec3i)
+        places = self._places.of_springs.reshape(model.worlds, -1)[:, chunks.members]
+        ledger.members = wp.array(np.ascontiguousarray(places), dtype=wp.int32, device=self.device)
+        return ledger
+
+    def _book(self) -> None:
+        """Make room for the rates that are asked for."""
+        assert self.way is not None
+        way, ledger, types, count = self.way, self.ledger, self.model.types, self.model.mass_count
+        springs, masses = self._places.count if way.constants else 0, count if way.own else 0
+        for name in ("by_stiffness", "by_tension"):
+            setattr(ledger, name, self._zeros(springs, types.real))
+        ledger.by_damping = self._zeros(springs if way.damped else 0, types.real)
+        for name in ("by_inverse_mass", "by_velocity_damping", "by_drag"):
+            setattr(ledger, name, self._zeros(masses, types.real))
+        ledger.by_pull = self._zeros(masses, types.vec3)
+        obstacles = len(self.model.world.contacts)
+        for name in ("by_friction", "by_contact"):
+            setattr(ledger, name, self._zeros((obstacles, masses), types.real))
+        ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
+        chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
+        ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)
