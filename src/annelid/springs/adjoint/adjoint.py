@@ -24,6 +24,7 @@ from annelid.springs.adjoint.constants import (
     waves_of,
 )
 from annelid.springs.adjoint.kernels.gather import CPU_GROUP, CUDA_GROUP, Way
+from annelid.springs.adjoint.kernels.signals import Kinds
 from annelid.springs.adjoint.motion import Motion
 from annelid.springs.adjoint.places import chunks_of, places_of
 from annelid.springs.adjoint.refusals import require_adjoint
@@ -123,7 +124,7 @@ class SpringAdjoint:
                 time=step * self._of.dt,
                 step=step,
             )
-        return self._motion.tracks
+        return self._motion.course.positions, self._motion.course.velocities
 
     # --- back ---
 
@@ -177,8 +178,8 @@ class SpringAdjoint:
                 found[name] = table.reshape(len(table), worlds, -1).sum(axis=2).T
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
-            signals[:, :, :3] = motion.by_signals.numpy()
-            found["signals"], found["controls"] = signals, np.array(motion.by_controls.numpy())
+            signals[:, :, :3] = ledger.by_signals.numpy()
+            found["signals"], found["controls"] = signals, np.array(ledger.by_controls.numpy())
         return found
 
     # --- parts ---
@@ -241,7 +242,7 @@ class SpringAdjoint:
         model = Model(old.one, world, old.device, worlds=batch, lanes=old.lanes, apart=apart)
         model.features = replace(model.features, own=old.batched, pushed=model.features.pushed or pushed, conditions=())
         kinds = model.features.signals
-        numbers = tuple(1 + kinds.index(kind) if kind in kinds else 0 for kind in (command_signal, sine_signal))
+        numbers = Kinds(*(1 + kinds.index(kind) if kind in kinds else 0 for kind in (command_signal, sine_signal)))
         return Motion(
             model, self._plan, self._threads, self._places, self._chunks, numbers,
             self._clock, self._commands, self._begun,

@@ -1,4 +1,4 @@
-"""The numbers of a model that a rollout may change: what they are, and rates by what the kernels read made rates by them.
+"""The numbers of a model that a rollout may change, and rates by what the kernels read made rates by these.
 
 All have a leading axis of worlds and are in double precision; those that are the same everywhere are broadcast views.
 """

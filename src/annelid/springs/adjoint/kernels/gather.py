@@ -11,7 +11,6 @@ of the way there.
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import warp as wp
 
@@ -70,15 +69,15 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
         work: Work,
         ledger: Ledger,
         pulls: wp.array[vec4],
+        speeds: wp.array[vec4],
         positions: wp.array[vec4],
-        velocities: wp.array[vec3],
     ) -> mat33:
         row = model.rows[model.row_of[i]]
         here = load4(positions, i)
         x = vec3(here[0], here[1], here[2])
         mine = load4(pulls, i)
         q = vec3(mine[0], mine[1], mine[2])
-        v = velocities[i]
+        v = load4(speeds, i)
         gx = vec3()
         gv = vec3()
         effort = real(0.0)
@@ -106,7 +105,8 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
             turn = tension
             if wp.static(damped):
                 c = model.damping[entry]
-                w = velocities[j] - v
+                theirs = load4(speeds, j) - v
+                w = vec3(theirs[0], theirs[1], theirs[2])
                 speed = wp.dot(w, d) * inverse2
                 along += c * speed
                 turn -= real(2.0) * c * speed
@@ -161,9 +161,14 @@ def vector_back(types: Layout, way: Way) -> wp.Function:
         signal_count: int,
         masses_a_world: int,
         first_places: wp.array[wp.int32],
+        place_offsets: wp.array[wp.int32],
+        place_stiffness: wp.array[real],
+        place_tensions: wp.array[real],
+        place_damping: wp.array[real],
+        place_signals: wp.array[wp.int32],
         positions: wp.array[vec4],
-        velocities: wp.array[vec3],
         pulls: wp.array[vec4],
+        speeds: wp.array[vec4],
         position_sums: wp.array[vec3],
         velocity_sums: wp.array[vec3],
         efforts: wp.array[real],
@@ -177,22 +182,31 @@ def vector_back(types: Layout, way: Way) -> wp.Function:
 
 
 def _vector_source(scalar: str, way: Way) -> str:
-    """C++ of `vector_back`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    """C++ of `vector_back`: rows shared by all four lanes, then rows that differ from lane to lane.
+
+    The latter read the numbers of their springs from places, four at a time; a lane whose row has ended finds a spring
+    to itself there that does nothing.
+    """
     damped, actuated, apart = way.damped, way.actuated, way.actuated and way.worlds
     first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
-    add = "{ lanes kept; __builtin_memcpy(&kept, TO, sizeof(lanes)); kept += WHAT; __builtin_memcpy(TO, &kept, sizeof(lanes)); }"
+    own_factors = f"for (int l = 0; l < 4; ++l) factor[l] = factors.data[{own} + own[l]];"
+
+    def store(where: str, what: str) -> str:
+        return f"{{ const lanes put = {what}; __builtin_memcpy({where}.data + place, &put, sizeof(lanes)); }}"
 
     def book(where: str, what: str) -> str:
-        return add.replace("TO", f"{where}.data + place").replace("WHAT", what)
+        load = f"lanes kept; __builtin_memcpy(&kept, {where}.data + place, sizeof(lanes));"
+        return f"{{ {load} {store(where, f'kept + {what}')} }}" if way.constants else ""
 
+    by_tension = "-beta * factor * inverse" if actuated else "-beta * inverse"
     dashpot = f"""
-                lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;
+                lanes dvx, dvy, dvz; TRANSPOSE(dvx, dvy, dvz, V, j0, j1, j2, j3) dvx -= vx; dvy -= vy; dvz -= vz;
                 const lanes speed = (dvx * dx + dvy * dy + dvz * dz) * inverse2;
                 along += c * speed; turn -= 2 * c * speed;
                 const lanes slow = c * beta * inverse2;
                 gx += slow * dvx; gy += slow * dvy; gz += slow * dvz;
                 hx += slow * dx; hy += slow * dy; hz += slow * dz;
-                {book("by_damping", "beta * speed") if way.constants else ""}"""
+                {book("by_damping", "beta * speed")}"""
     law = f"""
                 lanes dx, dy, dz, bx, by, bz;
                 TRANSPOSE(dx, dy, dz, P, j0, j1, j2, j3)
@@ -209,31 +223,22 @@ def _vector_source(scalar: str, way: Way) -> str:
                 const lanes stretch = turn * beta * inverse2;
                 gx += along * bx + stretch * dx; gy += along * by + stretch * dy; gz += along * bz + stretch * dz;
                 {"effort += along * (qx * dx + qy * dy + qz * dz);" if way.own else ""}
-                {book("by_stiffness", "beta") if way.constants else ""}
-                {book("by_tension", "-beta * factor * inverse" if actuated else "-beta * inverse") if way.constants else ""}
-                {"const lanes push = -beta * kl * inverse; __builtin_memcpy(by_factor.data + place, &push, sizeof(lanes));" if way.factors else ""}
+                {book("by_stiffness", "beta")}
+                {book("by_tension", by_tension)}
+                {store("by_factor", "-beta * kl * inverse") if way.factors else ""}
                 place += 4;"""
     shared_constants = f"""
                 const lanes k = E[2 * e], kl = E[2 * e + 1];
                 {"const lanes c = damping.data[e];" if damped else ""}
                 {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}"""
-    names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated
     lane_constants = f"""
-                lanes {", ".join(names)};
-                int j[4];
-                for (int l = 0; l < 4; ++l) {{
-                    // A lane whose row has ended repeats its last neighbour with no stiffness, booked where nobody looks.
-                    const bool held = s < count_of[l];
-                    const int e = count_of[l] ? start[l] + (held ? s : count_of[l] - 1) : 0;
-                    j[l] = count_of[l] ? at[l] + offsets.data[e] : at[l];
-                    k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
-                    {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
-                    {f"factor[l] = factors.data[{own} + signals.data[e]];" if actuated else ""}
-                }}
-                const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
-    own_velocities = (
-        "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
-    )
+                lanes k, kl;
+                LOAD(k, place_stiffness) LOAD(kl, place_tensions)
+                {"lanes c; LOAD(c, place_damping)" if damped else ""}
+                const int* near = place_offsets.data + place;
+                const int j0 = at[0] + near[0], j1 = at[1] + near[1], j2 = at[2] + near[2], j3 = at[3] + near[3];
+                {f"lanes factor; const int* own = place_signals.data + place; {own_factors}" if actuated else ""}"""
+    own_velocities = "lanes vx, vy, vz; TRANSPOSE(vx, vy, vz, V, at[0], at[1], at[2], at[3])"
     return f"""
 #if !defined(__CUDA_ARCH__)
     typedef {scalar} lanes __attribute__((ext_vector_type(4)));
@@ -244,10 +249,9 @@ def _vector_source(scalar: str, way: Way) -> str:
         const lanes ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c_, d, 0, 4, 1, 5); \\
         X = MIX(ab, cd, 0, 1, 4, 5); Y = MIX(ab, cd, 2, 3, 6, 7); \\
         Z = MIX(MIX(a, b, 2, 6, 2, 6), MIX(c_, d, 2, 6, 2, 6), 0, 1, 4, 5); }}
-    #define VELOCITIES(X, Y, Z) {{ const int at_[4] = {{j0, j1, j2, j3}}; \\
-        for (int l = 0; l < 4; ++l) {{ const {scalar}* from = V + 3 * at_[l]; X[l] = from[0]; Y[l] = from[1]; Z[l] = from[2]; }} }}
+    #define LOAD(X, FROM) __builtin_memcpy(&X, FROM.data + place, sizeof(lanes));
     const {scalar}* P = (const {scalar}*)positions.data;
-    const {scalar}* V = (const {scalar}*)velocities.data;
+    const {scalar}* V = (const {scalar}*)speeds.data;
     const {scalar}* Q = (const {scalar}*)pulls.data;
     const {scalar}* E = (const {scalar}*)elastic.data;
     const lanes tiny = ({scalar})1e-30;
@@ -285,6 +289,6 @@ def _vector_source(scalar: str, way: Way) -> str:
     }}
     #undef MIX
     #undef TRANSPOSE
-    #undef VELOCITIES
+    #undef LOAD
 #endif
 """

@@ -21,7 +21,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
     """Run step `step` back for mass i, from bars by its state after the step to those by the state before it.
 
     What its springs add to the latter is gathered afterwards, from the rates by the forces (`pulls_out`) of the masses
-    at both ends. Rates by parameters are booked where they are `rated`.
+    at both ends; `speeds_out` are their velocities. Rates by parameters are booked where they are `rated`.
     """
     types = layout(features.real)
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -44,6 +44,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         velocities: wp.array[vec3],
         ledger: Ledger,
         pulls_out: wp.array[vec4],
+        speeds_out: wp.array[vec4],
     ):
         parameters = model.parameters[world_of(i, model)]
         dt = real(parameters.dt)
@@ -65,9 +66,13 @@ def own_back(features: Features, rated: bool) -> wp.Function:
                 v_bar += found.velocity
                 x_bar += found.position
             q = a_bar * inverse_mass
-            speed = wp.length(v)
             v_bar -= a_bar * parameters.velocity_damping
-            v_bar -= (q * speed + v * (wp.dot(v, q) / wp.max(speed, real(1.0e-30)))) * parameters.drag
+            speed = real(0.0)
+            if wp.static(rated):
+                speed = wp.length(v)
+            if parameters.drag > real(0.0):
+                speed = wp.length(v)
+                v_bar -= (q * speed + v * (wp.dot(v, q) / wp.max(speed, real(1.0e-30)))) * parameters.drag
             if wp.static(rated):
                 force = v * (-parameters.drag * speed)
                 if wp.static(pushed):
@@ -79,6 +84,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         ledger.position_bars[i] = x_bar
         ledger.velocity_bars[i] = v_bar
         pulls_out[i] = vec4(q[0], q[1], q[2], real(0.0))
+        speeds_out[i] = vec4(v[0], v[1], v[2], real(0.0))
 
     return own
 
