@@ -143,14 +143,19 @@ class Plan:
     every: int
     looks: np.ndarray
 
+    @property
+    def checkpoints(self) -> int:
+        """Number of checkpoints, and of stretches."""
+        return -(-self.steps // self.every)
+
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        """The stretches, in the order of time."""
-        begins = range(0, self.steps, self.every)
-        return tuple(
-            Stretch(number, first, min(self.every, self.steps - first), first + self.every >= self.steps)
-            for number, first in enumerate(begins)
-        )
+        """The stretches, in the order of time; the last one, which need not be run twice, is never the shorter one."""
+        short = self.steps - (self.checkpoints - 1) * self.every
+        begins = [0, *range(short, self.steps, self.every)]
+        ends = [*begins[1:], self.steps]
+        pairs = enumerate(zip(begins, ends, strict=True))
+        return tuple(Stretch(number, first, end - first, end == self.steps) for number, (first, end) in pairs)
 
     @cached_property
     def rows(self) -> np.ndarray:

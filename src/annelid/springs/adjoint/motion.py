@@ -205,8 +205,8 @@ class Motion:
         ledger = self.ledger
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
-            ledger.by_inverse_mass, ledger.by_pull, ledger.by_velocity_damping, ledger.by_drag, ledger.by_friction,
-            ledger.by_contact, ledger.by_controls, ledger.by_signals,
+            ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
+            ledger.by_signals,
         ):  # fmt: skip
             array.zero_()
 
@@ -280,6 +280,7 @@ class Motion:
         model, types, count = self.model, self.model.types, self.model.mass_count
         ledger = ledger_of(types)()
         ledger.first_places = wp.array(self._places.first, dtype=wp.int32, device=self.device)
+        ledger.first_owned = wp.array(self._places.first_owned, dtype=wp.int32, device=self.device)
         for name in ("position_bars", "velocity_bars"):
             setattr(ledger, name, self._zeros(count, types.vec3))
         ledger.pulls, ledger.speeds = self._zeros((2, count), types.vec4), self._zeros((2, count), types.vec4)
@@ -306,9 +307,7 @@ class Motion:
         for name in ("by_stiffness", "by_tension"):
             setattr(ledger, name, self._zeros(springs, types.real))
         ledger.by_damping = self._zeros(springs if way.damped else 0, types.real)
-        for name in ("by_inverse_mass", "by_velocity_damping", "by_drag"):
-            setattr(ledger, name, self._zeros(masses, types.real))
-        ledger.by_pull = self._zeros(masses, types.vec3)
+        ledger.by_pull, ledger.by_mass = self._zeros(masses, types.vec4), self._zeros(masses, types.vec4)
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
             setattr(ledger, name, self._zeros((obstacles, masses), types.real))

@@ -40,7 +40,8 @@ def _seeded(types: Layout) -> wp.Function:
 def _begin(features: Features, rated: bool) -> wp.Function:
     """What the last step of a stretch needs of mass i alone."""
     types = layout(features.real)
-    Arrays, Work, Course, Ledger = types.Arrays, types.Work, course_of(types), ledger_of(types)
+    real, Arrays, Work = types.real, types.Arrays, types.Work
+    Course, Ledger = course_of(types), ledger_of(types)
     own, seeded = own_back(features, rated), _seeded(types)
 
     @wp.func
@@ -52,11 +53,26 @@ def _begin(features: Features, rated: bool) -> wp.Function:
         x_bar = seeded(ledger.position_bars[i], i, row, course.position_seeds)
         v_bar = seeded(ledger.velocity_bars[i], i, row, course.velocity_seeds)
         own(
-            i, last, model, work, x_bar, v_bar, course.xs[last, i], course.vs[last, i], course.vs[steps, i],
+            i, last, model, work, x_bar, v_bar, real(0.0), course.xs[last, i], course.vs[last, i], course.vs[steps, i],
             course.xs[last], course.vs[last], ledger, ledger.pulls[last % 2], ledger.speeds[last % 2],
         )  # fmt: skip
 
     return begin
+
+
+@functools.cache
+def _finish(types: Layout, rated: bool) -> wp.Function:
+    """Leave the bars of the first state of a stretch."""
+    real, vec3, vec4, Ledger = types.real, types.vec3, types.vec4, ledger_of(types)
+
+    @wp.func
+    def finish(i: int, x_bar: vec3, v_bar: vec3, effort: real, ledger: Ledger):
+        ledger.position_bars[i] = x_bar
+        ledger.velocity_bars[i] = v_bar
+        if wp.static(rated):
+            ledger.by_pull[i] = ledger.by_pull[i] + vec4(real(0.0), real(0.0), real(0.0), effort)
+
+    return finish
 
 
 @functools.cache
@@ -66,7 +82,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     real, Arrays, Work, Course, Ledger = types.real, types.Arrays, types.Work, course_of(types), ledger_of(types)
     gather, begin, own = vector_back(types, way), _begin(features, way.own), own_back(features, way.own)
     seeded, add_up, add_signals = _seeded(types), add_chunk(types), add_signal(features, kinds)
-    rated, factors = way.own, way.factors
+    rated, factors, finish = way.own, way.factors, _finish(types, way.own)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_back(
@@ -103,10 +119,9 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
             factor_base = step * model.signal_count * model.world_count
             for group in range(share[0], share[1]):
                 gather(
-                    group, model.mass_count, model.row_of, model.rows, model.offsets, model.elastic, model.damping,
-                    model.signals, work.factors, factor_base, model.signal_count, model.masses_a_world,
-                    ledger.first_places, ledger.offsets, ledger.stiffness, ledger.tensions, ledger.damping,
-                    ledger.signals, x_at, pulls, speeds, ledger.position_sums, ledger.velocity_sums,
+                    group, model.mass_count, work.factors, factor_base, model.signal_count, model.masses_a_world,
+                    ledger.first_places, ledger.first_owned, ledger.offsets, ledger.stiffness, ledger.tensions,
+                    ledger.damping, ledger.signals, x_at, pulls, speeds, ledger.position_sums, ledger.velocity_sums,
                     ledger.efforts, ledger.by_stiffness, ledger.by_tension, ledger.by_damping, by_factor,
                 )  # fmt: skip
                 lowest = group * wp.static(WIDTH)
@@ -115,18 +130,16 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
                     v_bar = ledger.velocity_bars[i] - ledger.velocity_sums[i]
                     x_bar = seeded(x_bar, i, row, course.position_seeds)
                     v_bar = seeded(v_bar, i, row, course.velocity_seeds)
+                    effort = real(0.0)
                     if wp.static(rated):
-                        inverse_mass = x_at[i][3]
-                        if inverse_mass > real(0.0):
-                            ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + ledger.efforts[i] / inverse_mass
+                        effort = ledger.efforts[i]
                     if step > 0:
                         own(
-                            i, before, model, work, x_bar, v_bar, x_before[i], v_before[i], v_at[i], x_before,
+                            i, before, model, work, x_bar, v_bar, effort, x_before[i], v_before[i], v_at[i], x_before,
                             v_before, ledger, pulls_before, speeds_before,
                         )  # fmt: skip
                     else:
-                        ledger.position_bars[i] = x_bar
-                        ledger.velocity_bars[i] = v_bar
+                        finish(i, x_bar, v_bar, effort, ledger)
             if wp.static(factors):
                 if step < last:
                     for item in range(chunks[0], chunks[1]):
@@ -167,7 +180,7 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
     for: a launch of its own would cost more.
     """
     types = layout(features.real)
-    real, vec3, vec4 = types.real, types.vec3, types.vec4
+    vec3, vec4 = types.vec3, types.vec4
     Arrays, Work, Course, Ledger = types.Arrays, types.Work, course_of(types), ledger_of(types)
     sums, own, seeded, add_up = (
         thread_back(types, way, lanes),
@@ -175,7 +188,7 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
         _seeded(types),
         add_chunk(types),
     )
-    rated, factors, world_of = way.own, way.factors, mass_world(features)
+    factors, world_of, finish = way.factors, mass_world(features), _finish(types, way.own)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def run_step_back(
@@ -211,18 +224,13 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
             v_bar = ledger.velocity_bars[i] - vec3(found[1, 0], found[1, 1], found[1, 2])
             x_bar = seeded(x_bar, i, row, course.position_seeds)
             v_bar = seeded(v_bar, i, row, course.velocity_seeds)
-            if wp.static(rated):
-                inverse_mass = x_at[i][3]
-                if inverse_mass > real(0.0):
-                    ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + found[2, 0] / inverse_mass
             if step > 0:
                 own(
-                    i, step - 1, model, work, x_bar, v_bar, x_before[i], v_before[i], v_at[i], x_before, v_before,
-                    ledger, ledger.pulls[(step + 1) % 2], ledger.speeds[(step + 1) % 2],
+                    i, step - 1, model, work, x_bar, v_bar, found[2, 0], x_before[i], v_before[i], v_at[i], x_before,
+                    v_before, ledger, ledger.pulls[(step + 1) % 2], ledger.speeds[(step + 1) % 2],
                 )  # fmt: skip
             else:
-                ledger.position_bars[i] = x_bar
-                ledger.velocity_bars[i] = v_bar
+                finish(i, x_bar, v_bar, found[2, 0], ledger)
 
     return run_step_back
 

@@ -23,6 +23,7 @@ def ledger_of(types: Layout) -> Any:
     return make_struct(
         f"SpringLedger{bits}",
         first_places=wp.array[wp.int32],  # of each group of masses
+        first_owned=wp.array[wp.int32],  # first place of each group that some owner has (CPU)
         position_bars=wp.array[vec3],
         velocity_bars=wp.array[vec3],
         pulls=wp.array2d[vec4],  # rates by the force on each mass, of even and of odd steps
@@ -39,10 +40,8 @@ def ledger_of(types: Layout) -> Any:
         by_tension=wp.array[real],  # by stiffness times rest length
         by_damping=wp.array[real],
         by_factor=wp.array2d[real],  # of even and of odd steps
-        by_inverse_mass=wp.array[real],  # of each mass
-        by_pull=wp.array[vec3],  # by gravity
-        by_velocity_damping=wp.array[real],
-        by_drag=wp.array[real],
+        by_pull=wp.array[vec4],  # of each mass: by gravity, and the rate by the force of its springs times that force
+        by_mass=wp.array[vec4],  # by the rest of the inverse mass, by velocity_damping, by drag per inverse mass
         by_friction=wp.array2d[real],  # of each obstacle and mass
         by_contact=wp.array2d[real],  # by the stiffness of contacts
         chunks=wp.array[wp.vec3i],  # signal, first and last + 1 of up to 64 springs that follow it

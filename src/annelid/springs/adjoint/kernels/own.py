@@ -37,6 +37,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         work: Work,
         x_bar: vec3,
         v_bar: vec3,
+        effort: real,  # of the step after this one
         here: vec4,
         v: vec3,
         after: vec3,
@@ -77,10 +78,12 @@ def own_back(features: Features, rated: bool) -> wp.Function:
                 force = v * (-parameters.drag * speed)
                 if wp.static(pushed):
                     force += model.forces[i]
-                ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + wp.dot(force, a_bar)
-                ledger.by_pull[i] = ledger.by_pull[i] + a_bar
-                ledger.by_velocity_damping[i] = ledger.by_velocity_damping[i] - wp.dot(v, a_bar)
-                ledger.by_drag[i] = ledger.by_drag[i] - speed * wp.dot(v, q)
+                along = wp.dot(v, a_bar)
+                more = wp.dot(force, a_bar)
+                if wp.static(touches):
+                    more += found.product
+                ledger.by_pull[i] = ledger.by_pull[i] + vec4(a_bar[0], a_bar[1], a_bar[2], effort)
+                ledger.by_mass[i] = ledger.by_mass[i] + vec4(more, -along, -speed * along, real(0.0))
         ledger.position_bars[i] = x_bar
         ledger.velocity_bars[i] = v_bar
         pulls_out[i] = vec4(q[0], q[1], q[2], real(0.0))
@@ -200,7 +203,7 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
                 found.velocity = found.velocity + part.velocity
                 found.position = found.position + part.position
                 if wp.static(rated):
-                    ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + part.product * obstacle.stiffness
+                    found.product = found.product + part.product * obstacle.stiffness
                     ledger.by_contact[k, i] = ledger.by_contact[k, i] + part.product * here[3]
                     ledger.by_friction[k, i] = ledger.by_friction[k, i] + part.friction
         return found
