@@ -108,8 +108,13 @@ def reduced(rates: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     extra = rates.ndim - len(shape)
     axes = [axis for axis in range(rates.ndim) if axis < extra or (shape[axis - extra] == 1 != rates.shape[axis])]
     for axis in reversed(axes):  # the last first: what belongs to one world is summed before worlds are
-        rates = rates.sum(axis=axis, keepdims=True)
+        rates = np.expand_dims(summed(rates, axis), axis)
     return np.ascontiguousarray(rates).reshape(shape)
+
+
+def summed(values: np.ndarray, axis: int) -> np.ndarray:
+    """A sum along an axis whose bits do not depend on how long the other axes are."""
+    return np.asarray(np.ascontiguousarray(np.moveaxis(values, axis, -1)).sum(axis=-1))
 
 
 @dataclass(frozen=True)

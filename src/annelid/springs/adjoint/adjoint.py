@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.adjoint import Input, Plan, Stretch
+from annelid.core.adjoint import Input, Plan, Stretch, summed
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.springs.actuation import sine_signal
 from annelid.springs.adjoint.constants import (
@@ -182,12 +182,12 @@ class SpringAdjoint:
             inverse = np.where(free, 1.0 / now.masses, 0.0)
             found["masses"] = -inverse * (pulls[..., 3] + inverse * masses[..., 0])
             found["forces"] = inverse[..., None] * pulls[..., :3]
-            found["gravity"] = pulls[..., :3].sum(axis=1)
-            found["velocity_damping"] = masses[..., 1].sum(axis=1)
-            found["drag"] = (inverse * masses[..., 2]).sum(axis=1)
+            found["gravity"] = summed(pulls[..., :3], 1)
+            found["velocity_damping"] = summed(masses[..., 1], 1)
+            found["drag"] = summed(inverse * masses[..., 2], 1)
             for name, array in (("sliding_friction", ledger.by_friction), ("contact_stiffness", ledger.by_contact)):
                 table = of(array)
-                found[name] = table.reshape(len(table), worlds, -1).sum(axis=2).T
+                found[name] = summed(table.reshape(len(table), worlds, -1), 2).T
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
             signals[:, :, :3] = ledger.by_signals.numpy()

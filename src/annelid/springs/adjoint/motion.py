@@ -14,7 +14,7 @@ from annelid.core.replay import Graphs
 from annelid.core.state import overwrite
 from annelid.springs.adjoint.constants import Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
-from annelid.springs.adjoint.kernels.gather import CPU_GROUP, Way
+from annelid.springs.adjoint.kernels.gather import Way
 from annelid.springs.adjoint.kernels.ledger import ledger_of, place_kernel
 from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
 from annelid.springs.adjoint.kernels.there import (
@@ -88,7 +88,7 @@ class Motion:
             self._lay(model.arrays.damping, now.damping)
         if self.device.is_cpu:
             fill = place_kernel(model.types, model.features.damped, model.features.actuated)
-            inputs = [CPU_GROUP, model.arrays, self.ledger]
+            inputs = [self._places.width, model.arrays, self.ledger]
             wp.launch(fill, model.mass_count, inputs, device=self.device)
         if model.features.pushed:
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
@@ -234,9 +234,8 @@ class Motion:
             self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
         if way.factors:
             self._launch(chunk_kernel(model.types), items, [self.ledger])
-            size = (model.worlds, model.signal_count)
-            arguments = [steps, *given, self.ledger]
-            wp.launch(signal_kernel(model.features, self._kinds), size, arguments, device=self.device)
+            every, arguments = (model.worlds, model.signal_count), [steps, *given, self.ledger]
+            wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
 
     def _launch(self, kernel: wp.Kernel, size: int, arguments: Sequence[Any]) -> None:
         wp.launch(kernel, size, arguments, device=self.device, block_dim=_BLOCK)
