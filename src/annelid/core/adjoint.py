@@ -108,8 +108,13 @@ def reduced(rates: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     extra = rates.ndim - len(shape)
     axes = [axis for axis in range(rates.ndim) if axis < extra or (shape[axis - extra] == 1 != rates.shape[axis])]
     for axis in reversed(axes):  # the last first: what belongs to one world is summed before worlds are
-        rates = rates.sum(axis=axis, keepdims=True)
+        rates = np.expand_dims(summed(rates, axis), axis)
     return np.ascontiguousarray(rates).reshape(shape)
+
+
+def summed(values: np.ndarray, axis: int) -> np.ndarray:
+    """A sum along an axis whose bits do not depend on how long the other axes are."""
+    return np.asarray(np.ascontiguousarray(np.moveaxis(values, axis, -1)).sum(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -143,14 +148,19 @@ class Plan:
     every: int
     looks: np.ndarray
 
+    @property
+    def checkpoints(self) -> int:
+        """Number of checkpoints, and of stretches."""
+        return -(-self.steps // self.every)
+
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        """The stretches, in the order of time."""
-        begins = range(0, self.steps, self.every)
-        return tuple(
-            Stretch(number, first, min(self.every, self.steps - first), first + self.every >= self.steps)
-            for number, first in enumerate(begins)
-        )
+        """The stretches, in the order of time; the last one, which need not be run twice, is never the shorter one."""
+        short = self.steps - (self.checkpoints - 1) * self.every
+        begins = [0, *range(short, self.steps, self.every)]
+        ends = [*begins[1:], self.steps]
+        pairs = enumerate(zip(begins, ends, strict=True))
+        return tuple(Stretch(number, first, end - first, end == self.steps) for number, (first, end) in pairs)
 
     @cached_property
     def rows(self) -> np.ndarray:

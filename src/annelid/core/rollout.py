@@ -34,7 +34,8 @@ class Rollout(Described):
     Args:
         simulation: A simulation of a physics that has an adjoint.
         steps: Steps of the motion.
-        every: Steps between two checkpoints; None takes what needs least memory, about the square root of the steps.
+        every: Steps between two checkpoints; None chooses: for springs what fits into 200 states, or about the square
+            root of the steps, which needs least memory, where more would not fit.
         looks: After which steps the loss looks at the state: None for the last, "all", every so many steps, or a list.
 
     Attributes:
@@ -55,9 +56,7 @@ class Rollout(Described):
         with simulation.gate:
             self._adjoint = solver.adjoint(simulation.state)
         self.worlds, self.dt = simulation.solver.worlds, simulation.dt
-        spacing = self._adjoint.spacing(count) if every is None else _whole("every", every)
-        self.plan = Plan(count, min(spacing, count), _looks(looks, count))
-        self._require_room()
+        self.plan = self._fitting(count, None if every is None else _whole("every", every), _looks(looks, count))
         self._adjoint.reserve(self.plan)
         self._shapes: dict[str, tuple[int, ...]] | None = None
         self._track: Track | None = None
@@ -168,19 +167,23 @@ class Rollout(Described):
         if name not in self._adjoint.inputs:
             raise UnknownName("parameter of a rollout", name, self._adjoint.inputs)
 
-    def _require_room(self) -> None:
-        """Refuse checkpoints that do not fit into memory, with the spacing that would."""
-        there, needed = device_memory(self.device), self._adjoint.memory(self.plan)
+    def _fitting(self, steps: int, every: int | None, looks: np.ndarray) -> Plan:
+        """A plan whose checkpoints fit into memory; one that does not is refused with the spacing that would."""
+        chosen = Plan(steps, min(every or self._adjoint.spacing(steps), steps), looks)
+        there, needed = device_memory(self.device), self._adjoint.memory(chosen)
         if there is None or needed <= there:
-            return
-        best = min(self._adjoint.spacing(self.plan.steps), self.plan.steps)
-        least = self._adjoint.memory(Plan(self.plan.steps, best, self.plan.looks))
-        remedy = f"every={best} needs {size_in_words(least)}"
+            return chosen
+        spacings = np.unique(np.ceil(np.geomspace(1.0, steps, 100)).astype(int)).tolist()
+        best = min((Plan(steps, spacing, looks) for spacing in spacings), key=self._adjoint.memory)
+        least = self._adjoint.memory(best)
+        if every is None and least <= there:
+            return best
+        remedy = f"every={best.every} needs {size_in_words(least)}"
         if least > there:
-            remedy = f"the least, with every={best}, is {size_in_words(least)}: take fewer steps, looks or worlds"
+            remedy = f"the least, with every={best.every}, is {size_in_words(least)}: take fewer steps, looks or worlds"
         raise TooLarge(
-            f"a rollout of {self.plan.steps} steps with checkpoints every {self.plan.every} needs about "
-            f"{size_in_words(needed)} of memory, and {self.device} has {size_in_words(there)}; {remedy}."
+            f"a rollout of {steps} steps with checkpoints every {chosen.every} needs about {size_in_words(needed)} of "
+            f"memory, and {self.device} has {size_in_words(there)}; {remedy}."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.adjoint import Input, Plan, Stretch
+from annelid.core.adjoint import Input, Plan, Stretch, summed
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.springs.actuation import sine_signal
 from annelid.springs.adjoint.constants import (
@@ -24,12 +24,15 @@ from annelid.springs.adjoint.constants import (
     waves_of,
 )
 from annelid.springs.adjoint.kernels.gather import CPU_GROUP, CUDA_GROUP, Way
+from annelid.springs.adjoint.kernels.signals import Kinds
 from annelid.springs.adjoint.motion import Motion
 from annelid.springs.adjoint.places import chunks_of, places_of
 from annelid.springs.adjoint.refusals import require_adjoint
 from annelid.springs.kernels.commands import command_signal
 from annelid.springs.model import Model
 
+_STATES = 200.0  # that checkpoints and a stretch may take by default, 7 numbers a mass each
+_WORKING = 4.0  # states that the way back works with
 _FACTORS = ("amplitude", "frequency", "delay", "controls")
 _OWN = ("masses", "mass_factor", "forces", "gravity", "velocity_damping", "drag", "friction", "sliding_friction",
         "contact_stiffness")  # fmt: skip
@@ -76,14 +79,24 @@ class SpringAdjoint:
         return self._of.worlds * (signals + chunks) if self._of.features.actuated else 0
 
     def spacing(self, steps: int) -> int:
-        """Steps between two checkpoints that need least memory."""
-        masses = self._of.mass_count
-        return math.ceil(math.sqrt(6.0 * masses * steps / (7.0 * masses + self._width)))
+        """Steps between two checkpoints: as many as fit into 200 states, since the last stretch is run once only.
+
+        Longer motions take what needs least memory.
+        """
+        row = 1.0 + self._width / (7.0 * self._of.mass_count)
+        least = math.ceil(math.sqrt(6.0 / 7.0 * steps / row))
+        room = _STATES - _WORKING
+        longest = least
+        for every in range(least, steps + 1):
+            if 6.0 / 7.0 * -(-steps // every) + row * (every + 1) > room:
+                break
+            longest = every
+        return longest
 
     def memory(self, plan: Plan) -> int:
         """Memory that checkpoints, a stretch, looks and rates take [B], about."""
         masses, springs = self._of.mass_count, self._places.count
-        states = 6 * len(plan.stretches) + 7 * (plan.every + 1) + 18 * len(plan.looks) + 40
+        states = 6 * plan.checkpoints + 7 * (plan.every + 1) + 18 * len(plan.looks) + 40
         numbers = masses * states + plan.every * self._width + 12 * springs
         return int(numbers) * np.dtype(self._of.numpy_real).itemsize
 
@@ -123,7 +136,7 @@ class SpringAdjoint:
                 time=step * self._of.dt,
                 step=step,
             )
-        return self._motion.tracks
+        return self._motion.course.positions, self._motion.course.velocities
 
     # --- back ---
 
@@ -165,20 +178,20 @@ class SpringAdjoint:
             found["damping"] = of(ledger.by_damping)[places] if way.damped else np.zeros_like(tension)
         if way.own:
             free = ~self._of.one.fixed
-            pulls = of(ledger.by_pull).reshape(worlds, -1, 3)
+            pulls, masses = (of(array).reshape(worlds, -1, 4) for array in (ledger.by_pull, ledger.by_mass))
             inverse = np.where(free, 1.0 / now.masses, 0.0)
-            found["masses"] = -(inverse**2) * of(ledger.by_inverse_mass).reshape(worlds, -1)
-            found["forces"] = inverse[..., None] * pulls
-            found["gravity"] = pulls.sum(axis=1)
-            found["velocity_damping"] = of(ledger.by_velocity_damping).reshape(worlds, -1).sum(axis=1)
-            found["drag"] = of(ledger.by_drag).reshape(worlds, -1).sum(axis=1)
+            found["masses"] = -inverse * (pulls[..., 3] + inverse * masses[..., 0])
+            found["forces"] = inverse[..., None] * pulls[..., :3]
+            found["gravity"] = summed(pulls[..., :3], 1)
+            found["velocity_damping"] = summed(masses[..., 1], 1)
+            found["drag"] = summed(inverse * masses[..., 2], 1)
             for name, array in (("sliding_friction", ledger.by_friction), ("contact_stiffness", ledger.by_contact)):
                 table = of(array)
-                found[name] = table.reshape(len(table), worlds, -1).sum(axis=2).T
+                found[name] = summed(table.reshape(len(table), worlds, -1), 2).T
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
-            signals[:, :, :3] = motion.by_signals.numpy()
-            found["signals"], found["controls"] = signals, np.array(motion.by_controls.numpy())
+            signals[:, :, :3] = ledger.by_signals.numpy()
+            found["signals"], found["controls"] = signals, np.array(ledger.by_controls.numpy())
         return found
 
     # --- parts ---
@@ -241,7 +254,7 @@ class SpringAdjoint:
         model = Model(old.one, world, old.device, worlds=batch, lanes=old.lanes, apart=apart)
         model.features = replace(model.features, own=old.batched, pushed=model.features.pushed or pushed, conditions=())
         kinds = model.features.signals
-        numbers = tuple(1 + kinds.index(kind) if kind in kinds else 0 for kind in (command_signal, sine_signal))
+        numbers = Kinds(*(1 + kinds.index(kind) if kind in kinds else 0 for kind in (command_signal, sine_signal)))
         return Motion(
             model, self._plan, self._threads, self._places, self._chunks, numbers,
             self._clock, self._commands, self._begun,

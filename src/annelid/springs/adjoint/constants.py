@@ -1,4 +1,4 @@
-"""The numbers of a model that a rollout may change: what they are, and rates by what the kernels read made rates by them.
+"""The numbers of a model that a rollout may change, and rates by what the kernels read made rates by these.
 
 All have a leading axis of worlds and are in double precision; those that are the same everywhere are broadcast views.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.adjoint import Input
+from annelid.core.adjoint import Input, summed
 from annelid.springs.actuation import sine_signal
 from annelid.springs.model import Model
 
@@ -187,7 +187,7 @@ def rates_by_inputs(
     if "masses" in values:
         found["masses"] = by["masses"] if mass_factor is None else by["masses"] * mass_factor[:, None]
     if mass_factor is not None:
-        found["mass_factor"] = (by["masses"] * masses).sum(axis=1)
+        found["mass_factor"] = summed(by["masses"] * masses, 1)
     for column, name in enumerate(("amplitude", "frequency", "delay")):
         if name in values:
             found[name] = by["signals"][:, waves, column]

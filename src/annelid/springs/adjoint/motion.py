@@ -11,17 +11,19 @@ import warp as wp
 from annelid.core.adjoint import Plan, Stretch
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
+from annelid.core.state import overwrite
 from annelid.springs.adjoint.constants import Constants
-from annelid.springs.adjoint.kernels.back import begin_back, chunk_kernel, step_back, team_back
+from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
 from annelid.springs.adjoint.kernels.gather import Way
-from annelid.springs.adjoint.kernels.ledger import ledger_of
-from annelid.springs.adjoint.kernels.signals import signal_back
+from annelid.springs.adjoint.kernels.ledger import ledger_of, place_kernel
+from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
 from annelid.springs.adjoint.kernels.there import (
+    PLACE,
+    course_of,
     factor_kernel,
+    keep_kernel,
     lay_kernel,
     load_kernel,
-    look_kernel,
-    save_kernel,
     stretch_kernel,
 )
 from annelid.springs.adjoint.places import Chunks, Places
@@ -29,6 +31,7 @@ from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
 
 _BLOCK = 128
+_OF_PLACES = {"offsets": int, "stiffness": float, "tensions": float, "damping": float, "signals": int}
 
 
 class Motion:
@@ -40,7 +43,7 @@ class Motion:
         threads: CPU threads.
         places: Where rates by springs are booked.
         chunks: Springs by their signals.
-        kinds: Kinds of the signals that follow commands and waves, 0 where there are none.
+        kinds: Kinds of the signals that follow commands and waves.
         clock: Steps that the simulation has done when the motion begins.
         commands: Commands then.
         begun: Step at which each world began.
@@ -53,30 +56,20 @@ class Motion:
         threads: int,
         places: Places,
         chunks: Chunks,
-        kinds: tuple[int, ...],
+        kinds: Kinds,
         clock: int,
         commands: wp.array[Any],
         begun: wp.array[Any],
     ) -> None:
-        self.model, self.device, self.way = model, model.device, None
+        self.model, self.device = model, model.device
+        self.way: Way | None = None
         self._plan, self._places, self._kinds, self._clock = plan, places, kinds, clock
         self._team = None if self.device.is_cuda else Team(threads)
         self._graphs = Graphs(self.device, kept=8)
-        types, count, rows = model.types, model.mass_count, plan.every + 1
-        self._xs, self._vs = self._zeros((rows, count), types.vec4), self._zeros((rows, count), types.vec3)
-        self._saved = tuple(self._zeros((len(plan.stretches), count), types.vec3) for _ in range(2))
-        self.tracks: tuple[wp.array[Any], wp.array[Any]] = self._looked()
-        self._seeds = self._looked()
-        self._inverse_masses = self._zeros(count, types.real)
-        self._rows = wp.array(plan.rows, dtype=wp.int32, device=self.device)
-        self._first = self._zeros(1, wp.int32)
+        self._where = np.zeros(len(PLACE), np.int32)
+        self.course = self._course()
         self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
         self._work = self._scratch(commands, begun)
-        self._signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
-        self._table, self._interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
-        self.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
-        self.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
-        self._chunk_first = wp.array(chunks.first, dtype=wp.int32, device=self.device)
         self.ledger = self._ledger(chunks)
         if model.features.own:
             self._own_surroundings()
@@ -93,15 +86,20 @@ class Motion:
         self._lay(model.arrays.elastic, np.stack([now.stiffness, now.stiffness * now.rest_lengths], axis=-1))
         if model.features.damped:
             self._lay(model.arrays.damping, now.damping)
+        if self.device.is_cpu:
+            fill = place_kernel(model.types, model.features.damped, model.features.actuated)
+            inputs = [self._places.width, model.arrays, self.ledger]
+            wp.launch(fill, model.mass_count, inputs, device=self.device)
         if model.features.pushed:
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
         self._set_surroundings(now)
         inverse = np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real)
-        self._inverse_masses.assign(inverse)
-        for saved, values in zip(self._saved, (now.positions, now.velocities), strict=True):
+        course = self.course
+        course.inverse_masses.assign(inverse)
+        for saved, values in ((course.saved_positions, now.positions), (course.saved_velocities, now.velocities)):
             saved[0].assign(values.reshape(-1, 3).astype(real))
         if model.features.actuated:
-            self._signals.assign(np.ascontiguousarray(now.signals))
+            course.signals.assign(np.ascontiguousarray(now.signals))
             self._set_table(now.controls)
 
     def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
@@ -142,59 +140,52 @@ class Motion:
     def _set_table(self, controls: np.ndarray | None) -> None:
         """Take a table of commands over; none holds the commands of the state."""
         shape = (self.model.worlds, 0, 1) if controls is None else controls.shape
-        if self._table.shape != shape:
-            self._table, self.by_controls = self._zeros(shape, wp.float64), self._zeros(shape, wp.float64)
+        if self.course.table.shape != shape:
+            self.course.table = self._zeros(shape, wp.float64)
+            self.ledger.by_controls = self._zeros(shape, wp.float64)
             self._graphs.clear()
         if controls is not None:
-            self._table.assign(np.ascontiguousarray(controls))
-            self._interval = self._plan.steps // shape[1]
+            self.course.table.assign(np.ascontiguousarray(controls))
+            self.course.interval = self._plan.steps // shape[1]
 
     # --- there ---
 
     def run(self, stretch: Stretch, *, again: bool) -> None:
         """Run a stretch from its checkpoint; the first time, leave the next one and look."""
-        types, count = self.model.types, self.model.mass_count
         if stretch.number == 0 and not again:
             self._work.trouble.fill_(-1)
-        self._work.clock.fill_(self._clock + stretch.first)
-        self._first.fill_(stretch.first)
-        saved = [part[stretch.number] for part in self._saved]
-        row = [self._xs[0], self._vs[0]]
-        wp.launch(load_kernel(types), count, [self._inverse_masses, *saved], row, device=self.device)
-        if self.device.is_cuda:
-            self._graphs.run(("there", stretch.count), lambda: self._enqueue(stretch.count))
-        else:
-            self._fill_factors(stretch.count)
-            assert self._team is not None
-            arguments = [stretch.count, self.model.arrays, self._work, self._xs, self._vs]
+        self._stand(stretch, fresh=not again)
+        if self._team is not None:
+            arguments = [stretch.count, self.model.arrays, self._work, self.course]
             self._team.run(stretch_kernel(self.model.features), arguments)
-        if again:
             return
-        if not stretch.last:
-            end = [self._xs[stretch.count], self._vs[stretch.count]]
-            next_one = [part[stretch.number + 1] for part in self._saved]
-            wp.launch(save_kernel(types), count, end, next_one, device=self.device)
-        if (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count + 1] >= 0).any():
-            inputs = [self._rows, self._first, self._xs, self._vs]
-            size = (stretch.count, count)
-            wp.launch(look_kernel(types), size, inputs, list(self.tracks), device=self.device)
+        seen = (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count] >= 0).any()
+        kept = 0 if again else stretch.count if seen else 1  # rows from the last that are looked at
+        self._graphs.run(("there", stretch.count, kept), lambda: self._enqueue(stretch.count, kept))
 
-    def _fill_factors(self, steps: int) -> None:
-        model = self.model
+    def _stand(self, stretch: Stretch, *, fresh: bool) -> None:
+        """Tell the device where the motion stands."""
+        self._where[:] = stretch.first, stretch.number, fresh, stretch.last
+        overwrite(self.course.place, self._where)
+        if self.device.is_cuda:
+            self._work.clock.fill_(self._clock + stretch.first)
+        else:
+            self._work.clock.numpy()[0] = self._clock + stretch.first
+
+    def _enqueue(self, steps: int, kept: int) -> None:
+        """Launch the steps of a stretch (CUDA)."""
+        model, course = self.model, self.course
+        wp.launch(load_kernel(model.types), model.mass_count, [course], device=self.device)
         if model.features.actuated:
             size = (steps, model.signal_count * model.worlds)
-            inputs = [model.arrays, self._signals, self._table, self._interval, self._first, self._work]
-            wp.launch(factor_kernel(model.features), size, inputs, device=self.device)
-
-    def _enqueue(self, steps: int) -> None:
-        """Launch the steps of a stretch (CUDA)."""
-        self._fill_factors(steps)
-        model = self.model
+            wp.launch(factor_kernel(model.features), size, [model.arrays, self._work, course], device=self.device)
         kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
         for step in range(steps):
-            here, after = (self._xs[step], self._vs[step]), (self._xs[step + 1], self._vs[step + 1])
-            arguments = [model.arrays, self._work, step, step, *here, *here, *after]
-            wp.launch(kernel, threads, arguments, device=self.device, block_dim=_BLOCK)
+            here, after = (course.xs[step], course.vs[step]), (course.xs[step + 1], course.vs[step + 1])
+            self._launch(kernel, threads, [model.arrays, self._work, step, step, *here, *here, *after])
+        if kept:
+            size = (kept, model.mass_count)
+            wp.launch(keep_kernel(model.types), size, [steps + 1 - kept, steps, course], device=self.device)
 
     @property
     def _threads_of_masses(self) -> int:
@@ -209,55 +200,42 @@ class Motion:
 
     def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Forget the rates of the last time, and take over what the loss says at the looks."""
-        for target, source in zip(self._seeds, (positions, velocities), strict=True):
-            wp.copy(target, source)
+        wp.copy(self.course.position_seeds, positions)
+        wp.copy(self.course.velocity_seeds, velocities)
         ledger = self.ledger
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
-            ledger.by_inverse_mass, ledger.by_pull, ledger.by_velocity_damping, ledger.by_drag, ledger.by_friction,
-            ledger.by_contact, self.by_controls, self.by_signals,
+            ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
+            ledger.by_signals,
         ):  # fmt: skip
             array.zero_()
 
     def reverse(self, stretch: Stretch) -> None:
         """Run a stretch back whose states are kept."""
         assert self.way is not None
-        if self.device.is_cuda:
-            self._graphs.run(("back", stretch.count, stretch.last), lambda: self._enqueue_back(stretch))
+        if self._team is not None:
+            arguments = [stretch.count, self.model.arrays, self._work, self.course, self.ledger]
+            self._team.run(team_back(self.model.features, self.way, self._kinds), arguments)
         else:
-            assert self._team is not None
-            given = [stretch.count, int(stretch.last), self._rows, self._first, *self._seeds]
-            arguments = [*given, self.model.arrays, self._work, self._xs, self._vs, self.ledger]
-            self._team.run(team_back(self.model.features, self.way), arguments)
-            self._add_signals(stretch.count)
+            self._graphs.run(("back", stretch.count), lambda: self._enqueue_back(stretch.count))
 
-    def _enqueue_back(self, stretch: Stretch) -> None:
+    def _enqueue_back(self, steps: int) -> None:
         """Launch the steps of a stretch from its last to its first (CUDA)."""
-        model, way, threads = self.model, self.way, self._threads_of_masses
+        model, way, course, threads = self.model, self.way, self.course, self._threads_of_masses
         assert way is not None
-        looks, body = [self._rows, self._first, *self._seeds], [model.arrays, self._work]
-        last = stretch.count - 1
-        given = [stretch.count, int(stretch.last), *looks, *body, self._xs[last], self._vs[last], self._vs[last + 1]]
-        self._launch(begin_back(model.features, way.own), model.mass_count, [*given, self.ledger])
-        kernel = step_back(model.features, way, model.lanes)
-        chunks = -(-self.ledger.by_chunk.shape[1] // _BLOCK) * _BLOCK if way.factors else 0
-        for step in range(last, -1, -1):
+        given = [model.arrays, self._work, course]
+        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, self.ledger])
+        kernel, items = step_kernel(model.features, way, model.lanes), self.ledger.by_chunk.shape[1]
+        chunks = -(-items // _BLOCK) * _BLOCK if way.factors else 0
+        for step in range(steps - 1, -1, -1):
             before = max(step - 1, 0)
-            states = [self._xs[before], self._vs[before], self._xs[step], self._vs[step]]
-            size = threads + (chunks if step < last else 0)
-            self._launch(kernel, size, [step, threads, *looks, *body, *states, self.ledger])
+            states = [course.xs[before], course.vs[before], course.xs[step], course.vs[step]]
+            size = threads + (chunks if step < steps - 1 else 0)
+            self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
         if way.factors:
-            self._launch(chunk_kernel(model.features), self.ledger.by_chunk.shape[1], [self.ledger])
-        self._add_signals(stretch.count)
-
-    def _add_signals(self, steps: int) -> None:
-        """Add the rates by factors of a stretch to those by commands and waves."""
-        assert self.way is not None
-        if self.way.factors:
-            model = self.model
-            given = [steps, self._interval, self._first, self._chunk_first, self._signals, model.arrays, self._work]
-            kernel, size = signal_back(model.features, *self._kinds), (model.worlds, model.signal_count)
-            wp.launch(kernel, size, [*given, self.ledger, self.by_controls, self.by_signals], device=self.device)
+            self._launch(chunk_kernel(model.types), items, [self.ledger])
+            every, arguments = (model.worlds, model.signal_count), [steps, *given, self.ledger]
+            wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
 
     def _launch(self, kernel: wp.Kernel, size: int, arguments: Sequence[Any]) -> None:
         wp.launch(kernel, size, arguments, device=self.device, block_dim=_BLOCK)
@@ -267,9 +245,24 @@ class Motion:
     def _zeros(self, shape: Any, dtype: Any) -> wp.array[Any]:
         return wp.zeros(shape, dtype=dtype, device=self.device)
 
-    def _looked(self) -> tuple[wp.array[Any], wp.array[Any]]:
-        shape = (len(self._plan.looks), self.model.mass_count)
-        return self._zeros(shape, self.model.types.vec3), self._zeros(shape, self.model.types.vec3)
+    def _course(self) -> Any:
+        """Checkpoints, the states of a stretch, looks and signals."""
+        model, types, plan, count = self.model, self.model.types, self._plan, self.model.mass_count
+        course = course_of(types)()
+        course.place = self._zeros(len(PLACE), wp.int32)
+        course.inverse_masses = self._zeros(count, types.real)
+        course.rows = wp.array(plan.rows, dtype=wp.int32, device=self.device)
+        sizes = {
+            "saved_positions": len(plan.stretches), "saved_velocities": len(plan.stretches), "vs": plan.every + 1,
+            "positions": len(plan.looks), "velocities": len(plan.looks), "position_seeds": len(plan.looks),
+            "velocity_seeds": len(plan.looks),
+        }  # fmt: skip
+        for name, rows in sizes.items():
+            setattr(course, name, self._zeros((rows, count), types.vec3))
+        course.xs = self._zeros((plan.every + 1, count), types.vec4)
+        course.signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
+        course.table, course.interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
+        return course
 
     def _scratch(self, commands: wp.array[Any], begun: wp.array[Any]) -> Any:
         model, count = self.model, self.model.mass_count
@@ -286,16 +279,23 @@ class Motion:
         model, types, count = self.model, self.model.types, self.model.mass_count
         ledger = ledger_of(types)()
         ledger.first_places = wp.array(self._places.first, dtype=wp.int32, device=self.device)
+        ledger.first_owned = wp.array(self._places.first_owned, dtype=wp.int32, device=self.device)
         for name in ("position_bars", "velocity_bars"):
             setattr(ledger, name, self._zeros(count, types.vec3))
-        ledger.pulls = self._zeros((2, count), types.vec4)
+        ledger.pulls, ledger.speeds = self._zeros((2, count), types.vec4), self._zeros((2, count), types.vec4)
+        places = 0 if self.device.is_cuda else self._places.count
+        for name, kind in _OF_PLACES.items():
+            setattr(ledger, name, self._zeros(places, wp.int32 if kind is int else types.real))
         sums = 0 if self.device.is_cuda else count
         ledger.position_sums, ledger.velocity_sums = self._zeros(sums, types.vec3), self._zeros(sums, types.vec3)
         ledger.efforts = self._zeros(sums, types.real)
         table = chunks.table.reshape(-1, 3)
         ledger.chunks = wp.array(table, dtype=wp.vec3i, device=self.device) if len(table) else self._zeros(0, wp.vec3i)
-        places = self._places.of_springs.reshape(model.worlds, -1)[:, chunks.members]
-        ledger.members = wp.array(np.ascontiguousarray(places), dtype=wp.int32, device=self.device)
+        members = self._places.of_springs.reshape(model.worlds, -1)[:, chunks.members]
+        ledger.members = wp.array(np.ascontiguousarray(members), dtype=wp.int32, device=self.device)
+        ledger.first_chunks = wp.array(chunks.first, dtype=wp.int32, device=self.device)
+        ledger.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
+        ledger.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
         return ledger
 
     def _book(self) -> None:
@@ -306,9 +306,7 @@ class Motion:
         for name in ("by_stiffness", "by_tension"):
             setattr(ledger, name, self._zeros(springs, types.real))
         ledger.by_damping = self._zeros(springs if way.damped else 0, types.real)
-        for name in ("by_inverse_mass", "by_velocity_damping", "by_drag"):
-            setattr(ledger, name, self._zeros(masses, types.real))
-        ledger.by_pull = self._zeros(masses, types.vec3)
+        ledger.by_pull, ledger.by_mass = self._zeros(masses, types.vec4), self._zeros(masses, types.vec4)
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
             setattr(ledger, name, self._zeros((obstacles, masses), types.real))

@@ -16,12 +16,16 @@ class Places:
     """Places of the half-springs of all masses.
 
     Attributes:
-        first: First place of each group of masses, shape [groups].
+        width: Masses that lie side by side.
+        first: First place of each group of masses, and the end of the last one, shape [groups + 1].
         count: Number of places.
+        first_owned: First place of each group at which some mass owns its spring; none before it is read.
         of_springs: Place of each spring at its owner, shape [s].
     """
 
+    width: int
     first: np.ndarray
+    first_owned: np.ndarray
     count: int
     of_springs: np.ndarray
 
@@ -40,7 +44,10 @@ def places_of(mass_count: int, springs: np.ndarray, width: int) -> Places:
     owned = other > mine
     of_springs = np.zeros(len(springs), np.int32)
     of_springs[spring[owned]] = place[owned]
-    return Places(begins.astype(np.int32), int(sizes.sum()), of_springs)
+    first_owned = begins + sizes
+    np.minimum.at(first_owned, mine[owned] // width, place[owned] - mine[owned] % width)
+    ends = np.append(begins, sizes.sum()).astype(np.int32)
+    return Places(width, ends, first_owned.astype(np.int32), int(sizes.sum()), of_springs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ def touched_of(types: Layout) -> Any:
         velocity=types.vec3,
         position=types.vec3,
         friction=types.real,
-        product=types.real,  # by stiffness times inverse mass
+        product=types.real,  # by stiffness times inverse mass; summed over contacts, by the inverse mass
     )
 
 

@@ -11,7 +11,6 @@ of the way there.
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import warp as wp
 
@@ -70,15 +69,15 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
         work: Work,
         ledger: Ledger,
         pulls: wp.array[vec4],
+        speeds: wp.array[vec4],
         positions: wp.array[vec4],
-        velocities: wp.array[vec3],
     ) -> mat33:
         row = model.rows[model.row_of[i]]
         here = load4(positions, i)
         x = vec3(here[0], here[1], here[2])
         mine = load4(pulls, i)
         q = vec3(mine[0], mine[1], mine[2])
-        v = velocities[i]
+        v = load4(speeds, i)
         gx = vec3()
         gv = vec3()
         effort = real(0.0)
@@ -106,7 +105,8 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
             turn = tension
             if wp.static(damped):
                 c = model.damping[entry]
-                w = velocities[j] - v
+                theirs = load4(speeds, j) - v
+                w = vec3(theirs[0], theirs[1], theirs[2])
                 speed = wp.dot(w, d) * inverse2
                 along += c * speed
                 turn -= real(2.0) * c * speed
@@ -143,27 +143,27 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
 @functools.cache
 def vector_back(types: Layout, way: Way) -> wp.Function:
     """The same sums for the four masses of a group, written to the ledger (CPU)."""
-    real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
+    real, vec3, vec4 = types.real, types.vec3, types.vec4
     scalar = "float" if real is wp.float32 else "double"
 
     @wp.func_native(_vector_source(scalar, way))
     def sums(
         group: int,
         count: int,
-        row_of: wp.array[wp.int32],
-        rows: wp.array[wp.vec2i],
-        offsets: wp.array[wp.int32],
-        elastic: wp.array[vec2],
-        damping: wp.array[real],
-        signals: wp.array[wp.int32],
         factors: wp.array[real],
         factor_base: int,
         signal_count: int,
         masses_a_world: int,
         first_places: wp.array[wp.int32],
+        first_owned: wp.array[wp.int32],
+        offsets: wp.array[wp.int32],
+        stiffness: wp.array[real],
+        tensions: wp.array[real],
+        damping: wp.array[real],
+        signals: wp.array[wp.int32],
         positions: wp.array[vec4],
-        velocities: wp.array[vec3],
         pulls: wp.array[vec4],
+        speeds: wp.array[vec4],
         position_sums: wp.array[vec3],
         velocity_sums: wp.array[vec3],
         efforts: wp.array[real],
@@ -177,63 +177,62 @@ def vector_back(types: Layout, way: Way) -> wp.Function:
 
 
 def _vector_source(scalar: str, way: Way) -> str:
-    """C++ of `vector_back`: rows shared by all four lanes, then rows that differ from lane to lane."""
+    """C++ of `vector_back`.
+
+    The numbers of springs are read from places, four at a time; a lane whose row has ended finds a spring to itself
+    there that does nothing. Two slots are looked at together, since one waits for its root most of the time.
+    """
     damped, actuated, apart = way.damped, way.actuated, way.actuated and way.worlds
-    first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
-    add = "{ lanes kept; __builtin_memcpy(&kept, TO, sizeof(lanes)); kept += WHAT; __builtin_memcpy(TO, &kept, sizeof(lanes)); }"
+    base = "base[l]" if apart else "factor_base"
+    factor = f"""lanes factor#; for (int l = 0; l < 4; ++l)
+                    factor#[l] = factors.data[{base} + signals.data[place + 4 * # + l]];"""
+
+    def store(where: str, what: str) -> str:
+        return f"{{ const lanes put = {what}; __builtin_memcpy({where}.data + place + 4 * #, &put, sizeof(lanes)); }}"
 
     def book(where: str, what: str) -> str:
-        return add.replace("TO", f"{where}.data + place").replace("WHAT", what)
+        return f"{{ LOAD(kept, {where}, #) {store(where, f'kept + {what}')} }}" if way.constants else ""
 
-    dashpot = f"""
-                lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;
-                const lanes speed = (dvx * dx + dvy * dy + dvz * dz) * inverse2;
-                along += c * speed; turn -= 2 * c * speed;
-                const lanes slow = c * beta * inverse2;
-                gx += slow * dvx; gy += slow * dvy; gz += slow * dvz;
-                hx += slow * dx; hy += slow * dy; hz += slow * dz;
-                {book("by_damping", "beta * speed") if way.constants else ""}"""
-    law = f"""
-                lanes dx, dy, dz, bx, by, bz;
-                TRANSPOSE(dx, dy, dz, P, j0, j1, j2, j3)
-                dx -= x; dy -= y; dz -= z;
-                TRANSPOSE(bx, by, bz, Q, j0, j1, j2, j3)
-                bx = qx - bx; by = qy - by; bz = qz - bz;
-                lanes d2 = dx * dx + dy * dy + dz * dz;
-                d2 = d2 > tiny ? d2 : tiny;
-                const lanes inverse = 1 / __builtin_elementwise_sqrt(d2), inverse2 = inverse * inverse;
-                const lanes beta = bx * dx + by * dy + bz * dz;
-                const lanes tension = {"kl * factor" if actuated else "kl"} * inverse;
-                lanes along = k - tension, turn = tension;
+    head = f"""
+                const int* near# = offsets.data + place + 4 * #;
+                const int i# = at[0] + near#[0], j# = at[1] + near#[1], k# = at[2] + near#[2], l# = at[3] + near#[3];
+                lanes dx#, dy#, dz#, bx#, by#, bz#;
+                TRANSPOSE(dx#, dy#, dz#, P, i#, j#, k#, l#)
+                dx# -= x; dy# -= y; dz# -= z;
+                lanes squared# = dx# * dx# + dy# * dy# + dz# * dz#;
+                squared# = squared# > tiny ? squared# : tiny;
+                const lanes inverse# = 1 / __builtin_elementwise_sqrt(squared#);
+                TRANSPOSE(bx#, by#, bz#, Q, i#, j#, k#, l#)
+                bx# = qx - bx#; by# = qy - by#; bz# = qz - bz#;
+                {"lanes wx#, wy#, wz#; TRANSPOSE(wx#, wy#, wz#, V, i#, j#, k#, l#)" if damped else ""}
+                {factor if actuated else ""}
+                LOAD(stiff#, stiffness, #) LOAD(tense#, tensions, #) {"LOAD(c#, damping, #)" if damped else ""}"""
+    dashpot = """
+                wx# -= vx; wy# -= vy; wz# -= vz;
+                const lanes speed# = (wx# * dx# + wy# * dy# + wz# * dz#) * twice#;
+                along# += c# * speed#; turn# -= 2 * c# * speed#;
+                const lanes slow# = c# * beta# * twice#;
+                gx += slow# * wx#; gy += slow# * wy#; gz += slow# * wz#;
+                hx += slow# * dx#; hy += slow# * dy#; hz += slow# * dz#;
+"""
+    body = f"""
+                const lanes twice# = inverse# * inverse#;
+                const lanes beta# = bx# * dx# + by# * dy# + bz# * dz#;
+                const lanes tension# = {"tense# * factor#" if actuated else "tense#"} * inverse#;
+                lanes along# = stiff# - tension#, turn# = tension#;
                 {dashpot if damped else ""}
-                const lanes stretch = turn * beta * inverse2;
-                gx += along * bx + stretch * dx; gy += along * by + stretch * dy; gz += along * bz + stretch * dz;
-                {"effort += along * (qx * dx + qy * dy + qz * dz);" if way.own else ""}
-                {book("by_stiffness", "beta") if way.constants else ""}
-                {book("by_tension", "-beta * factor * inverse" if actuated else "-beta * inverse") if way.constants else ""}
-                {"const lanes push = -beta * kl * inverse; __builtin_memcpy(by_factor.data + place, &push, sizeof(lanes));" if way.factors else ""}
-                place += 4;"""
-    shared_constants = f"""
-                const lanes k = E[2 * e], kl = E[2 * e + 1];
-                {"const lanes c = damping.data[e];" if damped else ""}
-                {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}"""
-    names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated
-    lane_constants = f"""
-                lanes {", ".join(names)};
-                int j[4];
-                for (int l = 0; l < 4; ++l) {{
-                    // A lane whose row has ended repeats its last neighbour with no stiffness, booked where nobody looks.
-                    const bool held = s < count_of[l];
-                    const int e = count_of[l] ? start[l] + (held ? s : count_of[l] - 1) : 0;
-                    j[l] = count_of[l] ? at[l] + offsets.data[e] : at[l];
-                    k[l] = held ? E[2 * e] : 0; kl[l] = held ? E[2 * e + 1] : 0;
-                    {"c[l] = held ? damping.data[e] : 0;" if damped else ""}
-                    {f"factor[l] = factors.data[{own} + signals.data[e]];" if actuated else ""}
-                }}
-                const int j0 = j[0], j1 = j[1], j2 = j[2], j3 = j[3];"""
-    own_velocities = (
-        "lanes vx, vy, vz; { const int j0 = at[0], j1 = at[1], j2 = at[2], j3 = at[3]; VELOCITIES(vx, vy, vz) }"
-    )
+                const lanes stretch# = turn# * beta# * twice#;
+                gx += along# * bx# + stretch# * dx#;
+                gy += along# * by# + stretch# * dy#;
+                gz += along# * bz# + stretch# * dz#;
+                {"effort += along# * (qx * dx# + qy * dy# + qz * dz#);" if way.own else ""}
+                if (place + 4 * # >= owned) {{
+                    {book("by_stiffness", "beta#")}
+                    {book("by_tension", "-beta# * factor# * inverse#" if actuated else "-beta# * inverse#")}
+                    {book("by_damping", "beta# * speed#") if damped else ""}
+                    {store("by_factor", "-beta# * tense# * inverse#") if way.factors else ""}
+                }}"""
+    (head_0, body_0), (head_1, body_1) = ((head.replace("#", n), body.replace("#", n)) for n in "01")
     return f"""
 #if !defined(__CUDA_ARCH__)
     typedef {scalar} lanes __attribute__((ext_vector_type(4)));
@@ -244,38 +243,25 @@ def _vector_source(scalar: str, way: Way) -> str:
         const lanes ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c_, d, 0, 4, 1, 5); \\
         X = MIX(ab, cd, 0, 1, 4, 5); Y = MIX(ab, cd, 2, 3, 6, 7); \\
         Z = MIX(MIX(a, b, 2, 6, 2, 6), MIX(c_, d, 2, 6, 2, 6), 0, 1, 4, 5); }}
-    #define VELOCITIES(X, Y, Z) {{ const int at_[4] = {{j0, j1, j2, j3}}; \\
-        for (int l = 0; l < 4; ++l) {{ const {scalar}* from = V + 3 * at_[l]; X[l] = from[0]; Y[l] = from[1]; Z[l] = from[2]; }} }}
+    #define LOAD(X, FROM, SLOT) lanes X; __builtin_memcpy(&X, FROM.data + place + 4 * SLOT, sizeof(lanes));
     const {scalar}* P = (const {scalar}*)positions.data;
-    const {scalar}* V = (const {scalar}*)velocities.data;
+    const {scalar}* V = (const {scalar}*)speeds.data;
     const {scalar}* Q = (const {scalar}*)pulls.data;
-    const {scalar}* E = (const {scalar}*)elastic.data;
     const lanes tiny = ({scalar})1e-30;
-    int at[4], start[4], count_of[4], longest = 0, place = first_places.data[group];
-    {"int base[4];" if apart else ""}
-    bool shared = true;
-    for (int l = 0; l < 4; ++l) {{
-        at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
-        const int row = row_of.data[at[l]];
-        start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
-        longest = count_of[l] > longest ? count_of[l] : longest;
-        {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
-        shared = shared && at[l] == at[0] + l && start[l] == start[0]{" && base[l] == base[0]" if apart else ""};
-    }}
+    int at[4], place = first_places.data[group];
+    const int end = first_places.data[group + 1], owned = first_owned.data[group];
+    for (int l = 0; l < 4; ++l) at[l] = 4 * group + l < count ? 4 * group + l : count - 1;
+    {
+        "int base[4]; for (int l = 0; l < 4; ++l) base[l] = factor_base + at[l] / masses_a_world * signal_count;"
+        if apart
+        else ""
+    }
     lanes x, y, z, qx, qy, qz, gx = 0, gy = 0, gz = 0, hx = 0, hy = 0, hz = 0, effort = 0;
     TRANSPOSE(x, y, z, P, at[0], at[1], at[2], at[3])
     TRANSPOSE(qx, qy, qz, Q, at[0], at[1], at[2], at[3])
-    {own_velocities if damped else ""}
-    if (shared) {{
-        for (int e = start[0]; e < start[0] + longest; ++e) {{
-                const int j0 = at[0] + offsets.data[e], j1 = j0 + 1, j2 = j0 + 2, j3 = j0 + 3;
-                {shared_constants}{law}
-        }}
-    }} else {{
-        for (int s = 0; s < longest; ++s) {{
-                {lane_constants}{law}
-        }}
-    }}
+    {"lanes vx, vy, vz; TRANSPOSE(vx, vy, vz, V, at[0], at[1], at[2], at[3])" if damped else ""}
+    for (; place + 8 <= end; place += 8) {{ {head_0}{head_1}{body_0}{body_1} }}
+    if (place < end) {{ {head_0}{body_0} }}
     for (int l = 0; l < 4 && 4 * group + l < count; ++l) {{
         {scalar}* g = ({scalar}*)position_sums.data + 3 * (4 * group + l);
         {scalar}* h = ({scalar}*)velocity_sums.data + 3 * (4 * group + l);
@@ -285,6 +271,6 @@ def _vector_source(scalar: str, way: Way) -> str:
     }}
     #undef MIX
     #undef TRANSPOSE
-    #undef VELOCITIES
+    #undef LOAD
 #endif
 """

@@ -21,7 +21,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
     """Run step `step` back for mass i, from bars by its state after the step to those by the state before it.
 
     What its springs add to the latter is gathered afterwards, from the rates by the forces (`pulls_out`) of the masses
-    at both ends. Rates by parameters are booked where they are `rated`.
+    at both ends; `speeds_out` are their velocities. Rates by parameters are booked where they are `rated`.
     """
     types = layout(features.real)
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -37,6 +37,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         work: Work,
         x_bar: vec3,
         v_bar: vec3,
+        effort: real,  # of the step after this one
         here: vec4,
         v: vec3,
         after: vec3,
@@ -44,6 +45,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         velocities: wp.array[vec3],
         ledger: Ledger,
         pulls_out: wp.array[vec4],
+        speeds_out: wp.array[vec4],
     ):
         parameters = model.parameters[world_of(i, model)]
         dt = real(parameters.dt)
@@ -65,20 +67,27 @@ def own_back(features: Features, rated: bool) -> wp.Function:
                 v_bar += found.velocity
                 x_bar += found.position
             q = a_bar * inverse_mass
-            speed = wp.length(v)
             v_bar -= a_bar * parameters.velocity_damping
-            v_bar -= (q * speed + v * (wp.dot(v, q) / wp.max(speed, real(1.0e-30)))) * parameters.drag
+            speed = real(0.0)
+            if wp.static(rated):
+                speed = wp.length(v)
+            if parameters.drag > real(0.0):
+                speed = wp.length(v)
+                v_bar -= (q * speed + v * (wp.dot(v, q) / wp.max(speed, real(1.0e-30)))) * parameters.drag
             if wp.static(rated):
                 force = v * (-parameters.drag * speed)
                 if wp.static(pushed):
                     force += model.forces[i]
-                ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + wp.dot(force, a_bar)
-                ledger.by_pull[i] = ledger.by_pull[i] + a_bar
-                ledger.by_velocity_damping[i] = ledger.by_velocity_damping[i] - wp.dot(v, a_bar)
-                ledger.by_drag[i] = ledger.by_drag[i] - speed * wp.dot(v, q)
+                along = wp.dot(v, a_bar)
+                more = wp.dot(force, a_bar)
+                if wp.static(touches):
+                    more += found.product
+                ledger.by_pull[i] = ledger.by_pull[i] + vec4(a_bar[0], a_bar[1], a_bar[2], effort)
+                ledger.by_mass[i] = ledger.by_mass[i] + vec4(more, -along, -speed * along, real(0.0))
         ledger.position_bars[i] = x_bar
         ledger.velocity_bars[i] = v_bar
         pulls_out[i] = vec4(q[0], q[1], q[2], real(0.0))
+        speeds_out[i] = vec4(v[0], v[1], v[2], real(0.0))
 
     return own
 
@@ -194,7 +203,7 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
                 found.velocity = found.velocity + part.velocity
                 found.position = found.position + part.position
                 if wp.static(rated):
-                    ledger.by_inverse_mass[i] = ledger.by_inverse_mass[i] + part.product * obstacle.stiffness
+                    found.product = found.product + part.product * obstacle.stiffness
                     ledger.by_contact[k, i] = ledger.by_contact[k, i] + part.product * here[3]
                     ledger.by_friction[k, i] = ledger.by_friction[k, i] + part.friction
         return found

@@ -38,7 +38,7 @@ def gap_back(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
 
 @functools.cache
 def _heights_back(types: Layout) -> wp.Function:
-    """Of the tangent plane of the bilinear surface: the gap is the rise above it times the upward part of the normal."""
+    """Of the tangent plane of the bilinear surface: the gap is the rise above it times the normal's upward part."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
 
     @wp.func
