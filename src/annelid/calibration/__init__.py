@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from annelid.calibration.calibration import Calibration
+from annelid.calibration.files import save
 from annelid.calibration.identified import Compared, Identified
 from annelid.calibration.identify import NotDetermined, identify
 from annelid.calibration.runs import Run
+from annelid.calibration.synthetic import synthetic_tracks
 from annelid.calibration.tracks import Tracks, read_tracks
 
 __all__ = [
@@ -17,4 +19,6 @@ __all__ = [
     "Tracks",
     "identify",
     "read_tracks",
+    "save",
+    "synthetic_tracks",
 ]
