@@ -18,7 +18,7 @@ from annelid.core.memory import require_memory
 from annelid.fem.batch.actors import ActorLists
 from annelid.fem.batch.cells import cells_of
 from annelid.fem.batch.contact import TouchingWorlds
-from annelid.fem.batch.inverse import multiplier, rest_inverse
+from annelid.fem.batch.inverse import filled, multiplier, rest_inverse
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.woodbury import Woodbury
 from annelid.fem.contact.contacts import Contacts
@@ -27,7 +27,6 @@ from annelid.fem.kernels import batch_nodes as nodal
 from annelid.fem.kernels import batch_worlds as worldly
 from annelid.fem.kernels.batch_actors import find_datums
 from annelid.fem.kernels.batch_cells import force_kernel, inspect_kernel, limit_kernel, product_kernel
-from annelid.fem.kernels.batch_products import TILE
 from annelid.fem.model import Model
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive
@@ -65,17 +64,17 @@ class Steps:
         settings: Together,
     ) -> None:
         self.model, self.device, self.worlds, self.settings = model, model.device, worlds, settings
-        count, fill = model.node_count, TILE if self.device.is_cuda else 1
-        self._width = -(-worlds // fill) * fill
+        count = model.node_count
+        self._width = filled(worlds, self.device)
         touching = contacts, worlds, self._width, count, model.world.dt, self.device
         self._contact = TouchingWorlds(*touching)
         self._bodies = self._contact.bodies
         self._all = count + 2 * self._bodies.count  # a body is two more nodes
-        self._rows = -(-3 * self._all // fill) * fill
+        self._rows = filled(3 * self._all, self.device)
         self._cells = cells_of(model.solid, self.device)
         numbers = 8 * self._rows + 4 * self._all + self._cells.slots + 11 * self._cells.count
         if contacts is not None and settings.contacts:
-            numbers += 2 * self._rows + 9 * settings.contacts**2
+            numbers += 3 * len(contacts.outer) + 9 * settings.contacts**2
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
         self._lists = ActorLists(drives, channels, count, self.device)
@@ -84,7 +83,7 @@ class Steps:
         self._woodbury = None
         if contacts is not None and settings.contacts:
             taken = contacts.outer, settings.contacts, self._bodies, self._width
-            self._woodbury = Woodbury(inverse, self._multiply, *taken)
+            self._woodbury = Woodbury(inverse, settings.product, *taken)
         self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
         self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
         self._dt = model.world.dt
@@ -217,15 +216,15 @@ class Steps:
         """One iteration of conjugate gradients."""
         vectors, settings, size = self._vectors, self.settings, (self._all, self._width)
         turned, answers, direction, products = (vectors[n] for n in ("turned", "answers", "direction", "products"))
+        if self._woodbury is not None:
+            self._woodbury.take(self._running, self._contact.touches, self._turns, vectors)
         self._multiply(turned, answers)
         if self._features.bodies:
             self._bodies.answer(self._running, turned, answers)
-        if self._woodbury is None:
-            inputs = [3 * self._all, self._running, turned, answers, self._parts]
-            self._launch(nodal.dot_rows, self._parts.shape, inputs)
-        else:
-            acted = self._contact.touches, self._turns, vectors, self._parts
-            self._woodbury.correct(3 * self._all, self._running, *acted)
+        if self._woodbury is not None:
+            self._woodbury.give_back(self._running, vectors)
+        inputs = [3 * self._all, self._running, turned, answers, self._parts]
+        self._launch(nodal.dot_rows, self._parts.shape, inputs)
         numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
         steered = [state.clock, self._contact.progress, self._running, self._scalars, self._every_lost, self._active]
         self._launch(worldly.steer, self._width, [*numbers, self._parts, *steered])
