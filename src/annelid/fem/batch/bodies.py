@@ -13,7 +13,7 @@ from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_bodies as kernels
 from annelid.fem.kernels import batch_points as pointed
 from annelid.fem.kernels.batch_poses import Bodies
-from annelid.fem.kernels.batch_ways import CHUNK, LENGTHS
+from annelid.fem.kernels.batch_ways import CHUNK
 
 Vectors = Mapping[str, "wp.array[Any]"]
 
@@ -122,12 +122,20 @@ class FreeBodies:
         self._launch(pointed.free_bodies, (self.point_count, self._worlds), inputs)
 
     def price(
-        self, chunk: int, touch: Touching, active: Any, part: Any, poses: Sequence[Any], steps: Any, prices: Any
+        self,
+        lengths: int,
+        chunk: int,
+        touch: Touching,
+        active: Any,
+        part: Any,
+        poses: Sequence[Any],
+        steps: Any,
+        prices: Any,
     ) -> None:
-        """What contacts of their points cost more along a step than they let expect."""
+        """What contacts of their points cost more after parts of a step than they let expect."""
         told = [active, part, *poses, touch.point_stretches, steps, self._lagging, self._touches, prices]
         self._launch(
-            pointed.price_bodies, self._worlds, [LENGTHS, self._worlds, chunk, self.known, self._points, *told]
+            pointed.price_bodies, self._worlds, [lengths, self._worlds, chunk, self.known, self._points, *told]
         )
 
     @property

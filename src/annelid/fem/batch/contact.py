@@ -61,6 +61,7 @@ class TouchingWorlds:
         self._still = self._grid(3 * (node_count + 2 * self.bodies.count))
         self._parts = self._grid(self._count + self.bodies.point_count)
         self._prices = self._grid(ways.LENGTHS * (self._chunks + 1))
+        self._asked = wp.zeros(width, dtype=wp.int32, device=device)
         self._lagging = self._grid(4 * self._things * self._count)
         self._now, self._ahead, self._then = (self._poses(times) for times in (1, 1, ways.LENGTHS))
 
@@ -117,19 +118,27 @@ class TouchingWorlds:
 
     def shorten(self, state: State, active: Any, moves: Any, steps: Any, gain: Any, part: Any) -> None:
         """Take less of a step where contacts that it leads into cost more than they let expect."""
-        touch, things, chunks = _touching(state), _things(_touching(state)), self._chunks
+        for lengths, of in ((1, active), (ways.LENGTHS, self._asked)):
+            chunks = self._price(lengths, state, of, moves, steps, part)
+            if lengths == 1:
+                self._launch(ways.ask_for_length, self._width, [chunks, active, self._prices, gain, self._asked])
+            else:
+                self._launch(ways.choose_length, self._width, [chunks, self._asked, self._prices, gain, part])
+
+    def _price(self, lengths: int, state: State, active: Any, moves: Any, steps: Any, part: Any) -> int:
+        """Find what contacts cost after so many parts of a step, in chunks whose number is returned."""
+        touch, things = _touching(state), _things(_touching(state))
         told = [active, part, self.progress, things, moves, steps, self._then]
-        inputs = [ways.LENGTHS, self._worlds, self._dt, self.bodies.known, *told]
+        inputs = [lengths, self._worlds, self._dt, self.bodies.known, *told]
         self._launch(pose_lengths, (self._things, self._worlds), inputs)
         told = [active, part, self.progress, self._now, self._then, things]
         moved = [touch.stretches, state.positions, moves, steps, self._lagging, self.touches, self._prices]
-        inputs = [ways.LENGTHS, self._worlds, self._touched, self.bodies.known, *told, *moved]
-        self._launch(ways.price_worlds, (chunks, self._worlds), inputs)
+        inputs = [lengths, self._worlds, self._touched, self.bodies.known, *told, *moved]
+        self._launch(ways.price_worlds, (self._chunks, self._worlds), inputs)
         if self.bodies.count:
             poses = self._now, self._then, things
-            self.bodies.price(chunks, touch, active, part, poses, steps, self._prices)
-            chunks += 1
-        self._launch(ways.choose_length, self._width, [chunks, active, self._prices, gain, part])
+            self.bodies.price(lengths, self._chunks, touch, active, part, poses, steps, self._prices)
+        return self._chunks + int(self.bodies.count > 0)
 
     def go_further(self, active: Any, part: Any) -> None:
         """Let obstacles follow a step."""

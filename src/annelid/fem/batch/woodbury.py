@@ -36,6 +36,7 @@ class Woodbury:
         self._outer_rows = wp.array(rows, dtype=wp.float32, device=self.device)
         self._follow = multiplier(self._outer_rows, product, self.device)
         self._followed = self._grid(len(rows) if self.device.is_cuda else 0)
+        self._marks = self._grid(-(-len(outer) // kernels.AT_ONCE), wp.int32)
         springs: Any = kernels.Springs()
         springs.room, springs.count = room, wp.zeros(worlds, dtype=wp.int32, device=self.device)
         springs.places, springs.nodes, springs.bodies = (self._grid(room, wp.int32) for _ in range(3))
@@ -46,7 +47,9 @@ class Woodbury:
 
     def begin(self, running: Any, touches: Any, turns: Any) -> None:
         """Find the springs of an iteration of Newton's method."""
-        self._launch(kernels.list_springs, self._worlds, [self._outer, running, touches, self._springs])
+        self._launch(kernels.mark_springs, self._marks.shape, [running, touches, self._marks])
+        inputs = [self._outer, running, touches, self._marks, self._springs]
+        self._launch(kernels.list_springs, self._worlds, inputs)
         inputs = [self._inverse, running, turns, touches, self._bodies.own, self._springs]
         self._launch(kernels.couple_springs, (self._room**2, self._worlds), inputs)
         lanes = kernels.LANES if self.device.is_cuda else 1

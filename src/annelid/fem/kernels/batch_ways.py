@@ -27,6 +27,8 @@ CHUNK = 16
 """Outer nodes of a thread that sums."""
 LENGTHS = 9
 """Parts of a step that are compared, each less than the one before by a root of 2."""
+EASY = 1.0e-2
+"""Part of what a step gains that contacts may cost beside what they let expect without a look at shorter ones."""
 WORTHWHILE = 1.0e-3
 """Part of what a step gains that a shorter one must gain beside it."""
 
@@ -149,6 +151,26 @@ def price_worlds(
                         here = cost
     for j in range(lengths):
         prices_out[lengths * chunk + j, w] = f32(prices[j])
+
+
+@wp.kernel
+def ask_for_length(
+    chunks: int,
+    active: wp.array[wp.int32],
+    prices: wp.array2d[f32],  # of the longest alone
+    gain: wp.array[f32],
+    asked_out: wp.array[wp.int32],
+):
+    """Which worlds have to compare parts of a step: those in which contacts cost more than they let expect."""
+    w = wp.tid()
+    asked = int(0)
+    if active[w] != 0:
+        price = float(0.0)
+        for chunk in range(chunks):
+            price += prices[chunk, w]
+        if not price <= EASY * gain[w]:
+            asked = 1
+    asked_out[w] = asked
 
 
 @wp.kernel

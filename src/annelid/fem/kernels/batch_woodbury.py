@@ -25,7 +25,7 @@ f32 = wp.float32
 MOST = 16
 """Nodes of a world that there is room for, at most."""
 AT_ONCE = 16
-"""Outer nodes that a thread looks at before it writes, so that it does not wait for each of them."""
+"""Outer nodes that a thread looks at."""
 SLIGHT = 1.0e-4
 """Of the stiffness of a contact: what it resists in directions in which it does not."""
 
@@ -92,11 +92,32 @@ def take_spring(c: int, k: int, node: int, w: int, touches: Touches, springs: Sp
 
 
 @wp.kernel
+def mark_springs(
+    # State in:
+    running: wp.array[wp.int32], touches: Touches,
+    # State out:
+    marks_out: wp.array2d[wp.int32],
+):  # fmt: skip
+    """Which of some outer nodes of a world touch, a bit each."""
+    chunk, w = wp.tid()
+    if running[w] == 0:
+        return
+    count = touches.tangents.shape[0] // 6
+    marks = int(0)
+    for j in range(AT_ONCE):
+        k = wp.min(AT_ONCE * chunk + j, count - 1)
+        stiff = touches.tangents[6 * k, w] + touches.tangents[6 * k + 1, w] + touches.tangents[6 * k + 2, w]
+        if stiff > 0.0 and AT_ONCE * chunk + j < count:
+            marks = marks | (1 << j)
+    marks_out[chunk, w] = marks
+
+
+@wp.kernel
 def list_springs(
     # Parameters:
     outer: wp.array[wp.int32],
     # State in:
-    running: wp.array[wp.int32], touches: Touches,
+    running: wp.array[wp.int32], touches: Touches, marks: wp.array2d[wp.int32],
     # State in place:
     springs: Springs,
 ):  # fmt: skip
@@ -104,19 +125,14 @@ def list_springs(
     w = wp.tid()
     count = int(0)
     if running[w] != 0:
-        for first in range(0, outer.shape[0], AT_ONCE):
-            touching = int(0)
-            for j in range(AT_ONCE):
-                k = wp.min(first + j, outer.shape[0] - 1)
-                stiff = touches.tangents[6 * k, w] + touches.tangents[6 * k + 1, w] + touches.tangents[6 * k + 2, w]
-                if stiff > 0.0 and first + j < outer.shape[0]:
-                    touching = touching | (1 << j)
-            k = first
-            while touching != 0 and count < springs.room:
-                if touching & 1 == 1:
+        for chunk in range(marks.shape[0]):
+            left = marks[chunk, w]
+            k = AT_ONCE * chunk
+            while left != 0 and count < springs.room:
+                if left & 1 == 1:
                     take_spring(count, k, outer[k], w, touches, springs)
                     count += 1
-                touching = touching >> 1
+                left = left >> 1
                 k += 1
     springs.count[w] = count
 
