@@ -27,7 +27,7 @@ CHUNK = 16
 """Outer nodes of a thread that sums."""
 LENGTHS = 9
 """Parts of a step that are compared, each less than the one before by a root of 2."""
-EASY = 1.0e-2
+EASY = 5.0e-2
 """Part of what a step gains that contacts may cost beside what they let expect without a look at shorter ones."""
 WORTHWHILE = 1.0e-3
 """Part of what a step gains that a shorter one must gain beside it."""
