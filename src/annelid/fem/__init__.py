@@ -33,8 +33,8 @@ from annelid.fem.readout import Readout
 from annelid.fem.reinforcing.fabrics import Fabric
 from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.reinforcing.windings import helix, hoops, winding
-from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce
-from annelid.fem.robots.drives import drive_of
+from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce, Slide
+from annelid.fem.robots.drives import SlideDrive, drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
@@ -97,6 +97,7 @@ __all__ = [
     "Readout",
     "Robot",
     "Settings",
+    "Slide",
     "Solid",
     "Solver",
     "State",
@@ -223,8 +224,8 @@ def simulation(
         contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
             material say, and one piece of a mesh touches another.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
-        actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
-            commands of its effort, between its limits.
+        actuators: Cables, chambers and forces that act on it, and slides that move what holds it; each is a channel of
+            `simulation.controls` that takes commands of its effort, between its limits.
         worlds: Copies of the solid side by side that know nothing of each other, each with commands of its own; None
             for one by itself. A solid of a batch that finds no equilibrium is lost by itself.
         together: Whether worlds in motion are stepped together, in single precision, instead of one by one: True,
@@ -254,6 +255,8 @@ def simulation(
     )
     contacts = touched_by(solid, world.obstacles, world.contact, chosen)
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
+    if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
+        raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(
         together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),

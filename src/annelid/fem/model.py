@@ -48,7 +48,8 @@ class Model:
             matrices and iterates, for real-time control of large solids; "auto" is "direct".
 
     Attributes:
-        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths carry them.
+        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths and slides
+            carry them.
         tetrahedra: The elements of the solid.
         reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.
@@ -90,6 +91,7 @@ class Model:
         self._energies: wp.array[Any] | None = None
         self.rest = self.vectors(solid.nodes)
         self.anchors = self.vectors(solid.nodes) if solid.carried else self.rest
+        self._carried_to = solid.nodes
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
         self.dead_loads = solid.forces.copy()
@@ -145,7 +147,17 @@ class Model:
     def carry(self, time: float) -> None:
         """Have held components where their paths lead at a time [s]."""
         if self.solid.carried:
-            self.anchors.assign(anchors(self.solid.nodes, self.solid.carried, time))
+            self._carried_to = anchors(self.solid.nodes, self.solid.carried, time)
+            self.anchors.assign(self._carried_to)
+
+    def slide(self, slides: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Have held nodes, shape [k], away from there, each by a shift [m] of shape [3]; several add up."""
+        if self.anchors is self.rest:
+            self.anchors = self.vectors(self.solid.nodes)
+        places = self._carried_to.copy()
+        for nodes, shift in slides:
+            places[nodes] += shift
+        self.anchors.assign(places)
 
     def vary(self, varied: Varied | None) -> None:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""

@@ -32,8 +32,9 @@ from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive
+from annelid.fem.robots.drives import Drive, SlideDrive
 from annelid.fem.state import State
+from annelid.shapes import Obstacle
 
 NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
 
@@ -82,6 +83,7 @@ class Solver:
         self.drives = tuple(drives)
         for drive in self.drives:
             _require_driven(drive, model)
+        self._slides = [drive for drive in self.drives if isinstance(drive, SlideDrive)]
         actuators = [drive.actuator for drive in self.drives]
         self._channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
@@ -150,6 +152,27 @@ class Solver:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
         self._worlds.reset(state, mask, state.begun)
 
+    def place(
+        self,
+        state: State,
+        obstacle: Obstacle | int | str,
+        places: wp.array[Any],
+        turns: wp.array[Any],
+        mask: wp.array[Any],
+    ) -> None:
+        """Put an obstacle somewhere else in masked worlds, as their episodes begin, where it touches nothing.
+
+        Args:
+            state: The state.
+            obstacle: The obstacle, its name or its number.
+            places: Its centre of mass in each world [m], vec3d of shape [worlds], on the device.
+            turns: How its frame is turned, quatd of shape [worlds].
+            mask: Which worlds, bool of shape [worlds].
+        """
+        if self.contacts is None or not isinstance(state.touch, Touching):
+            raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
+        self.contacts.place(state.touch, obstacle, places, turns, mask)
+
     def diverged_at(self) -> int | None:
         """The step after which positions were no longer finite, None while all are."""
         return self._worlds.diverged_at()
@@ -189,7 +212,13 @@ class Solver:
         picture = self._painter.snapshot(state, look)
         if self.contacts is None or not isinstance(state.touch, Touching):
             return picture
-        return replace(picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch)))
+        return replace(
+            picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch, self._body_size(state)))
+        )
+
+    def _body_size(self, state: State) -> float:
+        """How large free bodies of a state of one world are, of what they were built."""
+        return 1.0
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
@@ -270,6 +299,8 @@ class Solver:
         for drive, effort in zip(self.drives, efforts.tolist(), strict=True):
             drive.exert(effort)
             drive.weigh(state.positions)
+        if self._slides:
+            self.model.slide([(slide.nodes, slide.shift) for slide in self._slides])
         if part == 1.0:
             overwrite(state.efforts, efforts)
 

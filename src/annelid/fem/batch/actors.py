@@ -11,10 +11,11 @@ import warp as wp
 from annelid.fem.batch.faces import triangles_of
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.kernels.batch_actors import Actors, Features
+from annelid.fem.kernels.batch_nodes import Slides
 from annelid.fem.kernels.batch_worlds import Limits
 from annelid.fem.robots.actuators import Hydraulic
 from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import CableDrive, ChamberDrive, Drive, PointDrive
+from annelid.fem.robots.drives import CableDrive, ChamberDrive, Drive, PointDrive, SlideDrive
 
 _Lists = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -28,7 +29,9 @@ def unsupported_drive(drive: Drive) -> str | None:
         if fluid is not None and not fluid.full:
             return f"the liquid in {drive.actuator.name} has a surface, fill it up"
         return None
-    return None if isinstance(drive, CableDrive | PointDrive) else f"{drive.actuator.name} is of another kind"
+    return (
+        None if isinstance(drive, CableDrive | PointDrive | SlideDrive) else f"{drive.actuator.name} is of another kind"
+    )
 
 
 class ActorLists:
@@ -49,6 +52,7 @@ class ActorLists:
         limits: How commands become efforts.
         liquids: For each actuator the first of its nodes, [k + 1], these, its density and its datum.
         heavy: Whether there are liquids with weight.
+        slides: Holds that are moved.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class ActorLists:
         self.actors, self.bending = (self._made_actors(some, ends, points) for some in (corners, kept))
         self.limits = self._made_limits(drives, channels)
         self.liquids = self._made_liquids(drives, fluids)
+        self.slides = self._made_slides(drives, node_count)
 
     def _made_actors(self, corners: _Lists, ends: _Lists, points: _Lists) -> Any:
         actors: Any = Actors()
@@ -106,6 +111,17 @@ class ActorLists:
         every = np.concatenate([nothing, *nodes])
         heights = [np.nan if fluid is None or fluid.datum is None else fluid.datum for fluid in fluids]
         return [self._integers(first), self._integers(every), self.densities, self._floats(heights)]
+
+    def _made_slides(self, drives: Sequence[Drive], node_count: int) -> Any:
+        moved = [(number, drive) for number, drive in enumerate(drives) if isinstance(drive, SlideDrive)]
+        on, ways = np.zeros((len(moved), node_count), np.int32), np.zeros((len(moved), 3))
+        for row, (_, drive) in enumerate(moved):
+            on[row, drive.nodes], ways[row] = 1, drive.way
+        slides: Any = Slides()
+        slides.numbers, slides.actuators = self._integers([number for number, _ in moved]), len(drives)
+        slides.ways = wp.array(ways, dtype=wp.vec3d, device=self._device)
+        slides.on = wp.array(on, dtype=wp.int32, device=self._device)
+        return slides
 
     def _integers(self, values: Any) -> wp.array[Any]:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)

@@ -163,7 +163,8 @@ class Steps:
         if self._lists.heavy:
             inputs = [self.worlds, *self._lists.liquids, self._nodes.rest, self._each]
             self._launch(find_datums, self._each.datums.shape, inputs)
-        inputs = [self._nodes, times[0], self._each, model.rest, model.offsets, state.positions, state.velocities]
+        held = [self._nodes, self._lists.slides, times[0], self._each, model.rest, model.offsets, state.efforts]
+        inputs = [*held, state.positions, state.velocities]
         where = [vectors[name] for name in ("displacements", "flights", "moves")]
         self._launch(nodal.begin_nodes, (model.node_count, self.worlds), [*inputs, *where])
         self._contact.fly(state, vectors)
@@ -256,8 +257,9 @@ class Steps:
         model, dt, progress = self.model, wp.float64(self._dt), self._contact.progress
         if self._contact.there:
             self._contact.end(state, self._vectors["moves"], self._cut, self._every_lost)
-        inputs = [self._nodes, dt, self._each, model.rest, model.offsets, self._every_lost, self._vectors["moves"]]
-        self._launch(nodal.end_nodes, (model.node_count, self.worlds), [*inputs, state.positions, state.velocities])
+        held = [self._nodes, self._lists.slides, dt, self._each, model.rest, model.offsets, state.efforts]
+        inputs = [*held, self._every_lost, self._vectors["moves"], state.positions, state.velocities]
+        self._launch(nodal.end_nodes, (model.node_count, self.worlds), inputs)
         told = [self._active, self._running, self._scalars, progress, self._cut, state.clock, state.unsettled]
         self._launch(worldly.end_worlds, self._width, [self.worlds, self._least, *told])
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.errors import UnknownName
 from annelid.core.identity import identity
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
@@ -24,6 +25,7 @@ from annelid.fem.contact.surface import outer_faces, outer_nodes
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
 from annelid.fem.kernels.motion import tick
+from annelid.fem.kernels.placing import place_obstacles
 from annelid.fem.solid import Solid
 from annelid.shapes import Obstacle
 
@@ -145,6 +147,21 @@ class Contacts:
             "cut": self._zeros(1, wp.int64),
         }
         return Touching(**known) if self.pairs is None else TouchingItself(**known, **self.pairs.first_arrays())
+
+    def number_of(self, wanted: Obstacle | int | str) -> int:
+        """Number of an obstacle that was given, is called so, or has this number."""
+        for number, (given, rigid) in enumerate(zip(self.given, self.rigids, strict=True)):
+            named = isinstance(wanted, str) and rigid.name == wanted
+            if wanted is given or wanted is rigid or named or (isinstance(wanted, int) and wanted == number):
+                return number
+        raise UnknownName("obstacle", str(wanted), [rigid.name or str(n) for n, rigid in enumerate(self.rigids)])
+
+    def place(self, state: Touching, obstacle: Obstacle | int | str, places: Any, turns: Any, mask: Any) -> None:
+        """Put an obstacle elsewhere in masked worlds; see `Solver.place`."""
+        number = self.number_of(obstacle)
+        axes = wp.quatd(*self._forms[number].axes.as_quat().tolist())
+        inputs = [mask, number, len(self.rigids), axes, places, turns, state.places, state.turns]
+        wp.launch(place_obstacles, len(mask), inputs, device=self.device)
 
     def identity(self) -> str:
         """Identity of obstacles and settings, for checkpoints."""

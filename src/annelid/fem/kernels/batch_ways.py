@@ -47,7 +47,8 @@ def contact_energy(
     normal: wp.vec3d, limit: f64, stretch: wp.vec3d, start: wp.vec3d, x: wp.vec3d,
 ) -> f64:  # fmt: skip
     """Energy of the contact of a point with an obstacle, with friction of this limit and plane [J]."""
-    gap = local_nearness(b, in_frame(x, place, turn), forms).gap - skin
+    size = things.sizes[row]
+    gap = size * local_nearness(b, in_frame(x, place, turn) / size, forms).gap - skin
     stiffness = forms.stiffnesses[b]
     energy = push_energy(gap, reach, stiffness)
     if limit > f64(0.0):
@@ -61,7 +62,7 @@ def free_worlds(
     # Parameters:
     touched: Touched,
     # State in:
-    active: wp.array[wp.int32], now: Poses, ahead: Poses,
+    active: wp.array[wp.int32], now: Poses, ahead: Poses, things: Things,
     positions: wp.array[wp.vec3d], moves: wp.array2d[f32], steps: wp.array2d[f32],
     # State out:
     parts_out: wp.array2d[f32],
@@ -76,9 +77,10 @@ def free_worlds(
         there = x + moved(steps, i, w)
         for b in range(count):
             row = w * count + b
-            first = in_frame(x, now.places[row], now.turns[row])
-            last = in_frame(there, ahead.places[row], ahead.turns[row])
-            part = wp.min(part, free_part(b, first, last, touched.skin, touched.forms))
+            size = things.sizes[row]
+            first = in_frame(x, now.places[row], now.turns[row]) / size
+            last = in_frame(there, ahead.places[row], ahead.turns[row]) / size
+            part = wp.min(part, free_part(b, first, last, touched.skin / size, touched.forms))
     parts_out[k, w] = f32(part)
 
 
@@ -119,7 +121,7 @@ def price_worlds(
             prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
         for b in range(count):
             row = w * count + b
-            near = near_to(b, x, now.places[row], now.turns[row], touched.forms)
+            near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
             reach = touched.reach + wp.length(way)
             body = bodies.slots[b]
             if body >= 0:
@@ -127,7 +129,7 @@ def price_worlds(
                 rotation = wp.length(moved(steps, bodies.first + 2 * body + 1, w))
                 reach += wp.length(centre) + rotation * wp.length(x - now.places[row])
             if near.gap - touched.skin < reach or progress[w] < 1.0:
-                limit = touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
+                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                 here = f64(0.0)
