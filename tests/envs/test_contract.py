@@ -188,6 +188,8 @@ def test_reset_mask_needs_worlds_that_have_begun() -> None:
             many.reset(**first)
         with pytest.raises(InvalidValue, match="before the first step"):
             many.step(np.zeros(many.action_space.shape, np.float32))
+    with pytest.raises(InvalidValue, match="not -5"):
+        many.worlds.restart(seeds=[0, -5])
 
 
 def test_final_info_is_of_the_old_episode(device: str) -> None:
