@@ -87,7 +87,7 @@ class Contacts:
             spacing=2.0 * reach, reach=reach, skin=skin, device=device,
         )  # fmt: skip
         self.pairs = self._made_pairs() if self.settings.itself else None
-        self.movable = ~solid.held.all(axis=1)
+        self.movable = np.asarray(~solid.held.all(axis=1))
         self.rows = np.full(solid.node_count, -1)
         self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)

@@ -160,7 +160,7 @@ class CornerContacts(ElementSet):
         return found
 
     def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Pushes and frictions as evaluated last: triangles [p, 3], shares of their nodes [p, 3], tangents [N/m] [p, 3, 3]."""
+        """Pushes and frictions as evaluated last: triangles [p, 3], shares [p, 3], tangents [N/m] [p, 3, 3]."""
         found = []
         for hits, tangents in ((self._hits, self.point_tangents), (self._lagging, self.rub_tangents)):
             faces, blocks = hits.faces.numpy(), tangents.numpy()

@@ -1,9 +1,8 @@
 """Newton's method for a large solid in motion that touches, led by a factor that is kept over iterations and steps.
 
-Elements are asked for forces only: directions come from an old factor, turned along with the nodes, to which the present
-stiffness of contacts is added on the nodes that touch. So an iteration costs a few solutions instead of a factorisation,
-and there are hardly more iterations, for friction follows one after the other anyway. Where they do not lead on, the
-factor is made anew, and then a direction is Newton's own.
+Elements are asked for forces only: directions come from an old factor, turned along with the nodes, to which the
+present stiffness of contacts is added on the nodes that touch. So an iteration costs a few solutions instead of a
+factorisation. Where iterations do not lead on, the factor is made anew, and then a direction is Newton's own.
 """
 
 from __future__ import annotations
@@ -170,12 +169,12 @@ class KeptNewton(TouchingNewton):
         contacts = self.contacts
         matrix, coupling = contacts.bodies.matrices(contacts.now, contacts.nodes, self._outer)
         contacts.bodies.add_corners(matrix, coupling, contacts.now, self._loads, contacts.rows)
-        coupled = contacts.outer[coupling.any(axis=(1, 2))]
+        coupled = contacts.outer[np.flatnonzero(coupling.any(axis=(1, 2)))]
         nodes = np.union1d(some.nodes, coupled[contacts.movable[coupled]])
         wide = np.zeros((len(nodes), 3, len(nodes), 3))
         places = np.searchsorted(nodes, some.nodes)
-        wide[np.ix_(places, range(3), places, range(3))] = some.matrix.reshape(len(places), 3, len(places), 3)
+        wide[places[:, None], :, places] = some.matrix.reshape(len(places), 3, -1, 3).transpose(0, 2, 1, 3)
         rows = contacts.rows[nodes]
-        chosen = np.where((rows >= 0)[:, None, None], coupling[np.maximum(rows, 0)], 0.0)
+        chosen = np.where(np.reshape(rows >= 0, (-1, 1, 1)), coupling[np.maximum(rows, 0)], 0.0)
         size = 3 * len(nodes)
         return matrix, chosen.reshape(size, len(matrix)), Stiffness(nodes, wide.reshape(size, size))

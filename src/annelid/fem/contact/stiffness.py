@@ -44,11 +44,12 @@ def added(contacts: Contacts, factor: KeptFactor, scale: float) -> Stiffness:
     """
     own, had = own_blocks(contacts, len(factor.touching)), _had(contacts, factor)
     change, size = own - had, np.sqrt((had**2).sum(axis=(1, 2)))
-    changed = np.sqrt((change**2).sum(axis=(1, 2))) > np.maximum(_SAME * size, _LITTLE * scale)
-    parts = [_Blocks.on_diagonal(np.flatnonzero(changed), change[changed]), *_coupled(contacts)]
+    much = np.greater(np.sqrt((change**2).sum(axis=(1, 2))), np.maximum(_SAME * size, _LITTLE * scale))
+    changed = np.flatnonzero(much)
+    parts = [_Blocks.on_diagonal(changed, change[changed]), *_coupled(contacts)]
     rows, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "columns"))
     blocks = np.concatenate([part.blocks for part in parts])
-    free = contacts.movable[rows] & contacts.movable[columns]
+    free = np.flatnonzero(contacts.movable[rows] & contacts.movable[columns])
     rows, columns, blocks = rows[free], columns[free], blocks[free]
     nodes = np.unique(rows)
     return Stiffness(nodes, _dense(np.searchsorted(nodes, rows), np.searchsorted(nodes, columns), blocks, len(nodes)))

@@ -278,8 +278,8 @@ def factor_kernel(single: bool) -> Any:
 def solve_kernel(single: bool, many: bool) -> Any:
     """Replaces right-hand sides by solutions: groups [g, size, 8], or one alone [1, size, 1].
 
-    Only fronts of the lists are gone through, ascending, on the way up with L and on the way down with its transpose: where
-    few right-hand sides differ from 0, and few solutions are wanted, that is enough.
+    Only fronts of the lists are gone through, ascending, on the way up with L and on the way down with its transpose:
+    where few right-hand sides differ from 0, and few solutions are wanted, that is enough.
     """
     real = wp.float32 if single else wp.float64
 
