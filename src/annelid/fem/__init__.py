@@ -25,7 +25,7 @@ from annelid.fem.energy import energy_of
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.integrators import Integrator
-from annelid.fem.linear_choice import Linear
+from annelid.fem.linear_choice import Linear, linear_in_motion
 from annelid.fem.midpoint import MidpointSolver
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
@@ -266,12 +266,15 @@ def simulation(
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
     if not dynamic:
+        if linear == "kept":
+            raise InvalidValue("linear='kept' is for a solid in motion; without motion use 'auto'.")
         if contacts is not None and contacts.bodies:
             raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
-    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
+    in_motion = linear_in_motion(linear, solid.node_count, touches=contacts is not None and how is None)
+    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)
     if how is not None:
         return Simulation(
             BatchedSolver(

@@ -19,12 +19,14 @@ from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
 from annelid.fem.integrators import Integrator, stage_of
 from annelid.fem.kernels.motion import tick
+from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite, OneByOne
@@ -238,7 +240,8 @@ class Solver:
 
     def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
         assert self.contacts is not None
-        return TouchingNewton(self.model, self.contacts, settings)
+        kept = isinstance(self.model.linear, KeptFactor)
+        return (KeptNewton if kept else TouchingNewton)(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)

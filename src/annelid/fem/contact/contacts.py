@@ -60,6 +60,7 @@ class Contacts:
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
         rows: Place of each node among these, -1 where it cannot touch, shape [n].
+        movable: Which nodes are not held altogether, shape [n].
         now: Where obstacles are while a step is solved.
         goal: Where they are at the end of it.
         cut: Whether a move of this step was cut short.
@@ -88,6 +89,7 @@ class Contacts:
             spacing=2.0 * reach, reach=reach, skin=skin, device=device,
         )  # fmt: skip
         self.pairs = self._made_pairs() if self.settings.itself else None
+        self.movable = np.asarray(~solid.held.all(axis=1))
         self.rows = np.full(solid.node_count, -1)
         self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
@@ -290,6 +292,8 @@ class Contacts:
 
     def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
         """The same or less, such that no element is squeezed to nothing."""
+        if part <= 1e-12 or self._least_volume(positions, step, part) >= _LEAST_VOLUME:
+            return part
         now = self._least_volume(positions, step, 0.0)
         least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.5 * now  # what began so is not stuck
         while part > 1e-12 and self._least_volume(positions, step, part) < least:

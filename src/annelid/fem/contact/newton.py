@@ -121,7 +121,11 @@ class TouchingNewton(Newton):
             self.contacts.bodies.move(self._before, length, self.contacts.now)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
-        energy, left = super()._look(positions, fraction, tangent=tangent)
+        self.model.assembly.evaluate(positions, tangent=tangent)
+        return self._left(positions, fraction, tangent=tangent)
+
+    def _left(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        energy, left = super()._left(positions, fraction)
         contacts = self.contacts
         if not contacts.bodies:
             return energy, left
@@ -169,6 +173,14 @@ class TouchingNewton(Newton):
         if found[1] > max(_FOLLOW * self._fresh, self._enough):
             return found
         self.contacts.follow(positions)
-        found = self._look(positions, fraction)
+        found = self._look_again(positions, fraction)
         self._fresh = found[1]
         return found
+
+    def _look_again(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
+        """Look where all was evaluated, after friction has followed: nothing but contacts has changed."""
+        for each in self.contacts.sets:
+            each.evaluate(positions)
+        self.model.assembly.sum_forces()
+        self.model.assembly.sum_blocks()
+        return self._left(positions, fraction)
