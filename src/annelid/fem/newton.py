@@ -335,11 +335,15 @@ class Newton:
             there, rest = self._look(self._trial, fraction, tangent=length == first)
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
-            if falls or level:
+            if falls or level or (length == first and self._leads_on(rest, left)):
                 wp.copy(positions, self._trial)
                 return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5
         return None
+
+    def _leads_on(self, rest: float, left: float) -> bool:
+        """Whether a step as long as it may be is good for the force left after it and before it, whatever the energy."""
+        return False
 
     def _try(self, positions: wp.array[Any], length: float) -> None:
         """Go a part of a step, to look how it is there."""
