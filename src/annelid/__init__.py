@@ -9,15 +9,21 @@ from annelid.core.showing import Theatre, provide
 
 if TYPE_CHECKING:
     from annelid.core.distributions import Choice, Curriculum, LogUniform, Normal, Uniform
+    from annelid.core.losses import Match, Travel
+    from annelid.core.rollout import Rollout
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
+    from annelid.core.track import Track
 else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(
         __name__,
         {
             "core.distributions": ["Choice", "Curriculum", "LogUniform", "Normal", "Uniform"],
+            "core.losses": ["Match", "Travel"],
+            "core.rollout": ["Rollout"],
             "core.simulation": ["Simulation"],
             "core.snapshot": ["Look", "Snapshot"],
+            "core.track": ["Track"],
         },
     )
 
@@ -28,9 +34,13 @@ __all__ = [
     "Curriculum",
     "LogUniform",
     "Look",
+    "Match",
     "Normal",
+    "Rollout",
     "Simulation",
     "Snapshot",
+    "Track",
+    "Travel",
     "Uniform",
     "__version__",
 ]

@@ -6,8 +6,12 @@ import ctypes
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from annelid.core.errors import TooLarge
+
+if TYPE_CHECKING:
+    import warp as wp
 
 _GROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may use
 _PAGES = Path("/proc/self/statm")  # pages of this process: all, and those in memory...
@@ -23,7 +27,9 @@ def require_memory(what: str, needed: float, remedy: str) -> None:
     """
     there = machine_memory()
     if there is not None and needed > there:
-        raise TooLarge(f"{what} needs about {_size(needed)} of memory, this machine has {_size(there)}: {remedy}.")
+        raise TooLarge(
+            f"{what} needs about {size_in_words(needed)} of memory, this machine has {size_in_words(there)}: {remedy}."
+        )
 
 
 def machine_memory() -> int | None:
@@ -33,6 +39,11 @@ def machine_memory() -> int | None:
         return min(found, int(_GROUP.read_text(encoding="ascii"))) if found is not None else None
     except (OSError, ValueError):  # no such limit
         return found
+
+
+def device_memory(device: wp.Device) -> int | None:
+    """Memory that is free on a CUDA device, or all that the machine has [B]; None where it cannot be found."""
+    return int(device.free_memory) if device.is_cuda else machine_memory()
 
 
 def process_memory() -> int | None:
@@ -63,7 +74,7 @@ def _memory() -> int | None:
         return None
 
 
-def _size(amount: float) -> str:
+def size_in_words(amount: float) -> str:
     """A number of bytes in words."""
     if amount < 1e9:
         return f"{amount / 1e6:.3g} MB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Literal
 
 import warp as wp
 
@@ -117,6 +118,7 @@ def simulation(
     prepare: tuple[str, ...] = (),
     forces: Sequence[wp.Function] = (),
     constraints: Sequence[wp.Function] = (),
+    dashpots: Literal["constant", "growing"] | None = None,
     worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -138,6 +140,9 @@ def simulation(
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
+        dashpots: How contacts with obstacles slow masses down: "constant", or "growing" with the depth, so that the
+            force begins at 0 (restitution is then that of an impact at 1 m/s); None is "constant", and "growing" in
+            rollouts.
         worlds: Copies of the body side by side that know nothing of each other, each with commands of its own; None for
             one by itself.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -147,7 +152,7 @@ def simulation(
     world = World(
         dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
-        constraints=constraints,
+        constraints=constraints, dashpots=dashpots,
     )  # fmt: skip
     model = Model(body, world, choose_device(device), worlds=worlds)
     stable = model.stable_step()

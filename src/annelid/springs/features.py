@@ -31,6 +31,7 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         signals=body.signal_functions if (body.signal_kinds > 0).any() else (),
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
         worlds=worlds,
+        growing=world.dashpots == "growing",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,10 +44,18 @@ class Model:
         worlds: Copies of the body side by side that know nothing of each other; None for one by itself, which on CUDA
             differs from a batch of one in its lanes, and whose time is that of the simulation.
         lanes: CUDA threads that share a mass; None chooses by the size of the body. The last bits depend on it.
+        apart: Numbers of all springs that must agree, besides their constants, for two rows to be stored once.
     """
 
     def __init__(
-        self, body: Body, world: World, device: wp.Device, *, worlds: int | None = None, lanes: int | None = None
+        self,
+        body: Body,
+        world: World,
+        device: wp.Device,
+        *,
+        worlds: int | None = None,
+        lanes: int | None = None,
+        apart: Sequence[np.ndarray] = (),
     ) -> None:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
@@ -62,8 +70,8 @@ class Model:
         usual = _lanes(body.mass_count) if worlds is None else _LANES_OF_WORLDS
         self.lanes = (lanes or usual) if device.is_cuda else 1
         self.controls = require_distinct([*body.controls, *motor_controls(world.motors)])
-        self._signal_of, kinds, parameters = distinct_signals(self.body)
-        self.rows = self._compile_rows()
+        self.signal_of, kinds, parameters = distinct_signals(self.body)
+        self.rows = self._compile_rows(apart)
         self.dt = self._step() if world.dt == "auto" else world.dt
         self.network = Network(self.rows, self.body.springs, self._constants())
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
@@ -125,6 +133,8 @@ class Model:
         digest.update(f"{world.integrator} {world.precision} {counts}".encode())
         surroundings = world.gravity, world.velocity_damping, world.drag, world.obstacles, world.collisions
         digest.update(identity(*surroundings, world.forces, world.constraints).encode())
+        if self.features.growing:
+            digest.update(b"growing dashpots")
         arrays = [body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed]
         if self.features.breaking:
             arrays.append(body.yield_strains)
@@ -245,7 +255,7 @@ class Model:
         """Take over the parameters of the signals of a body that differs from that of a world in nothing else."""
         if not np.array_equal(body.signal_kinds, self.one.signal_kinds):
             raise InvalidValue("springs cannot become actuated or passive, or change their function, while they run.")
-        signal_of, example = self._signal_of[: self.one.spring_count], np.zeros(self.signal_count, np.int64)
+        signal_of, example = self.signal_of[: self.one.spring_count], np.zeros(self.signal_count, np.int64)
         example[signal_of[::-1]] = np.arange(len(signal_of))[::-1]
         parameters = body.signal_parameters[example]
         if not np.allclose(parameters[signal_of], body.signal_parameters, rtol=1e-5, atol=1e-9):
@@ -306,14 +316,14 @@ class Model:
         if features.damped:
             constants["damping"] = body.damping.astype(real)
         if features.actuated:
-            constants["signal"] = self._signal_of
+            constants["signal"] = self.signal_of
         if features.breaking:
             limits = body.rest_lengths * (1.0 + body.yield_strains)
             constants["limit"] = (limits**2).astype(real)
         return constants
 
-    def _compile_rows(self) -> Rows:
-        constants = list(self._constants().values())
+    def _compile_rows(self, apart: Sequence[np.ndarray]) -> Rows:
+        constants = [*self._constants().values(), *apart]
         interleaved = self.device.is_cuda and self.lanes <= 2
         return compile_rows(
             self.body.mass_count, self.body.springs, constants, interleaved=interleaved, fast=fast_springs(self.body)
@@ -412,7 +422,8 @@ class Model:
         for name, value in contact.numbers.items():
             setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
         obstacle.first = first
-        obstacle.stiffness, obstacle.damping_ratio = contact.stiffness, contact.damping_ratio
+        obstacle.stiffness = contact.stiffness
+        obstacle.dashpot = contact.slowing if self.features.growing else contact.damping_ratio
         obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         return obstacle
 

@@ -39,6 +39,8 @@ class Contact:
         restitution: Speed after a bounce over the speed before it, 0 to 1.
         stiffness: Force per depth of one mass [N/m].
         damping_ratio: Damping ratio of the linear contact whose bounce has this restitution.
+        slowing: What a dashpot that grows with the depth adds to the push per speed [s/m], for a bounce at 1 m/s with
+            this restitution.
         numbers: Members of the kernels' structure that say what and where the surface is.
         values: Heights or signed distances [m] that the kernels look up, shape [k].
     """
@@ -54,6 +56,7 @@ class Contact:
         self.restitution = RESTITUTION if surface.restitution is None else surface.restitution
         self.stiffness = STIFFNESS if surface.stiffness is None else surface.stiffness
         self.damping_ratio = damping_ratio(self.restitution)
+        self.slowing = slowing(self.restitution)
         self.numbers, self.values = _form(rigid)
 
     @property
@@ -132,6 +135,7 @@ def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
     return form, np.asarray(grid.values.numpy()).ravel()
 
 
+_DEAD = 0.05  # restitution below which a growing dashpot is no longer made stronger
 _DEADEST = 5.0  # damping ratio where the search ends: a bounce keeps one per cent of its speed
 
 
@@ -155,6 +159,21 @@ def _restitution(ratio: float) -> float:
     if ratio < 1.0:
         return math.exp(-ratio / w * math.atan2(2.0 * ratio * w, 2.0 * ratio * ratio - 1.0))
     return math.exp(-ratio / w * math.atanh(2.0 * ratio * w / (2.0 * ratio * ratio - 1.0)))
+
+
+def slowing(restitution: float) -> float:
+    """Product d of impact speed and dashpot, per spring force, of a contact k δ (1 + d δ̇) with this restitution.
+
+    From v dv / (1 + d v) = -k/m δ dδ, both ways: d (1 + e) = ln((1 + d) / (1 - e d)) at an impact speed of 1.
+    """
+    if restitution >= 1.0:
+        return 0.0
+    e = max(restitution, _DEAD)
+
+    def rest(d: float) -> float:
+        return math.log1p(d) - math.log1p(-e * d) - d * (1.0 + e)
+
+    return float(brentq(rest, 1e-6, (1.0 - 1e-12) / e))
 
 
 @lru_cache(maxsize=16)

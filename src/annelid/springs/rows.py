@@ -62,7 +62,7 @@ def compile_rows(
         interleaved: Lay 32 rows side by side (neighbouring GPU threads then read neighbouring memory), not end to end.
         fast: Whether each spring takes smaller steps: these lie first in their rows, shape [s].
     """
-    first, other, spring = _half_springs(mass_count, springs)
+    first, other, spring = half_springs(mass_count, springs)
     if fast is not None:
         order = np.lexsort((other, ~fast[spring], np.repeat(np.arange(mass_count), np.diff(first))))
         other, spring, constants = other[order], spring[order], [*constants, fast]
@@ -79,7 +79,7 @@ def compile_rows(
     return Rows(row_of.astype(np.int32), extents, stride, examples, laid_offsets, laid_springs)
 
 
-def _half_springs(mass_count: int, springs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def half_springs(mass_count: int, springs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Half-springs sorted by mass, then by the other mass: where each mass's begin, the other mass, the spring."""
     mine, other = np.concatenate([springs[:, 0], springs[:, 1]]), np.concatenate([springs[:, 1], springs[:, 0]])
     spring = np.tile(np.arange(len(springs), dtype=np.int32), 2)

@@ -53,7 +53,8 @@ class GroupSensor(Sensor):
             require_turn(model.one.positions[chosen], "masses")
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
         kind = {"position": "position", "velocity": "velocity", "turn": "moment"}.get(self.quantity, "contact")
-        add = sum_kernel(model.types, kind, model.features.touching if kind == "contact" else ())
+        touching = model.features.touching if kind == "contact" else ()
+        add = sum_kernel(model.types, kind, touching, model.features.growing)
         start, count = (3, 1) if self.quantity == "touch" else (0, 3)
 
         def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:

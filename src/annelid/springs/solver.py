@@ -22,6 +22,7 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays, take_world
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
@@ -274,6 +275,11 @@ class Solver:
             count = min(steps, self.batch)
             self._enqueue(state, count)
             steps -= count
+
+    def adjoint(self, state: State) -> SpringAdjoint:
+        """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
+        with self.model.network.settled():
+            return SpringAdjoint(self.model, state, self.threads)
 
     def diverged_at(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""

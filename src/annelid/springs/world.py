@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import warp as wp
@@ -41,6 +41,8 @@ class World(Named):
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
         forces: The user's forces, Warp functions `(time, index, position, velocity, mass) -> force [N]`.
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
+        dashpots: How contacts with obstacles slow masses down: "constant", or "growing" with the depth, so that the
+            force begins at 0; None is "constant", and "growing" in rollouts.
 
     Functions of the user get the time since their world began [s] and the number of the mass in it.
     """
@@ -57,6 +59,7 @@ class World(Named):
     prepare: tuple[str, ...] = ()
     forces: Sequence[wp.Function] = ()
     constraints: Sequence[wp.Function] = ()
+    dashpots: Literal["constant", "growing"] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -64,6 +67,8 @@ class World(Named):
             raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
         if self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
+        if self.dashpots not in (None, "constant", "growing"):
+            raise InvalidValue(f"dashpots {self.dashpots!r} must be 'constant', 'growing' or None.")
         for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
             if not (np.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value}.")

@@ -42,6 +42,8 @@ def mass_acceleration(
     plugins: Plugins,
     varied: bool,
     shaped: bool,
+    growing: bool = False,
+    own: bool = False,
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
@@ -51,13 +53,14 @@ def mass_acceleration(
     stop a mass exactly, rather than overshoot. Forces depend on `v`; the integrator will add the acceleration to
     `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
-    what makes the ground of its world, where it is `shaped`.
+    what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
+    worlds may have a list of obstacles of their `own` each.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
-    touch, obstacle_at, obstacles = _touch(types), obstacle_gap(types, touching, shaped), bool(touching)
+    touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching, shaped), bool(touching)
     shape = shaped_obstacle(types)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
-    touch_surfaces = _all_surfaces(types, plugins.surfaces)
+    touch_surfaces = _all_surfaces(types, plugins.surfaces, growing)
 
     @wp.func
     def acceleration(
@@ -86,8 +89,11 @@ def mass_acceleration(
             gravity = pull
         a = force * inverse_mass + gravity - v * parameters.velocity_damping
         if wp.static(obstacles):
+            first_obstacle = int(0)
+            if wp.static(own):
+                first_obstacle = i // model.masses_a_world * parameters.obstacle_count
             for k in range(parameters.obstacle_count):
-                obstacle = model.obstacles[k]
+                obstacle = model.obstacles[first_obstacle + k]
                 if wp.static(varied):
                     obstacle.friction = obstacle.friction * scale[2]
                     obstacle.sliding_friction = obstacle.sliding_friction * scale[2]
@@ -119,9 +125,30 @@ def mass_acceleration(
 
 
 @functools.cache
-def _touch(types: Layout) -> wp.Function:
-    """Contact of one mass: a spring and a dashpot that never pull, and Coulomb friction."""
+def push_of(types: Layout, growing: bool) -> wp.Function:
+    """Acceleration of a mass away from a surface that it is in: a spring and a dashpot that never pull.
+
+    A dashpot that is `growing` in proportion to the depth begins at 0 when a mass touches down (Hunt and Crossley,
+    1975); the other one jumps.
+    """
+    real, Obstacle = types.real, types.Obstacle
+
+    @wp.func
+    def push(surface: Obstacle, gap: real, speed: real, inverse_mass: real) -> real:
+        if wp.static(growing):
+            return -gap * surface.stiffness * inverse_mass * wp.max(real(1.0) - surface.dashpot * speed, real(0.0))
+        frequency = wp.sqrt(surface.stiffness * inverse_mass)
+        found = -gap * surface.stiffness * inverse_mass - real(2.0) * surface.dashpot * frequency * speed
+        return wp.max(found, real(0.0))
+
+    return push
+
+
+@functools.cache
+def touch_of(types: Layout, growing: bool) -> wp.Function:
+    """Contact of one mass: a push that never pulls, and Coulomb friction."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
+    push_at = push_of(types, growing)
 
     @wp.func
     def touch(
@@ -134,11 +161,7 @@ def _touch(types: Layout) -> wp.Function:
         horizon: real,
         a: vec3,
     ) -> vec3:
-        frequency = wp.sqrt(surface.stiffness * inverse_mass)
-        push = -gap * surface.stiffness * inverse_mass - real(2.0) * surface.damping_ratio * frequency * wp.dot(
-            normal, v
-        )
-        push = wp.max(push, real(0.0))
+        push = push_at(surface, gap, wp.dot(normal, v), inverse_mass)
         a = a + normal * push
         next_v = v_from + a * horizon
         slide = next_v - normal * wp.dot(normal, next_v)
@@ -183,13 +206,13 @@ def _all_constraints(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
     return constraint
 
 
-def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
+def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...], growing: bool) -> Any:
     """Contact with each user surface; their contact constants follow those of the built-in obstacles."""
     real, vec3, Arrays = types.real, types.vec3, types.Arrays
     if not functions:
         return None
-    touch = _touch(types)
-    first, others = functions[0], _all_surfaces(types, functions[1:])
+    touch = touch_of(types, growing)
+    first, others = functions[0], _all_surfaces(types, functions[1:], growing)
     more = others is not None
     rest = others if more else first
 

@@ -60,7 +60,7 @@ def layout(real: Any) -> Layout:
         first=wp.int32,  # where its values begin in `grid_values`
         counts=wp.vec3i,  # values along each axis
         stiffness=real,  # [N/m]
-        damping_ratio=real,
+        dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]
         friction=real,
         sliding_friction=real,
     )

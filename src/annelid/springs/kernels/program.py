@@ -44,6 +44,8 @@ class Features:
     plugins: Plugins = Plugins()  # noqa: RUF009 (frozen)
     worlds: bool = False  # a batch of them, each with a beginning of its own
     varied: bool = False  # with parameters of its own
+    growing: bool = False  # dashpots of contacts grow with the depth
+    own: bool = False  # each world has its own obstacles and surroundings, not one list for all
 
     @property
     def shaped(self) -> bool:
@@ -172,6 +174,8 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
             base = load4(x_base, mass)
             speed = v_base[mass]
         parameters = model.parameters[0]
+        if wp.static(features.own):
+            parameters = model.parameters[world_of(mass, model)]
         now = work.clock[0] + wp.int64(step)
         pull = vec3()
         scale = vec4()
@@ -277,6 +281,8 @@ def _acceleration(features: Features) -> wp.Function:
         plugins=features.plugins,
         varied=features.varied,
         shaped=features.shaped,
+        growing=features.growing,
+        own=features.own,
     )
 
 
@@ -375,6 +381,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                         if wp.static(varied):
                             pull = work.pulls[world_of(i, model)]
                             scale = work.scales[world_of(i, model)]
+                        if wp.static(features.own):
+                            parameters = model.parameters[world_of(i, model)]
                         update(
                             i, now, model, parameters, work,
                             x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
@@ -414,7 +422,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     return sweep
 
 
-def _one_pass(features: Features) -> wp.Function:
+def one_pass(features: Features) -> wp.Function:
+    """A step of an integrator that has one pass."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
@@ -512,4 +521,4 @@ def _substepped(features: Features) -> wp.Function:
     return one_step
 
 
-_SEQUENCES = {1: _one_pass, 2: _two_passes, 4: _four_passes}
+_SEQUENCES = {1: one_pass, 2: _two_passes, 4: _four_passes}

@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.sums import PARTS, Sums
+from annelid.springs.kernels.dynamics import push_of
 from annelid.springs.kernels.layout import HEIGHTS, Layout
 from annelid.springs.kernels.parameters import ground_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
@@ -48,10 +49,10 @@ def _moment(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool) -> wp.Function:
+def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool) -> wp.Function:
     """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground."""
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
-    gap_of, shape = obstacle_gap(types, kinds, shaped), shaped_obstacle(types)
+    gap_of, shape, push_at = obstacle_gap(types, kinds, shaped), shaped_obstacle(types), push_of(types, growing)
 
     @wp.func
     def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
@@ -64,8 +65,10 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool) -> wp.Function
                 found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
                 if found[3] < real(0.0):
                     normal = vec3(found[0], found[1], found[2])
-                    dashpot = real(2.0) * obstacle.damping_ratio * wp.sqrt(obstacle.stiffness / x[3])
+                    dashpot = real(2.0) * obstacle.dashpot * wp.sqrt(obstacle.stiffness / x[3])
                     push = wp.max(-found[3] * obstacle.stiffness - dashpot * wp.dot(normal, v), real(0.0))
+                    if wp.static(growing):
+                        push = push_at(obstacle, found[3], wp.dot(normal, v), x[3]) / x[3]
                     for axis in range(3):
                         sums[axis] = sums[axis] + wp.float64(push * normal[axis])
                     sums[3] = wp.float64(1.0)
@@ -75,7 +78,7 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool) -> wp.Function
 
 
 @functools.cache
-def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
+def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool = False) -> wp.Kernel:
     """Sum a quantity of the members of a group, world by world, into `PARTS` parts each.
 
     Where obstacles have heights, the parameters of worlds, if there are any, say what these are.
@@ -84,7 +87,7 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...]) -> wp.Kernel:
     if kind in ("position", "velocity"):
         value = _mean(types, kind == "velocity")
     else:
-        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped)
+        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped, growing)
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
 
     @wp.kernel(module="unique", enable_backward=False)

@@ -34,7 +34,7 @@ def _function_value(functions: tuple[wp.Function, ...]) -> wp.Function:
 
 
 @functools.cache
-def _value_at(types: Layout, functions: tuple[wp.Function, ...], worlds: bool) -> wp.Function:
+def value_at(types: Layout, functions: tuple[wp.Function, ...], worlds: bool) -> wp.Function:
     """One of these functions at a moment, in steps: of the time of a world, or what a channel commands there."""
     evaluate = _function_value(functions)
     commanded = 1 + functions.index(command_signal) if command_signal in functions else 0
@@ -60,7 +60,7 @@ def signal_at(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool
 
     Signals are numbered world after world.
     """
-    evaluate, Arrays, Work = _value_at(types, functions, worlds), types.Arrays, types.Work
+    evaluate, Arrays, Work = value_at(types, functions, worlds), types.Arrays, types.Work
 
     @wp.func
     def value(item: int, moment: wp.float64, model: Arrays, work: Work) -> wp.float64:
@@ -77,7 +77,7 @@ def signal_at(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool
 @functools.cache
 def motor_value(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool) -> wp.Function:
     """A function `(m, kind, moment, parameters, model, work) -> value`: what motor m follows at a moment, in steps."""
-    evaluate, Arrays, Work = _value_at(types, functions, worlds), types.Arrays, types.Work
+    evaluate, Arrays, Work = value_at(types, functions, worlds), types.Arrays, types.Work
 
     @wp.func
     def value(

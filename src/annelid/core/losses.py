@@ -1,0 +1,78 @@
+"""Ready losses of rollouts: how far a body went, and how far it is from where it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.core.track import Track
+
+
+class Travel:
+    """Minus the distance [m] that the middle of each world has gone along a direction, from the first look to the last.
+
+    With one look it is minus the place of the middle. The middle is the mean over all masses or nodes, or over some.
+
+    Args:
+        direction: "x", "y", "z" or three numbers.
+        things: Which masses or nodes count, indices or a mask; None for all.
+    """
+
+    def __init__(self, direction: str | Sequence[float] = "x", *, things: Any = None) -> None:
+        if isinstance(direction, str) and direction in ("x", "y", "z"):
+            self.direction = np.eye(3)["xyz".index(direction)]
+        else:
+            self.direction = np.asarray(direction, float) if not isinstance(direction, str) else np.zeros(0)
+        if self.direction.shape != (3,) or not np.isfinite(self.direction).all() or not self.direction.any():
+            raise InvalidValue(f"a direction is 'x', 'y', 'z' or three finite numbers, not {direction!r:.60}.")
+        self.direction = self.direction / np.linalg.norm(self.direction)
+        self.things = things
+
+    def __call__(self, track: Track) -> tuple[np.ndarray, np.ndarray]:
+        """Value of each world, shape [worlds], and its rates by positions."""
+        looks, _, things, _ = track.shape
+        weights = np.zeros(things)
+        weights[slice(None) if self.things is None else self.things] = 1.0
+        weights /= weights.sum()
+        rates = np.zeros(track.shape)
+        rates[-1] -= weights[:, None] * self.direction
+        if looks > 1:
+            rates[0] += weights[:, None] * self.direction
+        return np.einsum("lwnk,lwnk->w", rates, track.positions), rates
+
+
+class Match:
+    """Half the mean squared distance [m²] of points from where they should be at the looks, of each world.
+
+    Args:
+        targets: Places [m] that broadcast to [looks, worlds, points, 3]; what is not a number is left out.
+        things: Indices of the masses or nodes that are the points; None for all.
+    """
+
+    def __init__(self, targets: Any, *, things: Any = None) -> None:
+        self.targets, self.things = np.asarray(targets, float), things
+
+    def __call__(self, track: Track) -> tuple[np.ndarray, np.ndarray]:
+        """Value of each world, shape [worlds], and its rates by positions."""
+        chosen = np.arange(track.shape[2]) if self.things is None else np.atleast_1d(np.asarray(self.things))
+        here = track.positions[:, :, chosen]
+        try:
+            targets = np.broadcast_to(self.targets, here.shape)
+        except ValueError:
+            raise InvalidValue(
+                f"targets of shape {list(self.targets.shape)} do not broadcast to those of the track, "
+                f"{list(here.shape)}: [looks, worlds, points, 3]."
+            ) from None
+        known = np.isfinite(targets).all(axis=-1)
+        counts = known.sum(axis=(0, 2))
+        if not counts.all():
+            raise InvalidValue(f"world {int(np.flatnonzero(counts == 0)[0])} has no target that is a number.")
+        off = np.where(known[..., None], here - targets, 0.0) / counts[None, :, None, None]
+        looks, worlds, things, _ = track.shape
+        rates = np.zeros((things, looks, worlds, 3))
+        np.add.at(rates, chosen, np.moveaxis(off, 2, 0))  # a point may be named twice
+        value = 0.5 * np.einsum("lwnk,lwnk->w", off, np.where(known[..., None], here - targets, 0.0))
+        return value, np.moveaxis(rates, 0, 2)

@@ -1,0 +1,1 @@
+"""Gradients of motions of mass-spring bodies: the adjoint of the symplectic step."""

@@ -1,0 +1,1 @@
+"""Kernels of the adjoint of springs."""

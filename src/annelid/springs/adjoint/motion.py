@@ -1,0 +1,315 @@
+"""The arrays of a motion that is run there and back, and the launches that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.adjoint import Plan, Stretch
+from annelid.core.launch import Team
+from annelid.core.replay import Graphs
+from annelid.core.state import overwrite
+from annelid.springs.adjoint.constants import Constants
+from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
+from annelid.springs.adjoint.kernels.gather import Way
+from annelid.springs.adjoint.kernels.ledger import ledger_of, place_kernel
+from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
+from annelid.springs.adjoint.kernels.there import (
+    PLACE,
+    course_of,
+    factor_kernel,
+    keep_kernel,
+    lay_kernel,
+    load_kernel,
+    stretch_kernel,
+)
+from annelid.springs.adjoint.places import Chunks, Places
+from annelid.springs.kernels.program import pass_kernel
+from annelid.springs.model import Model
+
+_BLOCK = 128
+_OF_PLACES = {"offsets": int, "stiffness": float, "tensions": float, "damping": float, "signals": int}
+
+
+class Motion:
+    """Checkpoints, the kept states of a stretch, looks and the ledger of a model.
+
+    Args:
+        model: The model, whose constants are overwritten.
+        plan: How the motion is divided.
+        threads: CPU threads.
+        places: Where rates by springs are booked.
+        chunks: Springs by their signals.
+        kinds: Kinds of the signals that follow commands and waves.
+        clock: Steps that the simulation has done when the motion begins.
+        commands: Commands then.
+        begun: Step at which each world began.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        threads: int,
+        places: Places,
+        chunks: Chunks,
+        kinds: Kinds,
+        clock: int,
+        commands: wp.array[Any],
+        begun: wp.array[Any],
+    ) -> None:
+        self.model, self.device = model, model.device
+        self.way: Way | None = None
+        self._plan, self._places, self._kinds, self._clock = plan, places, kinds, clock
+        self._team = None if self.device.is_cuda else Team(threads)
+        self._graphs = Graphs(self.device, kept=8)
+        self._where = np.zeros(len(PLACE), np.int32)
+        self.course = self._course()
+        self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
+        self._work = self._scratch(commands, begun)
+        self.ledger = self._ledger(chunks)
+        if model.features.own:
+            self._own_surroundings()
+
+    # --- parameters ---
+
+    def take(self, now: Constants, way: Way) -> None:
+        """Take numbers over, and make the state of the beginning checkpoint 0."""
+        model, real = self.model, self.model.numpy_real
+        if way != self.way:
+            self.way = way
+            self._graphs.clear()
+            self._book()
+        self._lay(model.arrays.elastic, np.stack([now.stiffness, now.stiffness * now.rest_lengths], axis=-1))
+        if model.features.damped:
+            self._lay(model.arrays.damping, now.damping)
+        if self.device.is_cpu:
+            fill = place_kernel(model.types, model.features.damped, model.features.actuated)
+            inputs = [self._places.width, model.arrays, self.ledger]
+            wp.launch(fill, model.mass_count, inputs, device=self.device)
+        if model.features.pushed:
+            self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
+        self._set_surroundings(now)
+        inverse = np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real)
+        course = self.course
+        course.inverse_masses.assign(inverse)
+        for saved, values in ((course.saved_positions, now.positions), (course.saved_velocities, now.velocities)):
+            saved[0].assign(values.reshape(-1, 3).astype(real))
+        if model.features.actuated:
+            course.signals.assign(np.ascontiguousarray(now.signals))
+            self._set_table(now.controls)
+
+    def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
+        """Write numbers of springs, shape [worlds, s, ...], to the entries of rows."""
+        springs = values.astype(self.model.numpy_real).reshape(-1, *values.shape[2:])
+        given = wp.array(springs, dtype=entries.dtype, device=self.device)
+        inputs = [self._entries, given]
+        wp.launch(lay_kernel(entries.dtype), len(self._entries), inputs, [entries], device=self.device)
+
+    def _assign(self, name: str, values: np.ndarray, dtype: Any) -> None:
+        """Write an array of the model; one of another length moves, and graphs captured before are void."""
+        here = getattr(self.model.arrays, name)
+        if here is not None and len(here) == len(values):
+            here.assign(values)
+        else:
+            setattr(self.model.arrays, name, wp.array(values, dtype=dtype, device=self.device))
+            self._graphs.clear()
+
+    def _own_surroundings(self) -> None:
+        """Give each world its own obstacles and parameters, which begin as those of all."""
+        arrays, types, worlds = self.model.arrays, self.model.types, self.model.worlds
+        for name, kind in (("obstacles", types.Obstacle), ("parameters", types.Parameters)):
+            self._assign(name, np.tile(getattr(arrays, name).numpy(), worlds), kind)
+
+    def _set_surroundings(self, now: Constants) -> None:
+        """Write gravity, drag and the constants of obstacles."""
+        arrays = self.model.arrays
+        around = arrays.parameters.numpy().copy()
+        around["gravity"] = now.gravity
+        around["velocity_damping"], around["drag"] = now.velocity_damping, now.drag
+        arrays.parameters.assign(around)
+        if now.friction.shape[1]:
+            obstacles = arrays.obstacles.numpy().copy()
+            obstacles["friction"], obstacles["sliding_friction"] = now.friction.ravel(), now.sliding_friction.ravel()
+            obstacles["stiffness"] = now.contact_stiffness.ravel()
+            arrays.obstacles.assign(obstacles)
+
+    def _set_table(self, controls: np.ndarray | None) -> None:
+        """Take a table of commands over; none holds the commands of the state."""
+        shape = (self.model.worlds, 0, 1) if controls is None else controls.shape
+        if self.course.table.shape != shape:
+            self.course.table = self._zeros(shape, wp.float64)
+            self.ledger.by_controls = self._zeros(shape, wp.float64)
+            self._graphs.clear()
+        if controls is not None:
+            self.course.table.assign(np.ascontiguousarray(controls))
+            self.course.interval = self._plan.steps // shape[1]
+
+    # --- there ---
+
+    def run(self, stretch: Stretch, *, again: bool) -> None:
+        """Run a stretch from its checkpoint; the first time, leave the next one and look."""
+        if stretch.number == 0 and not again:
+            self._work.trouble.fill_(-1)
+        self._stand(stretch, fresh=not again)
+        if self._team is not None:
+            arguments = [stretch.count, self.model.arrays, self._work, self.course]
+            self._team.run(stretch_kernel(self.model.features), arguments)
+            return
+        seen = (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count] >= 0).any()
+        kept = 0 if again else stretch.count if seen else 1  # rows from the last that are looked at
+        self._graphs.run(("there", stretch.count, kept), lambda: self._enqueue(stretch.count, kept))
+
+    def _stand(self, stretch: Stretch, *, fresh: bool) -> None:
+        """Tell the device where the motion stands."""
+        self._where[:] = stretch.first, stretch.number, fresh, stretch.last
+        overwrite(self.course.place, self._where)
+        if self.device.is_cuda:
+            self._work.clock.fill_(self._clock + stretch.first)
+        else:
+            self._work.clock.numpy()[0] = self._clock + stretch.first
+
+    def _enqueue(self, steps: int, kept: int) -> None:
+        """Launch the steps of a stretch (CUDA)."""
+        model, course = self.model, self.course
+        wp.launch(load_kernel(model.types), model.mass_count, [course], device=self.device)
+        if model.features.actuated:
+            size = (steps, model.signal_count * model.worlds)
+            wp.launch(factor_kernel(model.features), size, [model.arrays, self._work, course], device=self.device)
+        kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
+        for step in range(steps):
+            here, after = (course.xs[step], course.vs[step]), (course.xs[step + 1], course.vs[step + 1])
+            self._launch(kernel, threads, [model.arrays, self._work, step, step, *here, *here, *after])
+        if kept:
+            size = (kept, model.mass_count)
+            wp.launch(keep_kernel(model.types), size, [steps + 1 - kept, steps, course], device=self.device)
+
+    @property
+    def _threads_of_masses(self) -> int:
+        return -(-self.model.mass_count * self.model.lanes // _BLOCK) * _BLOCK
+
+    def diverged_at(self) -> int | None:
+        """Step of the motion after which a velocity was not finite, None while all were; waits for the device."""
+        step = int(self._work.trouble.numpy()[0])
+        return step - self._clock if step >= 0 else None
+
+    # --- back ---
+
+    def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
+        """Forget the rates of the last time, and take over what the loss says at the looks."""
+        wp.copy(self.course.position_seeds, positions)
+        wp.copy(self.course.velocity_seeds, velocities)
+        ledger = self.ledger
+        for array in (
+            ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
+            ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
+            ledger.by_signals,
+        ):  # fmt: skip
+            array.zero_()
+
+    def reverse(self, stretch: Stretch) -> None:
+        """Run a stretch back whose states are kept."""
+        assert self.way is not None
+        if self._team is not None:
+            arguments = [stretch.count, self.model.arrays, self._work, self.course, self.ledger]
+            self._team.run(team_back(self.model.features, self.way, self._kinds), arguments)
+        else:
+            self._graphs.run(("back", stretch.count), lambda: self._enqueue_back(stretch.count))
+
+    def _enqueue_back(self, steps: int) -> None:
+        """Launch the steps of a stretch from its last to its first (CUDA)."""
+        model, way, course, threads = self.model, self.way, self.course, self._threads_of_masses
+        assert way is not None
+        given = [model.arrays, self._work, course]
+        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, self.ledger])
+        kernel, items = step_kernel(model.features, way, model.lanes), self.ledger.by_chunk.shape[1]
+        chunks = -(-items // _BLOCK) * _BLOCK if way.factors else 0
+        for step in range(steps - 1, -1, -1):
+            before = max(step - 1, 0)
+            states = [course.xs[before], course.vs[before], course.xs[step], course.vs[step]]
+            size = threads + (chunks if step < steps - 1 else 0)
+            self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
+        if way.factors:
+            self._launch(chunk_kernel(model.types), items, [self.ledger])
+            every, arguments = (model.worlds, model.signal_count), [steps, *given, self.ledger]
+            wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
+
+    def _launch(self, kernel: wp.Kernel, size: int, arguments: Sequence[Any]) -> None:
+        wp.launch(kernel, size, arguments, device=self.device, block_dim=_BLOCK)
+
+    # --- arrays ---
+
+    def _zeros(self, shape: Any, dtype: Any) -> wp.array[Any]:
+        return wp.zeros(shape, dtype=dtype, device=self.device)
+
+    def _course(self) -> Any:
+        """Checkpoints, the states of a stretch, looks and signals."""
+        model, types, plan, count = self.model, self.model.types, self._plan, self.model.mass_count
+        course = course_of(types)()
+        course.place = self._zeros(len(PLACE), wp.int32)
+        course.inverse_masses = self._zeros(count, types.real)
+        course.rows = wp.array(plan.rows, dtype=wp.int32, device=self.device)
+        sizes = {
+            "saved_positions": len(plan.stretches), "saved_velocities": len(plan.stretches), "vs": plan.every + 1,
+            "positions": len(plan.looks), "velocities": len(plan.looks), "position_seeds": len(plan.looks),
+            "velocity_seeds": len(plan.looks),
+        }  # fmt: skip
+        for name, rows in sizes.items():
+            setattr(course, name, self._zeros((rows, count), types.vec3))
+        course.xs = self._zeros((plan.every + 1, count), types.vec4)
+        course.signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
+        course.table, course.interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
+        return course
+
+    def _scratch(self, commands: wp.array[Any], begun: wp.array[Any]) -> Any:
+        model, count = self.model, self.model.mass_count
+        work = model.types.Work()
+        work.clock, work.trouble = self._zeros(1, wp.int64), self._zeros(1, wp.int64)
+        work.commands, work.begun = commands, begun
+        work.forces = self._zeros(0 if self.device.is_cuda else count, model.types.vec3)
+        width = model.signal_count * model.worlds if model.features.actuated else 0
+        work.factors = self._zeros(self._plan.every * width, model.types.real)
+        return work
+
+    def _ledger(self, chunks: Chunks) -> Any:
+        """The ledger without the rates that are booked only where they are asked for."""
+        model, types, count = self.model, self.model.types, self.model.mass_count
+        ledger = ledger_of(types)()
+        ledger.first_places = wp.array(self._places.first, dtype=wp.int32, device=self.device)
+        ledger.first_owned = wp.array(self._places.first_owned, dtype=wp.int32, device=self.device)
+        for name in ("position_bars", "velocity_bars"):
+            setattr(ledger, name, self._zeros(count, types.vec3))
+        ledger.pulls, ledger.speeds = self._zeros((2, count), types.vec4), self._zeros((2, count), types.vec4)
+        places = 0 if self.device.is_cuda else self._places.count
+        for name, kind in _OF_PLACES.items():
+            setattr(ledger, name, self._zeros(places, wp.int32 if kind is int else types.real))
+        sums = 0 if self.device.is_cuda else count
+        ledger.position_sums, ledger.velocity_sums = self._zeros(sums, types.vec3), self._zeros(sums, types.vec3)
+        ledger.efforts = self._zeros(sums, types.real)
+        table = chunks.table.reshape(-1, 3)
+        ledger.chunks = wp.array(table, dtype=wp.vec3i, device=self.device) if len(table) else self._zeros(0, wp.vec3i)
+        members = self._places.of_springs.reshape(model.worlds, -1)[:, chunks.members]
+        ledger.members = wp.array(np.ascontiguousarray(members), dtype=wp.int32, device=self.device)
+        ledger.first_chunks = wp.array(chunks.first, dtype=wp.int32, device=self.device)
+        ledger.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
+        ledger.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
+        return ledger
+
+    def _book(self) -> None:
+        """Make room for the rates that are asked for."""
+        assert self.way is not None
+        way, ledger, types, count = self.way, self.ledger, self.model.types, self.model.mass_count
+        springs, masses = self._places.count if way.constants else 0, count if way.own else 0
+        for name in ("by_stiffness", "by_tension"):
+            setattr(ledger, name, self._zeros(springs, types.real))
+        ledger.by_damping = self._zeros(springs if way.damped else 0, types.real)
+        ledger.by_pull, ledger.by_mass = self._zeros(masses, types.vec4), self._zeros(masses, types.vec4)
+        obstacles = len(self.model.world.contacts)
+        for name in ("by_friction", "by_contact"):
+            setattr(ledger, name, self._zeros((obstacles, masses), types.real))
+        ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
+        chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
+        ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)

@@ -1,0 +1,32 @@
+"""What of a simulation of springs has no adjoint, refused by name with what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annelid.core.errors import InvalidValue
+from annelid.springs.kernels.layout import GRID
+from annelid.springs.model import Model
+
+
+def require_adjoint(model: Model, state: Any) -> None:
+    """Refuse a simulation that cannot be run back."""
+    features, world = model.features, model.world
+    refused = {
+        "springs that break (yield_strains)": (features.breaking, "build the body with breaking=False"),
+        "collisions between masses": (features.colliding, "leave collisions out, or join the parts by springs"),
+        "motors": (bool(features.motors), "drive the hinge by springs with body.control or body.actuate"),
+        "masses that take smaller steps (substep)": (features.substeps > 1, "take a smaller dt for the whole body"),
+        f"the {features.integrator} integrator": (features.integrator != "symplectic", "use integrator='symplectic'"),
+        "functions of the user for forces": (bool(world.forces), "use body.push, gravity or drag"),
+        "functions of the user for constraints": (bool(world.constraints), "use body.fix or body.guide"),
+        "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
+        "closed shapes other than spheres and boxes as obstacles": (
+            GRID in features.touching, "use planes, spheres, boxes or a HeightField"),
+        "bodies that were edited while they ran": (model.network.edited, "build the changed body anew"),
+        "parameters of worlds (simulation.parameters)": (
+            state.variation.there, "give stiffness, damping, friction, masses and gravity to the rollout"),
+    }  # fmt: skip
+    for name, (there, remedy) in refused.items():
+        if there:
+            raise InvalidValue(f"{name} cannot be run back for gradients (Rollout): {remedy}.")
