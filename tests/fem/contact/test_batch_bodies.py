@@ -47,7 +47,7 @@ def test_a_body_that_falls_on_a_block_moves_as_one_by_one(shape: Shape) -> None:
     pair = [touching(solid, body, together=how, dt=5e-3) for how in (False, PRECISE)]
     for simulation in pair:
         simulation.parameters["stiffness"] = [1.0, 0.6]
-        simulation.step(16)
+        simulation.step(10)
     one_by_one, together = (simulation.state.touch for simulation in pair)
     moved = np.abs(one_by_one.places.numpy() - pair[0].solver.contacts.first_state().places.numpy()).max()
     assert moved > 0.01
