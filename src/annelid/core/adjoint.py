@@ -58,9 +58,9 @@ class Input:
 
     @property
     def described(self) -> str:
-        """Its full shape in words: "[2 worlds, 48 springs, 3]"."""
+        """Its full shape in words: "[2 worlds, 48 springs]"."""
         parts = [
-            f"any number of {axis}s" if count == ANY else f"{count} {axis}{'' if count == 1 else 's'}"
+            f"any number of {_several(axis)}" if count == ANY else f"{count} {axis if count == 1 else _several(axis)}"
             for axis, count in zip(self.axes, self.shape, strict=True)
         ]
         return f"[{', '.join(parts)}]"
@@ -105,6 +105,11 @@ class Input:
         if np.isfinite(self.low) and np.isfinite(self.high):
             return f"between {self.low:g} and {self.high:g}{unit}"
         return f"{self.low:g}{unit} or more" if np.isfinite(self.low) else "finite"
+
+
+def _several(axis: str) -> str:
+    """The plural of what an axis counts."""
+    return {"mass": "masses", "axis": "axes"}.get(axis, f"{axis}s")
 
 
 def reduced(rates: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
