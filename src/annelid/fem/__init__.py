@@ -12,6 +12,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.solver import BatchedSolver
@@ -96,6 +97,7 @@ __all__ = [
     "Points",
     "Readout",
     "Robot",
+    "Sensitivity",
     "Settings",
     "Solid",
     "Solver",

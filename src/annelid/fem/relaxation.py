@@ -60,6 +60,12 @@ class Relaxation:
             past=self._zeros(self._count, wp.mat33d), parts=self._zeros(self._count * self.terms, wp.mat33d)
         )
 
+    @property
+    def now(self) -> tuple[wp.array[Any], wp.array[Any]]:
+        """Gain and λ of each material for what passes now, float64 of shape [m] each."""
+        series, _ = self._now
+        return series.gains, series.lames
+
     def pass_time(self, dt: float, history: StressHistory) -> None:
         """From now on points answer as at the end of a time dt [s] after a history."""
         self._now = self._series(dt), self._held
