@@ -36,6 +36,7 @@ class Input:
         high: Largest value.
         positive: Whether it must be above 0.
         idle: Why it feeds nothing in this simulation, in words; empty where it does.
+        missing: Why there is no gradient by it in this simulation, in words; empty where there is.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Input:
     high: float = np.inf
     positive: bool = False
     idle: str = ""
+    missing: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,6 +69,8 @@ class Input:
         """Values as they were given, as numbers of the full shape; those that cannot be used are refused."""
         if self.idle:
             raise InvalidValue(f"parameter {self.name!r} feeds nothing here: {self.idle}.")
+        if self.missing:
+            raise InvalidValue(f"there is no gradient by parameter {self.name!r} here yet: {self.missing}.")
         values = self._numbers(given)
         shape = list(self.value.shape)
         if self.free is not None:
@@ -248,6 +252,6 @@ def differentiable(solver: Solver) -> Differentiable:
     if isinstance(solver, Differentiable):
         return solver
     raise Unsupported(
-        solver.physics, "be run back for gradients (Rollout)", ("springs",),
+        solver.physics, "be run back for gradients (Rollout)", ("springs", "fem"),
         "Estimate them from differences of several runs, or search with annelid.evolve.",
     )  # fmt: skip

@@ -17,6 +17,7 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
@@ -32,8 +33,10 @@ from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive
+from annelid.fem.robots.drives import Drive, drive_of
+from annelid.fem.solid import Solid
 from annelid.fem.state import State
+from annelid.fem.world import World
 
 NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
 
@@ -62,6 +65,7 @@ class Solver:
 
     Attributes:
         readout: What reads states.
+        channels: Channels that command its actuators.
     """
 
     physics = "fem"
@@ -83,7 +87,7 @@ class Solver:
         for drive in self.drives:
             _require_driven(drive, model)
         actuators = [drive.actuator for drive in self.drives]
-        self._channels = Channels(actuators, [actuator.limits() for actuator in actuators])
+        self.channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = self._made_newton(settings)
@@ -107,7 +111,7 @@ class Solver:
     @property
     def controls(self) -> tuple[Control, ...]:
         """One channel an actuator."""
-        return self._channels.controls
+        return self.channels.controls
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
@@ -145,6 +149,13 @@ class Solver:
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
         self._worlds.advance(state, steps, self._march)
+
+    def adjoint(self, state: State) -> SolidAdjoint:
+        """What runs motions back; a solid without inertia has none."""
+        raise InvalidValue(
+            "a solid without inertia has no motion to run back (Rollout): use fem.Sensitivity(simulation), or "
+            "dynamic=True."
+        )
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
@@ -221,7 +232,7 @@ class Solver:
             velocities=self._velocities(),
             unsettled=wp.zeros(1, dtype=wp.int64, device=self.device),
             efforts=self._resting_efforts(),
-            commands=self._channels.resting(self.device),
+            commands=self.channels.resting(self.device),
             begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
@@ -251,7 +262,7 @@ class Solver:
     def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
 
-    def _fraction(self, step: float) -> float:
+    def fraction(self, step: float) -> float:
         """Part of the loads that acts after so many steps."""
         return 1.0 if self.ramp == 0.0 else min(1.0, step * self.dt / self.ramp)
 
@@ -264,8 +275,8 @@ class Solver:
         """Let the actuators do what they are commanded to at the end of a step, the one after so many, or within it."""
         if not self.drives:
             return
-        efforts, values = state.efforts.numpy().copy(), self._channels.values(state.commands, step + part)
-        for channel, wanted in zip(self._channels.every, values, strict=True):
+        efforts, values = state.efforts.numpy().copy(), self.channels.values(state.commands, step + part)
+        for channel, wanted in zip(self.channels.every, values, strict=True):
             efforts[channel.number] = channel.towards(wanted, float(efforts[channel.number]), part * self.dt)
         for drive, effort in zip(self.drives, efforts.tolist(), strict=True):
             drive.exert(effort)
@@ -280,7 +291,7 @@ class Solver:
 
     def _step(self, state: State, step: int) -> None:
         """Take one step, the one after so many since it began."""
-        before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
+        before, after = self.fraction(step) if step else 0.0, self.fraction(step + 1)
         with self._passing(state, self.dt), self._touching(state, step):
             try:
                 self.newton.equilibrium(state.positions, start=before, goal=after)
@@ -307,7 +318,7 @@ class Solver:
             yield
             return
         assert isinstance(state.touch, Touching)
-        pull = self._fraction(step + 1) * self.model.pull
+        pull = self.fraction(step + 1) * self.model.pull
         self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt, pull)
         yield
         self.contacts.end(state.positions, state.touch, self.dt)
@@ -361,6 +372,24 @@ class DynamicSolver(Solver):
         """A solid that nothing holds may fly."""
 
     @property
+    def touches(self) -> bool:
+        """Whether it touches obstacles, or itself."""
+        return self.contacts is not None
+
+    def adjoint(self, state: State) -> SolidAdjoint:
+        """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
+        return SolidAdjoint(self, state)
+
+    def twin(self, solid: Solid, world: World) -> DynamicSolver:
+        """A solver like it, for one solid of the same mesh in another world."""
+        gravity = np.asarray(world.gravity, float)
+        drives = [drive_of(drive.actuator, solid, self.device, gravity) for drive in self.drives]
+        inertia = Inertia(solid, world, self.device)
+        sets = [each for drive in drives for each in drive.sets]
+        model = Model(solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia])
+        return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives)
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return IN_MOTION
@@ -374,7 +403,7 @@ class DynamicSolver(Solver):
     def _step(self, state: State, step: int) -> None:
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
         with self._passing(state, self.dt), self._touching(state, step):
-            done = self._move(state, self._fraction(step + 1))
+            done = self._move(state, self.fraction(step + 1))
         if not done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)
 

@@ -67,8 +67,12 @@ class ElementRates:
         self._slope((2, adjoint))
         self._add(positions)
 
-    def materials(self) -> Rates:
-        """Rates of the constants of each material, by name, shape [m, ...]; 0 where a material has no such constant."""
+    def materials(self, *, by_law: bool = False) -> Rates:
+        """Rates of the constants of each material, by name, shape [m, ...]; 0 where a material has no such constant.
+
+        Args:
+            by_law: Whether laws stay as they are when Poisson's ratio changes, instead of Young's moduli.
+        """
         raise NotImplementedError
 
     def nodes(self) -> np.ndarray:
@@ -111,7 +115,7 @@ class CorotationalRates(ElementRates):
         if self._shaped:
             self._shape((0, positions))
 
-    def materials(self) -> Rates:
+    def materials(self, *, by_law: bool = False) -> Rates:
         """Rates of Young's modulus and of Poisson's ratio."""
         found: Rates = {}
         for name in ("youngs_modulus", "poisson_ratio"):
@@ -170,12 +174,12 @@ class HyperelasticRates(ElementRates):
         if self._shaped:
             self._shape()
 
-    def materials(self) -> Rates:
+    def materials(self, *, by_law: bool = False) -> Rates:
         """Rates of Young's modulus, Poisson's ratio and the constants of laws."""
         found: Rates = {}
         sums, materials = self._by_material(), self._solid.materials
         for number, material in enumerate(materials):
-            for name, rows in row_slopes(material, self._width, shared=self._shared).items():
+            for name, rows in row_slopes(material, self._width, shared=self._shared, by_law=by_law).items():
                 rate = rows @ sums[number, : self._width]
                 found[name] = _with_room(found.get(name), (len(materials), *rate.shape))
                 place: tuple[int | slice, ...] = (number, *(slice(0, size) for size in rate.shape))

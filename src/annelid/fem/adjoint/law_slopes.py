@@ -68,13 +68,14 @@ class _Change:
     factor: float = 0.0
 
 
-def row_slopes(material: Material, width: int, *, shared: bool) -> dict[str, np.ndarray]:
+def row_slopes(material: Material, width: int, *, shared: bool, by_law: bool = False) -> dict[str, np.ndarray]:
     """Derivatives of a row of `hyperelastic.material_constants` with respect to each constant of its material.
 
     Args:
         material: The material.
         width: Length of a row.
         shared: Whether points share changes of volume.
+        by_law: Whether the law stays as it is when Poisson's ratio changes, instead of Young's modulus.
 
     Returns:
         Rows by name, shape [..., width]: "youngs_modulus", "poisson_ratio", and the constants of the law it was given.
@@ -89,8 +90,8 @@ def row_slopes(material: Material, width: int, *, shared: bool) -> dict[str, np.
     lame = _lame(material.shear_modulus, nu)
     factor = law.factor if isinstance(law, OwnLaw) else 0.0
     stiffer = _Change(growth, law.pull, law.shear_modulus, law.swelling, lame, factor)
-    shear_slope = -1.0 / (1.0 + nu)  # of the shear modulus with Poisson's ratio, as a part of it
-    by_ratio = lame_slope(material.youngs_modulus, nu) - shear_slope * lame
+    shear_slope = 0.0 if by_law else -1.0 / (1.0 + nu)  # of the shear modulus with Poisson's ratio, as a part of it
+    by_ratio = 2.0 * material.shear_modulus / (1.0 - 2.0 * nu) ** 2
     only_lame = _Change(np.zeros(len(finite)), 0.0, 0.0, 0.0, by_ratio)
     found = {
         "youngs_modulus": row(stiffer) / material.youngs_modulus,

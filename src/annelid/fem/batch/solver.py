@@ -52,7 +52,7 @@ class BatchedSolver(DynamicSolver):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts)
-        self._steps = Steps(model, inertia, self.drives, self._channels, contacts, worlds, together)
+        self._steps = Steps(model, inertia, self.drives, self.channels, contacts, worlds, together)
         self._lost_last = 0
         self.batch = 1 if self.device.is_cpu else _LONGEST
         self._graphs = Graphs(self.device, kept=_GRAPHS)
