@@ -99,7 +99,7 @@ class Hyperelastic(Tetrahedra):
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
-        self._answer(positions, tangent=tangent)
+        self.answer(positions, tangent=tangent)
         if self._relaxation is not None:
             self._relaxation.relax(tangent=tangent)
         self._sum((0, int(tangent)), (1, int(self._foreseen)))
@@ -125,6 +125,11 @@ class Hyperelastic(Tetrahedra):
             return self._relaxation.now
         count = len(self._table)
         return self._array(np.ones(count), wp.float64), self._array(np.zeros(count), wp.float64)
+
+    def series(self, dt: float) -> Any:
+        """The Prony series of its materials for a time dt [s] that passes, a `kernels.relaxation.Series`."""
+        assert self._relaxation is not None
+        return self._relaxation.series(dt)
 
     @property
     def foresees(self) -> bool:
@@ -172,7 +177,7 @@ class Hyperelastic(Tetrahedra):
     def remember(self, positions: wp.array[Any], history: History) -> None:
         """Take what happened in the time that passes into the history."""
         if self._relaxation is not None and isinstance(history, StressHistory):
-            self._answer(positions, tangent=False)
+            self.answer(positions, tangent=False)
             self._relaxation.remember(history)
 
     def rest(self) -> None:
@@ -180,8 +185,8 @@ class Hyperelastic(Tetrahedra):
         if self._relaxation is not None:
             self._relaxation.rest()
 
-    def _answer(self, positions: wp.array[Any], *, tangent: bool) -> None:
-        """What the laws of the points answer, as if no time passed."""
+    def answer(self, positions: wp.array[Any], *, tangent: bool) -> None:
+        """What the laws of the points answer by themselves, as if no time passed and nothing were shared."""
         for strain in self._strain:
             strain((0, positions), (1, int(tangent)))
 

@@ -9,7 +9,7 @@ import pytest
 
 import annelid
 from annelid import fem
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InexactGradient, InvalidValue, UnknownName
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import Plane, tet_beam
 
@@ -74,8 +74,13 @@ def beginning(rollout: annelid.Rollout, *without: str) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("material", "quadratic"),
-    [(rubber(0.45, 1e5), False), (rubber(0.3, 1e5), True), (Material.hyperelastic("soft", NeoHooke(3e4)), False)],
-    ids=["corotational", "10-node", "hyperelastic"],
+    [
+        (rubber(0.45, 1e5), False),
+        (rubber(0.3, 1e5), True),
+        (Material.hyperelastic("soft", NeoHooke(3e4)), False),
+        (Material.hyperelastic("creeps", NeoHooke(3e4), poisson_ratio=0.3, prony=((0.3, 0.02), (0.2, 0.3))), False),
+    ],
+    ids=["corotational", "10-node", "hyperelastic", "relaxing"],
 )
 def test_every_parameter_of_a_motion(material: Material, quadratic: bool) -> None:
     solid = beam(material, quadratic=quadratic)
@@ -84,7 +89,7 @@ def test_every_parameter_of_a_motion(material: Material, quadratic: bool) -> Non
     values = beginning(rollout, *(["youngs_modulus"] if material.law is not None else []))
     _, rates = rollout.gradient(loss, values)
     chance = np.random.default_rng(3)
-    few = ("poisson_ratio", "shear", "density", "nodes", "offsets")  # those that depend on the elements
+    few = ("poisson_ratio", "shear", "prony", "density", "nodes", "offsets")  # those that depend on the elements
     for name, value in values.items():
         if name not in few and (quadratic or material.law is not None):
             continue
@@ -158,6 +163,12 @@ def test_a_rollout_leaves_its_simulation_alone_and_does_what_it_would() -> None:
 def test_what_cannot_be_run_back_is_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidValue, match=named):
         annelid.Rollout(simulation(beam(rubber()), **options), 2)
+
+
+def test_a_step_that_is_not_solved_is_told() -> None:
+    rollout = annelid.Rollout(simulation(beam(rubber(0.45, 1e5)), settings=fem.Settings(1e-12, 1)), 2)
+    with pytest.warns(InexactGradient, match="2 of 2 steps of the rollout were not solved"):
+        rollout.forward({"youngs_modulus": 1e5})
 
 
 def test_parameters_that_say_the_same_or_have_no_gradient_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.adjoint import Input, Plan, Stretch
-from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.core.state import clone_state
+from annelid.core.errors import InexactGradient, InvalidValue, SimulationDiverged
+from annelid.core.state import clone_state, state_arrays
 from annelid.fem.adjoint.inputs import Numbers, built_of, changed, inputs_of, require_consistent
 from annelid.fem.adjoint.motion import Motion
 from annelid.fem.adjoint.refusals import missing, require_adjoint
@@ -55,15 +56,20 @@ class SolidAdjoint:
         """The parameters that it knows, by name."""
         return self._inputs
 
+    @property
+    def _kept(self) -> int:
+        """Memory that is kept of a step [B]: positions, and what materials remember."""
+        remembered = sum(array.capacity for array in state_arrays(self._states[0].history).values())
+        return (24 * self.things + remembered) * self._of.worlds
+
     def spacing(self, steps: int) -> int:
         """All steps, where their positions fit into some memory; else as few as need least."""
-        state = 24 * self.things * self._of.worlds
-        return steps if steps * state <= _ROOM else math.ceil(math.sqrt(2.0 * steps))
+        return steps if steps * self._kept <= _ROOM else math.ceil(math.sqrt(2.0 * steps))
 
     def memory(self, plan: Plan) -> int:
         """Memory that checkpoints, a stretch and looks take [B], about."""
-        states = 3 * len(plan.stretches) + plan.every + 2 + 6 * len(plan.looks)
-        return 24 * self.things * self._of.worlds * states
+        steps = 3 * len(plan.stretches) + plan.every + 2
+        return steps * self._kept + 6 * len(plan.looks) * 24 * self.things * self._of.worlds
 
     def reserve(self, plan: Plan) -> None:
         """Remember the plan; arrays are made with the first motion, which tells what they must hold."""
@@ -136,10 +142,24 @@ class SolidAdjoint:
                     time=step * self._of.dt,
                     step=step,
                 )
+        self._tell_unsettled()
         positions = np.concatenate([motion.positions.numpy() for motion in self._motions], axis=1)
         velocities = np.concatenate([motion.velocities.numpy() for motion in self._motions], axis=1)
         arrays = (wp.array(each, dtype=wp.vec3d, device=self.device) for each in (positions, velocities))
         return next(arrays), next(arrays)
+
+    def _tell_unsettled(self) -> None:
+        """Warn of steps that a gradient takes for solved, and that are not."""
+        assert self._plan is not None
+        left = sum(motion.unsettled for motion in self._motions)
+        if left:
+            warnings.warn(
+                f"{left} of {self._plan.steps * len(self._motions)} steps of the rollout were not solved to the "
+                "tolerance of the simulation, and its gradient takes them for solved: allow more iterations "
+                "(settings=fem.Settings(...)), or take a smaller dt.",
+                InexactGradient,
+                stacklevel=4,
+            )
 
     # --- back ---
 

@@ -139,6 +139,7 @@ class HyperelasticRates(ElementRates):
         super().__init__(solid, tetrahedra, self._width + 1, crew, nodes=nodes)
         points, cells = tetrahedra.points, tetrahedra.cells
         self._hyperelastic, self._shared = tetrahedra, points.modes.shape[1] > 0
+        self._whole = wp.ones(len(solid.materials), dtype=wp.float64, device=crew.device)
         gains, lames = tetrahedra.relaxing
         shape = tetrahedra.element_count, points.modes.shape[1]
         thetas, speeds = self._zeros(shape, wp.float64), self._zeros(shape, wp.float64)
@@ -159,6 +160,26 @@ class HyperelasticRates(ElementRates):
         slopes = wp.array(self._mode_slopes() if moving else np.zeros((0, 0, 3)), dtype=wp.vec3d, device=crew.device)
         about = [self._width, table, slopes, points, cells, self._slopes, thetas, speeds, self._shapes, self._places]
         self._shape = crew.command(shape_hyperelastic, shape[0], about)
+
+    @property
+    def constants(self) -> wp.array[Any]:
+        """What it has of the constants of each point, float64 of shape [p, columns]."""
+        return self._rates
+
+    @property
+    def slopes(self) -> wp.array[Any]:
+        """Slope of the last z at each point, or what stands for it, mat33d of shape [p]."""
+        return self._slopes
+
+    @property
+    def shapes(self) -> wp.array[Any]:
+        """What it has of the shape of each point, H of `kernels.point_rates`, mat33d of shape [p]."""
+        return self._shapes
+
+    def add_laws(self) -> None:
+        """Add what `slopes` makes of the constants of laws alone, where no time passes."""
+        for law in self._laws:
+            law((3, self._whole))
 
     def clear(self) -> None:
         """Begin with nothing."""

@@ -18,7 +18,7 @@ from annelid.fem.world import World
 from annelid.materials import Material
 
 ELASTIC = ("youngs_modulus", "poisson_ratio")
-BUILT = (*ELASTIC, "density", "nodes", "offsets", "forces", "gravity", "velocity_damping")
+BUILT = (*ELASTIC, "density", "prony", "nodes", "offsets", "forces", "gravity", "velocity_damping")
 """What a model is built of, constants of laws aside."""
 _AXES = ("term", "constant")
 
@@ -65,6 +65,13 @@ def inputs_of(model: Model, numbers: Numbers) -> dict[str, Input]:
     for name, values in common_constants(solid.materials).items():
         axes = ("world", "material", *_AXES[: values.ndim - 1])
         found.append(Input(name, axes, every(values), does=f"{name} of the laws of materials"))
+    terms = {len(material.prony) for material in solid.materials}
+    if terms != {0} and len(terms) == 1:
+        series = every([material.prony for material in solid.materials])
+        found.append(
+            Input("prony", ("world", "material", "term", "number"), series, positive=True,
+                  does="share of the stress that relaxes and the time it takes [s], of each term")
+        )  # fmt: skip
     channels = [control.rest for control in numbers.controls]
     uncommanded = "" if channels else "no actuator takes commands; give the simulation actuators=[...]"
     found += [
@@ -129,14 +136,16 @@ def by_law(name: str) -> bool:
 
 
 def _materials(old: Sequence[Material], values: Mapping[str, np.ndarray]) -> tuple[Material, ...]:
-    named = {name: each for name, each in values.items() if name in (*ELASTIC, "density") or by_law(name)}
+    named = {name: each for name, each in values.items() if name in (*ELASTIC, "density", "prony") or by_law(name)}
     rows = [{name: each[number] for name, each in named.items()} for number in range(len(old))]
     return tuple(_material(material, row) for material, row in zip(old, rows, strict=True))
 
 
 def _material(material: Material, values: Mapping[str, np.ndarray]) -> Material:
     """A material with the values that are given for it."""
-    changes: dict[str, Any] = {name: float(value) for name, value in values.items() if not by_law(name)}
+    changes: dict[str, Any] = {name: float(values[name]) for name in (*ELASTIC, "density") if name in values}
+    if "prony" in values:
+        changes["prony"] = tuple((float(share), float(time)) for share, time in values["prony"])
     constants = {name: value for name, value in values.items() if by_law(name)}
     if constants:
         assert material.law is not None

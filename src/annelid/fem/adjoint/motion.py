@@ -13,11 +13,14 @@ from annelid.core.adjoint import Plan, Stretch
 from annelid.core.errors import InvalidValue
 from annelid.core.state import clone_state, overwrite
 from annelid.fem.adjoint.actuation import Directions
-from annelid.fem.adjoint.element_rates import element_rates
+from annelid.fem.adjoint.element_rates import HyperelasticRates, element_rates
+from annelid.fem.adjoint.history_rates import HistoryRates
 from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.adjoint.stepping import Stepping
 from annelid.fem.dynamics import masses
+from annelid.fem.history import StressHistory
+from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.kernels.motion_rates import (
     add_looks,
     collect_efforts,
@@ -43,13 +46,16 @@ class Motion:
         plan: How it is divided.
         wanted: Names of the parameters whose rates are wanted.
         table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
+
+    Attributes:
+        unsettled: Steps whose equation was not solved to the last digit, once all was run.
     """
 
     def __init__(
         self, solver: Stepping, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
     ) -> None:
         self._solver, self._plan, self._table = solver, plan, table
-        self.solver, model = solver, solver.model
+        self.solver, self.unsettled, model = solver, 0, solver.model
         self._state = state
         self._clock = int(state.clock.numpy()[0]) - int(state.begun.numpy()[0])
         self._checkpoints: dict[int, tuple[State, wp.array[Any]]] = {}
@@ -65,7 +71,17 @@ class Motion:
         self._by_law = any(by_law(name) for name in wanted)
         self._directions = Directions(model, solver.drives)
         self._elements = element_rates(model.solid, model.tetrahedra, model.crew, nodes=self._nodes)
+        self._memory = self._made_memory()
+        self._histories: list[StressHistory] = []
         self._room()
+
+    def _made_memory(self) -> HistoryRates | None:
+        model, elements = self._solver.model, self._elements
+        if not model.relaxes:
+            return None
+        assert isinstance(elements, HyperelasticRates)
+        assert isinstance(model.tetrahedra, Hyperelastic)
+        return HistoryRates(model.solid, model.tetrahedra, elements, self._solver.dt, model.crew, nodes=self._nodes)
 
     def _room(self) -> None:
         model, solid, device = self._solver.model, self._solver.model.solid, self._solver.model.device
@@ -98,7 +114,10 @@ class Motion:
         state = clone_state(begin)
         wp.copy(self._path[0], earlier)
         wp.copy(self._path[1], state.positions)
+        self._histories = []
         for step in range(stretch.count):
+            if isinstance(state.history, StressHistory):
+                self._histories.append(clone_state(state.history))
             if self._table is not None:
                 self._command(state, self._table[stretch.first + step])
             self._solver.advance(state, 1)
@@ -106,6 +125,7 @@ class Motion:
             self._efforts[stretch.first + step + 1] = state.efforts.numpy()
             if not again:
                 self._look(stretch.first + step + 1, state)
+        self.unsettled = int(state.unsettled.numpy()[0]) - int(self._state.unsettled.numpy()[0])
         if not again and not stretch.last:
             self._checkpoints[stretch.number + 1] = (state, wp.clone(self._path[stretch.count]))
 
@@ -128,13 +148,31 @@ class Motion:
         for array in (self._x, self._v, self._forces, self._whole, self._part, self._damping, self._masses):
             array.zero_()
         self._elements.clear()
+        if self._memory is not None:
+            self._memory.clear()
         self._see(self._plan.steps)
 
     def reverse(self, stretch: Stretch) -> None:
         """Run a stretch back that was run last."""
         for step in reversed(range(stretch.count)):
-            self._step_back(stretch.first + step, *(self._path[step + k] for k in range(3)))
+            where = [self._path[step + k] for k in range(3)]
+            if self._memory is None:
+                self._step_back(stretch.first + step, *where)
+            else:
+                self._step_back_remembering(stretch.first + step, where, self._histories[step])
             self._see(stretch.first + step)
+
+    def _step_back_remembering(self, step: int, where: list[wp.array[Any]], before: StressHistory) -> None:
+        """Run a step back whose material remembers what was before it."""
+        assert self._memory is not None
+        tetrahedra = self._solver.model.tetrahedra
+        self._memory.forget(where[2], before, self._x)
+        tetrahedra.pass_time(self._solver.dt, before)
+        try:
+            self._step_back(step, *where)
+        finally:
+            tetrahedra.rest()
+        self._memory.hold(before)
 
     def _see(self, step: int) -> None:
         """Add what the loss sees after so many steps."""
@@ -149,7 +187,7 @@ class Motion:
         fraction = wp.float64(solver.fraction(self._clock + step + 1))
         self._launch(seed_step, [dt, model.held, self._x, self._v, self._seed, self._right])
         self._solve(step, after, float(fraction))
-        if self._materials or self._nodes:
+        if self._materials or self._nodes or self._memory is not None:
             self._elements.add(self._adjoint, after)
         if self._weighs:
             inputs = [dt, damping, self._mass_nodes, self._adjoint, earlier, before, after]
@@ -194,6 +232,8 @@ class Motion:
         found["velocity_damping"] = np.asarray(self._damping.numpy().sum())
         if self._materials:
             found |= self._elements.materials(by_law=self._by_law)
+        if self._memory is not None:
+            found["prony"] = self._memory.prony()
         if self._weighs:
             shaped = self._by_masses(found, forces @ model.gravity)
         if self._nodes:

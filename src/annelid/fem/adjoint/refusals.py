@@ -18,7 +18,6 @@ def require_adjoint(solver: Stepping, state: State) -> None:
         f"the {model.world.integrator} integrator": (
             model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
         "contacts of solids": (solver.touches, "leave obstacles and self-contact out"),
-        "materials with a Prony series": (model.relaxes, "give material.relaxed(), or velocity_damping"),
         "element sets of the user (extras)": (
             any(id(each) not in known for each in model.extras), "use actuators, forces and holds"),
         "parameters of worlds (simulation.parameters)": (
