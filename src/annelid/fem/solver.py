@@ -371,11 +371,6 @@ class DynamicSolver(Solver):
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
 
-    @property
-    def touches(self) -> bool:
-        """Whether it touches obstacles, or itself."""
-        return self.contacts is not None
-
     def adjoint(self, state: State) -> SolidAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
         return SolidAdjoint(self, state)
@@ -384,10 +379,12 @@ class DynamicSolver(Solver):
         """A solver like it, for one solid of the same mesh in another world."""
         gravity = np.asarray(world.gravity, float)
         drives = [drive_of(drive.actuator, solid, self.device, gravity) for drive in self.drives]
-        inertia = Inertia(solid, world, self.device)
+        inertia, mine = Inertia(solid, world, self.device), self.contacts
         sets = [each for drive in drives for each in drive.sets]
+        contacts = None if mine is None else Contacts(solid, mine.given, mine.settings, self.device)
+        sets += [] if contacts is None else contacts.sets
         model = Model(solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia])
-        return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives)
+        return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives, contacts=contacts)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -11,7 +11,7 @@ import annelid
 from annelid import fem
 from annelid.core.errors import InexactGradient, InvalidValue, UnknownName
 from annelid.materials import Material, NeoHooke
-from annelid.shapes import Plane, tet_beam
+from annelid.shapes import Plane, Rigid, Sphere, Surface, tet_beam
 
 from ..robots.robots import hollow_solid
 from ..solids import rubber
@@ -45,7 +45,7 @@ def simulation(solid: fem.Solid, **options: Any) -> Any:
     push = fem.PointForce(name="push", at=tip, direction=(0.0, 0.3, 1.0), force=(-1.0, 1.0), force_rate=5.0)
     pull = fem.Cable(name="pull", through=[(0.0, 0.0, 0.05), tip], tension=(0.0, 5.0))
     chosen: dict[str, Any] = {"actuators": [push, pull], "settings": EXACT, "velocity_damping": 1.0, "ramp": 0.05}
-    return fem.simulation(solid, device="cpu", threads=1, **(chosen | options))
+    return fem.simulation(solid, device="cpu", **({"threads": 1} | chosen | options))
 
 
 class Weighted:
@@ -118,6 +118,51 @@ def test_a_pressure_that_grows_with_the_ramp() -> None:
     assert rates["youngs_modulus"] == pytest.approx(found, rel=1e-8)
 
 
+def block(surface: Surface, **options: Any) -> Any:
+    """A small beam between a plane and a sphere, within the reach of both."""
+    solid = fem.Solid(tet_beam(0.04, 0.02, 0.02, cells=(2, 1, 1)), rubber(0.45, 1e5), surface=surface)
+    low, high = solid.nodes[:, 2].min(), solid.nodes[:, 2].max()
+    plane = Rigid(Plane(point=(0.0, 0.0, low - 3e-3)), surface)
+    ball = Rigid(Sphere(0.05), surface, position=(0.02, 0.0, high + 0.053))
+    contact = fem.Contact(reach=4e-3, stiffness=2e3)
+    if not options.get("dynamic", True):
+        solid.fix(lambda p: p[:, 0] < 1e-9)
+    return fem.simulation(
+        solid, obstacles=[plane, ball], contact=contact, device="cpu", threads=1,
+        settings=fem.Settings(1e-12, 200), **options,
+    )  # fmt: skip
+
+
+def test_contacts_that_push_and_do_not_rub() -> None:
+    smooth = Surface(friction=0.0)
+    rollout = annelid.Rollout(block(smooth), 5)
+    loss = Weighted((1, 1, rollout.value("nodes").shape[1], 3))
+    values = {"youngs_modulus": 1e5, "velocities": np.array([0.02, 0.01, 0.1])}
+    _, rates = rollout.gradient(loss, values)
+    found = slope(lambda modulus: loss(rollout.forward(values | {"youngs_modulus": modulus}))[0], 1e5, 200.0)
+    assert rates["youngs_modulus"] == pytest.approx(found, rel=1e-7)
+    way = np.array([1e-4, 1e-4, 1e-4])
+    found = slope(
+        lambda part: loss(rollout.forward(values | {"velocities": values["velocities"] + part * way}))[0], 0.0, 1.0
+    )
+    assert float(rates["velocities"] @ way) == pytest.approx(found, rel=1e-7)
+
+
+def test_an_equilibrium_among_obstacles() -> None:
+    def at(gravity: float) -> Any:
+        still = block(Surface(friction=0.0), dynamic=False, gravity=(0.0, 0.0, gravity))
+        still.step()
+        return still
+
+    resting = at(-40.0)
+    assert np.abs(resting.state.touch.forces.numpy()).max() > 0.0
+    weights = np.random.default_rng(3).standard_normal(resting.solver.model.solid.nodes.shape)
+    found = slope(lambda pull: float((weights * at(pull).state.positions.numpy()).sum()), -40.0, 0.05)
+    assert fem.Sensitivity(resting).rates(weights)["gravity"][2] == pytest.approx(found, rel=1e-7)
+    with pytest.raises(InvalidValue, match="no gradient through friction"):
+        fem.Sensitivity(block(Surface(friction=0.5), dynamic=False))
+
+
 def test_checkpoints_threads_and_worlds_do_not_change_a_bit() -> None:
     solid = beam(rubber(0.45, 1e5))
     shape = (3, 1, solid.node_count, 3)
@@ -125,7 +170,7 @@ def test_checkpoints_threads_and_worlds_do_not_change_a_bit() -> None:
     values = beginning(rollout)
     _, rates = rollout.gradient(Weighted(shape), values)
     others = [annelid.Rollout(simulation(solid), STEPS, looks=2, every=4)]
-    others.append(annelid.Rollout(simulation(solid, worlds=1), STEPS, looks=2))
+    others.append(annelid.Rollout(simulation(solid, worlds=1, threads=2), STEPS, looks=2))
     for other in others:
         _, again = other.gradient(Weighted(shape), values)
         for name in values:
@@ -156,7 +201,7 @@ def test_a_rollout_leaves_its_simulation_alone_and_does_what_it_would() -> None:
     ("options", "named"),
     [
         ({"integrator": "midpoint"}, "the midpoint integrator"),
-        ({"obstacles": [Plane(point=(0.0, 0.0, -0.5))]}, "contacts of solids"),
+        ({"obstacles": [Plane(point=(0.0, 0.0, -0.5))]}, "friction of contacts"),
         ({"dynamic": False}, "fem.Sensitivity"),
     ],
 )

@@ -18,6 +18,7 @@ from annelid.fem.adjoint.history_rates import HistoryRates
 from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.contact.state import Touching
 from annelid.fem.dynamics import masses
 from annelid.fem.history import StressHistory
 from annelid.fem.hyperelastic import Hyperelastic
@@ -73,6 +74,7 @@ class Motion:
         self._elements = element_rates(model.solid, model.tetrahedra, model.crew, nodes=self._nodes)
         self._memory = self._made_memory()
         self._histories: list[StressHistory] = []
+        self._poses: list[tuple[np.ndarray, np.ndarray]] = []  # of obstacles after each step of a stretch
         self._room()
 
     def _made_memory(self) -> HistoryRates | None:
@@ -114,7 +116,7 @@ class Motion:
         state = clone_state(begin)
         wp.copy(self._path[0], earlier)
         wp.copy(self._path[1], state.positions)
-        self._histories = []
+        self._histories, self._poses = [], []
         for step in range(stretch.count):
             if isinstance(state.history, StressHistory):
                 self._histories.append(clone_state(state.history))
@@ -123,6 +125,8 @@ class Motion:
             self._solver.advance(state, 1)
             wp.copy(self._path[step + 2], state.positions)
             self._efforts[stretch.first + step + 1] = state.efforts.numpy()
+            if isinstance(state.touch, Touching):
+                self._poses.append((state.touch.places.numpy().copy(), state.touch.turns.numpy().copy()))
             if not again:
                 self._look(stretch.first + step + 1, state)
         self.unsettled = int(state.unsettled.numpy()[0]) - int(self._state.unsettled.numpy()[0])
@@ -156,6 +160,8 @@ class Motion:
         """Run a stretch back that was run last."""
         for step in reversed(range(stretch.count)):
             where = [self._path[step + k] for k in range(3)]
+            if self._solver.contacts is not None:
+                self._solver.contacts.now.set(*self._poses[step])
             if self._memory is None:
                 self._step_back(stretch.first + step, *where)
             else:

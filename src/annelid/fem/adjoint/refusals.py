@@ -5,6 +5,7 @@ from __future__ import annotations
 from annelid.core.errors import InvalidValue
 from annelid.fem.adjoint.actuation import require_differentiable, weighty
 from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.adjoint.touching import require_smooth
 from annelid.fem.robots.actuators import PointForce
 from annelid.fem.robots.points import is_number
 from annelid.fem.state import State
@@ -14,10 +15,10 @@ def require_adjoint(solver: Stepping, state: State) -> None:
     """Refuse a simulation that cannot be run back."""
     model = solver.model
     known = {id(each) for drive in solver.drives for each in drive.sets} | {id(solver.inertia)}
+    known |= set() if solver.contacts is None else {id(each) for each in solver.contacts.sets}
     refused = {
         f"the {model.world.integrator} integrator": (
             model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
-        "contacts of solids": (solver.touches, "leave obstacles and self-contact out"),
         "element sets of the user (extras)": (
             any(id(each) not in known for each in model.extras), "use actuators, forces and holds"),
         "parameters of worlds (simulation.parameters)": (
@@ -27,6 +28,7 @@ def require_adjoint(solver: Stepping, state: State) -> None:
         if there:
             raise InvalidValue(f"{name} cannot be run back for gradients (Rollout): {remedy}.")
     require_differentiable(model, solver.drives)
+    require_smooth(solver.contacts)
 
 
 def missing(solver: Stepping) -> dict[str, str]:

@@ -19,6 +19,7 @@ from annelid.fem.adjoint.actuation import refused, require_differentiable, weigh
 from annelid.fem.adjoint.balance import Balance
 from annelid.fem.adjoint.element_rates import HyperelasticRates, Rates, element_rates
 from annelid.fem.adjoint.masses import MassRates
+from annelid.fem.adjoint.touching import require_smooth, stand_as_in
 from annelid.fem.model import Model
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.robot import Robot
@@ -102,6 +103,10 @@ class Sensitivity:
         return self._masses.of_weights(self._balance.adjoint.numpy() @ self._model.gravity)
 
     def _where(self, positions: ArrayLike | None) -> wp.array[Any]:
+        """Where the nodes are; obstacles are where they are in the simulation."""
+        subject = self._subject
+        if isinstance(subject, Simulation) and subject.solver.contacts is not None:
+            stand_as_in(subject.solver.contacts, subject.state)
         if positions is not None:
             return self._model.vectors(self._vectors("positions", positions))
         if isinstance(self._subject, Robot):
@@ -133,8 +138,7 @@ def _parts(subject: Robot | Simulation[Any] | Model) -> tuple[Model, tuple[Drive
         raise InvalidValue("a sensitivity is that of an equilibrium, and this solid moves: use dynamic=False.")
     if solver.worlds > 1 or subject.state.variation.there:
         raise refused("worlds that differ", "simulate one solid by itself.")
-    if solver.contacts is not None:
-        raise refused("contacts of a solid at rest", "leave obstacles and self-contact out.")
+    require_smooth(solver.contacts)
     if solver.model.relaxes:
         raise refused("a solid that creeps from step to step", "give material.relaxed().")
     return solver.model, solver.drives

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.robots.channels import Channels
@@ -22,6 +23,7 @@ class Stepping(Protocol):
         drives: Actuators that act on it.
         dt: Time step [s].
         channels: Channels that command them.
+        contacts: What it touches, if anything.
     """
 
     model: Model
@@ -29,11 +31,7 @@ class Stepping(Protocol):
     drives: tuple[Drive, ...]
     dt: float
     channels: Channels
-
-    @property
-    def touches(self) -> bool:
-        """Whether it touches obstacles, or itself."""
-        ...
+    contacts: Contacts | None
 
     @property
     def worlds(self) -> int:
