@@ -68,7 +68,7 @@ class SolidAdjoint:
 
     def memory(self, plan: Plan) -> int:
         """Memory that checkpoints, a stretch and looks take [B], about."""
-        steps = 3 * len(plan.stretches) + plan.every + 2
+        steps = 3 * plan.checkpoints + plan.every + 2
         return steps * self._kept + 6 * len(plan.looks) * 24 * self.things * self._of.worlds
 
     def reserve(self, plan: Plan) -> None:
