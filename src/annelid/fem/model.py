@@ -46,6 +46,7 @@ class Model:
         extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
         linear: How linear systems are solved: "direct" factors every matrix; "stale" keeps a factor for several
             matrices and iterates, for real-time control of large solids; "auto" is "direct".
+        like: A model of the same mesh, holds and kinds of element sets, whose order of elimination serves here too.
 
     Attributes:
         anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths and slides
@@ -71,6 +72,7 @@ class Model:
         threads: int | None = None,
         extras: Sequence[ElementSet] = (),
         linear: Linear = "auto",
+        like: Model | None = None,
     ) -> None:
         require_kind("the body of a model", solid, Solid, "a fem.Solid")
         self.solid, self.world = solid, world or World()
@@ -101,8 +103,11 @@ class Model:
         edges = np.cbrt(solid.element_volumes)
         self._own_stiffness = self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
         _require_comparable(solid, self.stiffness_scale)
-        self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
+        self.unknowns: Unknowns = self._unknowns() if like is None else like.unknowns
         self.linear: LinearSolver = linear_solver(linear, self.unknowns, self.assembly, self.tetrahedra)
+
+    def _unknowns(self) -> Unknowns:
+        return Unknowns(self.assembly.pattern, self.solid.nodes, self.solid.held, self.crew)
 
     @property
     def node_count(self) -> int:

@@ -417,7 +417,9 @@ class DynamicSolver(Solver):
         sets = [each for drive in drives for each in drive.sets]
         contacts = None if mine is None else Contacts(solid, mine.given, mine.settings, self.device)
         sets += [] if contacts is None else contacts.sets
-        model = Model(solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia])
+        model = Model(
+            solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia], like=self.model
+        )
         return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives, contacts=contacts)
 
     @property
