@@ -8,12 +8,17 @@ from annelid.core.lazy import offered
 from annelid.core.showing import Theatre, provide
 
 if TYPE_CHECKING:
+    from annelid.calibration.calibration import Calibration
+    from annelid.calibration.identify import identify
+    from annelid.calibration.runs import Run
+    from annelid.calibration.tracks import Tracks, read_tracks
     from annelid.core.distributions import Choice, Curriculum, LogUniform, Normal, Uniform
     from annelid.core.losses import Match, Travel
     from annelid.core.rollout import Rollout
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
     from annelid.core.track import Track
+    from annelid.optimise.free import Free
 else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(
         __name__,
@@ -24,25 +29,36 @@ else:  # the command line answers, and can be interrupted, before Warp is there
             "core.simulation": ["Simulation"],
             "core.snapshot": ["Look", "Snapshot"],
             "core.track": ["Track"],
+            "calibration.calibration": ["Calibration"],
+            "calibration.identify": ["identify"],
+            "calibration.runs": ["Run"],
+            "calibration.tracks": ["Tracks", "read_tracks"],
+            "optimise.free": ["Free"],
         },
     )
 
 __version__ = "0.2.0.dev0"
 
 __all__ = [
+    "Calibration",
     "Choice",
     "Curriculum",
+    "Free",
     "LogUniform",
     "Look",
     "Match",
     "Normal",
     "Rollout",
+    "Run",
     "Simulation",
     "Snapshot",
     "Track",
+    "Tracks",
     "Travel",
     "Uniform",
     "__version__",
+    "identify",
+    "read_tracks",
 ]
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or TOML file",
     "train": "Train agents",
+    "identify": "Find constants of a body from measured tracks: FILE.py:NAME",
     "materials": "List materials, their laws and sources, and draw them",
     "bench": "Measure throughput",
     "soak": "Let everything happen at once for minutes, and check it",

@@ -316,6 +316,22 @@ def measured_runs(path: Path) -> Callable[[Path], Any]:
     return read
 
 
+def tracks(path: Path) -> Callable[[Path], None]:
+    from annelid.calibration.tracks import read_tracks
+    from annelid.core.errors import FileFormatError, InvalidValue
+
+    rows = [f"{0.01 * n:.2f},{0.1 * n},0,{-0.2 * n},1,2,3" for n in range(4)]
+    path.write_text("\n".join(["t [s],a_x [mm],a_y [mm],a_z [mm],b_x,b_y,b_z", *rows]) + "\n")
+
+    def read(found: Path) -> None:
+        try:
+            read_tracks(found)
+        except InvalidValue as error:
+            raise FileFormatError(str(error)) from None
+
+    return read
+
+
 READERS = {
     "checkpoint": Reader(".npz", checkpoint, (resealed_archive,), costly=True),
     "worlds": Reader(".npz", worlds, (resealed_archive,), costly=True),
@@ -345,4 +361,5 @@ READERS = {
     "distances": Reader(".sdf", distances),
     "plan": Reader(".json", plan),
     "measured-runs": Reader(".csv", measured_runs),
+    "tracks": Reader(".csv", tracks),
 }

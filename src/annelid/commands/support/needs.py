@@ -76,7 +76,7 @@ def _needed(command: str, given: Sequence[str]) -> list[Need]:
         needs += _VIDEOS.get(Path(_value(given, "--out")).suffix.lower(), _VIDEOS[".mp4"])
     elif command == "export" and len(given) > 1:
         needs += _VIDEOS.get(Path(given[1]).suffix.lower(), ())
-    elif command == "study" and "--no-plot" not in given:
+    elif command in ("study", "identify") and "--no-plot" not in given:
         needs.append(_PLOT_OF_STUDY)
     elif command == "materials" and _value(given, "--plot"):
         needs.append(_PLOT)

@@ -1,0 +1,132 @@
+"""A run beside its model: which moments of which markers are compared, in what frame, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from annelid.calibration.runs import Run
+from annelid.calibration.twin import Twin
+from annelid.core.errors import InvalidValue
+
+Registration = Literal["none", "shift", "rigid"]
+NUISANCES: Mapping[str, int] = {"none": 0, "shift": 3, "rigid": 6}
+"""How the frame of the capture may differ from that of the body, and how many numbers that costs a run."""
+
+_THOUSAND = (300.0, 3000.0)  # ratios that are taken for a unit a thousand times too large
+_SLOW = 1.0  # seconds between two moments from which a motion is not filmed
+
+
+class Comparison:
+    """One run beside its model.
+
+    Args:
+        run: The run.
+        twin: Its model.
+        markers: Places of the markers on the body as built [m], by name.
+        registration: How the frame of the capture may differ.
+
+    Attributes:
+        run: The run.
+        times: Moments that are compared [s], shape [t]; [0] for where it settles.
+        measured: Measured places [m], shape [t, m, 3]; NaN where a marker was not seen.
+    """
+
+    def __init__(self, run: Run, twin: Twin, markers: Mapping[str, Any], registration: Registration) -> None:
+        self.run, self.twin, self.registration = run, twin, registration
+        tracks = run.measured.of(list(markers))
+        rest = np.array([markers[name] for name in tracks.names], float)
+        places = tracks.places
+        if run.held is not None:
+            before = tracks.between(*run.held).places
+            places = places - _mean(before) + rest
+        require_units(run, places, rest)
+        if run.motion:
+            chosen = tracks.times >= -1e-9
+            self.times, self.measured = tracks.times[chosen], places[chosen]
+            if len(self.times) < 2:
+                raise InvalidValue(
+                    f"run {run.name!r} has {len(self.times)} moments after t = 0, when it begins to move."
+                )
+        else:
+            span = run.settled or (tracks.times[0], tracks.times[-1])
+            late = tracks.between(*span).times
+            self.times = np.zeros(1)
+            self.measured = _mean(places[np.isin(tracks.times, late)])[None]
+        self.columns = run.columns
+        self.names = tracks.names
+
+    @property
+    def end(self) -> float:
+        """When the motion ends [s]."""
+        return float(self.times[-1])
+
+    def within(self, window: float) -> np.ndarray:
+        """Whether each moment lies in a window of time that begins with the motion, shape [t]."""
+        return np.asarray(self.times <= window + 1e-9)
+
+    def model(self, constants: Mapping[str, np.ndarray], window: float) -> np.ndarray:
+        """Places of the markers in the model, in the frame of the capture [m], shape [copies, t, m, 3]."""
+        chosen = self.within(window)
+        if self.run.motion:
+            places = self.twin.motion(constants, self.times[chosen])
+        else:
+            places = self.twin.settled(constants)[:, None]
+        return np.array([registered(each, self.measured[chosen], self.registration) for each in places])
+
+    def residuals(self, constants: Mapping[str, np.ndarray], window: float) -> np.ndarray:
+        """What is left of each component that was seen [mm], shape [copies, r]."""
+        measured = self.measured[self.within(window)]
+        seen = np.isfinite(measured).all(axis=2)
+        off = self.model(constants, window) - measured
+        return np.asarray(1e3 * off[:, seen][..., self.columns].reshape(len(off), -1))
+
+    def data(self, window: float) -> int:
+        """Components that are compared."""
+        return int(np.isfinite(self.measured[self.within(window)]).all(axis=2).sum()) * len(self.columns)
+
+
+def registered(model: np.ndarray, measured: np.ndarray, how: Registration) -> np.ndarray:
+    """Places of a model, shape [t, m, 3], moved rigidly to where they fit measured ones best (Kabsch)."""
+    seen = np.isfinite(measured).all(axis=2)
+    if how == "none" or not np.isfinite(model).all():
+        return model
+    middle, goal = model[seen].mean(axis=0), measured[seen].mean(axis=0)
+    if how == "shift":
+        return np.asarray(model + goal - middle)
+    left, _, right = np.linalg.svd((measured[seen] - goal).T @ (model[seen] - middle))
+    turn = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
+    return np.asarray((model - middle) @ turn.T + goal)
+
+
+def require_units(run: Run, places: np.ndarray, rest: np.ndarray) -> None:
+    """Refuse tracks whose lengths or times are off by about 1,000, with the unit that they seem to have."""
+    source = run.measured.source
+    found, expected = _spread(_mean(places)), _spread(rest)
+    if len(rest) > 1 and expected > 0.0:
+        what = f"markers are {found:.3g} m apart in {source}, and {expected:.3g} m on the body"
+        if _THOUSAND[0] < found / expected < _THOUSAND[1]:
+            raise InvalidValue(f"{what}: lengths seem to be millimetres; give unit='mm' to the run.")
+        if _THOUSAND[0] < expected / max(found, 1e-300) < _THOUSAND[1]:
+            raise InvalidValue(f"{what}: the body seems to be built in millimetres, or the tracks are in kilometres.")
+    spacing = float(np.median(np.diff(run.measured.times))) if len(run.measured.times) > 1 else 0.0
+    if run.motion and spacing > _SLOW:
+        raise InvalidValue(
+            f"moments of {source} are {spacing:.3g} s apart, which shows no motion: if times are milliseconds, give "
+            "time_unit='ms' to the run; if it only settles, motion=False."
+        )
+
+
+def _mean(places: np.ndarray) -> np.ndarray:
+    """Mean over moments at which each marker was seen, shape [m, 3]."""
+    seen = np.isfinite(places).all(axis=2)
+    total = np.where(seen[..., None], places, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / seen.sum(axis=0)[:, None])
+
+
+def _spread(points: np.ndarray) -> float:
+    """Root mean square distance of points from their middle [m]."""
+    return float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).mean()))

@@ -1,0 +1,125 @@
+"""What was done to a body while it was filmed: a run, its loads and releases as functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from annelid.calibration.tracks import LengthUnit, TimeUnit, Tracks, read_tracks
+from annelid.core.errors import InvalidValue
+from annelid.core.options import Named
+
+Load = Sequence[float] | Callable[[float], Sequence[float]]
+"""A force [N], shape [3], or a function of time [s] that returns one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Named):
+    """One experiment with a body: what held and pulled it, and where its markers were.
+
+    The motion begins at t = 0; moments before that are the state in which it was held.
+
+    Attributes:
+        tracks: Measured tracks, or the path of their table.
+        name: What to call it; by default the name of the file.
+        loads: Forces on groups of the body, shared equally by its masses or nodes, besides those that it has: constant,
+            or functions of time.
+        releases: Groups of the body that are held until a time [s] and let go then.
+        start: "rest" begins as the body was built; "settled" where it rests under the loads and holds at the beginning.
+        motion: Whether the motion is compared; else only where the body has settled, the mean of the tracks.
+        held: Span of time [s] in which the body was as built: tracks are then displacements from it, and where markers
+            were placed exactly does not matter. None compares places.
+        settled: Span of time [s] in which it had settled, where the motion is not compared; None for all moments.
+        axes: Components that are compared.
+        given: Numbers by name that a function that builds the body gets in this run, such as a weight.
+        interval: Time for which a load that changes is kept constant [s].
+        unit: Unit of lengths of the table; None takes that of its first line.
+        time_unit: Unit of times of the table; None takes that of its first line.
+    """
+
+    tracks: Tracks | str | Path
+    name: str = ""
+    loads: Mapping[str, Load] = field(default_factory=dict)
+    releases: Mapping[str, float] = field(default_factory=dict)
+    start: Literal["rest", "settled"] = "rest"
+    motion: bool = True
+    held: tuple[float, float] | None = None
+    settled: tuple[float, float] | None = None
+    axes: str = "xyz"
+    given: Mapping[str, Any] = field(default_factory=dict)
+    interval: float = 0.01
+    unit: LengthUnit | None = None
+    time_unit: TimeUnit | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tracks, Tracks):
+            path = Path(self.tracks)
+            object.__setattr__(self, "tracks", read_tracks(path, unit=self.unit, time_unit=self.time_unit))
+            object.__setattr__(self, "name", self.name or path.stem)
+        object.__setattr__(self, "name", self.name or self.measured.source)
+        if self.start not in ("rest", "settled"):
+            raise InvalidValue(f"start of run {self.name!r} must be 'rest' or 'settled', not {self.start!r}.")
+        if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) < len(self.axes):
+            raise InvalidValue(f"axes of run {self.name!r} must be some of 'xyz', not {self.axes!r}.")
+        if not (np.isfinite(self.interval) and self.interval > 0.0):
+            raise InvalidValue(f"interval of run {self.name!r} must be a time above 0 s, not {self.interval!r}.")
+        for group, time in self.releases.items():
+            if not (np.isfinite(time) and time >= 0.0):
+                raise InvalidValue(f"run {self.name!r} must let {group!r} go at a time of 0 s or more, not {time!r}.")
+
+    @property
+    def measured(self) -> Tracks:
+        """The tracks."""
+        assert isinstance(self.tracks, Tracks)
+        return self.tracks
+
+    @property
+    def columns(self) -> list[int]:
+        """Components that are compared."""
+        return ["xyz".index(axis) for axis in self.axes]
+
+    def load(self, group: str, time: float) -> np.ndarray:
+        """Force on a group at a time [N], shape [3]."""
+        load = self.loads[group]
+        force = np.asarray(load(time) if callable(load) else load, float)
+        if force.shape != (3,) or not np.isfinite(force).all():
+            raise InvalidValue(
+                f"the load of run {self.name!r} on {group!r} at {time:g} s must be three finite numbers [N], not "
+                f"{force!r:.60}."
+            )
+        return force
+
+    def stages(self, end: float) -> list[Stage]:
+        """The motion up to a time, divided where something is let go or a load changes."""
+        cuts = {0.0, end} | {time for time in self.releases.values() if 0.0 < time < end}
+        if any(callable(load) for load in self.loads.values()):
+            cuts |= set(np.arange(1, int(np.ceil(end / self.interval))) * self.interval)
+        times = np.array(sorted(cuts))
+        times = times[np.concatenate([[True], np.diff(times) > 1e-9])]
+        found = []
+        for begin, until in zip(times[:-1], times[1:], strict=True):
+            holding = tuple(sorted(group for group, time in self.releases.items() if time > begin + 1e-9))
+            loads = {group: self.load(group, 0.5 * (begin + until)) for group in self.loads}
+            found.append(Stage(float(begin), float(until), holding, loads))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Part of a motion in which loads and holds stay.
+
+    Attributes:
+        begin: When it begins [s].
+        end: When it ends [s].
+        holding: Groups that are held besides what the body holds.
+        loads: Forces on groups [N], by name.
+    """
+
+    begin: float
+    end: float
+    holding: tuple[str, ...]
+    loads: Mapping[str, np.ndarray]

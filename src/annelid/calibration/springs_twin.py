@@ -1,0 +1,213 @@
+"""A run of a body of springs: copies with constants of their own, side by side as the worlds of one rollout."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from annelid import springs
+from annelid.calibration.runs import Run, Stage
+from annelid.calibration.twin import interpolated
+from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
+from annelid.core.rollout import Rollout
+from annelid.springs.equilibrium import NotConverged
+
+_SHORTEST = 16  # times that copies may need shorter steps than the body as built; what needs more diverges
+_OF_BODY = {"stiffness": "stiffness", "rest_length": "rest_lengths", "damping": "damping"}
+_AT_ONCE = 64  # copies
+
+
+class SpringsTwin:
+    """A body of springs in a run.
+
+    Args:
+        body: The body.
+        run: The run.
+        weights: How markers follow masses, shape [m, n].
+        options: Options of `springs.simulation`.
+    """
+
+    together = True
+
+    def __init__(self, body: springs.Body, run: Run, weights: np.ndarray, options: Mapping[str, Any]) -> None:
+        self._body, self._run, self._weights, self._options = body, run, weights, dict(options)
+        self._given_step = self._options.pop("dt", "auto")
+        self._rollouts: dict[tuple[Any, ...], Rollout] = {}
+        self._base = self._simulation(body, "auto", None).dt
+
+    def require(self, names: Mapping[str, Any]) -> None:
+        """Refuse constants that a body of springs does not have, or that feed nothing here."""
+        rollout = Rollout(self._simulation(self._body, self._base, None), 1)
+        for name in names:
+            constant, _, material = name.partition(".")
+            if constant not in rollout.names:
+                raise UnknownName("constant of springs", constant, rollout.names)
+            if material and material not in self._body.materials:
+                raise UnknownName("material of the body", material, self._body.materials)
+            if material and not constant.endswith("_factor"):
+                raise InvalidValue(f"{name!r}: of one material only factors can be free, such as stiffness_factor.")
+
+    def motion(self, constants: Mapping[str, np.ndarray], times: np.ndarray) -> np.ndarray:
+        """Where markers are; see `Twin`."""
+        copies = len(next(iter(constants.values()))) if constants else 1
+        found = np.full((copies, len(times), len(self._weights), 3), np.nan)
+        for step, chosen in self._groups(constants, copies):
+            part = {name: values[chosen] for name, values in constants.items()}
+            found[chosen] = self._together(part, len(chosen), times, step)
+        return found
+
+    def settled(self, constants: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Where markers come to rest; see `Twin`."""
+        copies = len(next(iter(constants.values()))) if constants else 1
+        last = self._run.stages(max(float(self._run.measured.times[-1]), 1e-6))[-1]
+        places = [self._equilibrium(self._copy(constants, copy), last) for copy in range(copies)]
+        return np.array([self._weights @ each for each in places])
+
+    def _groups(self, constants: Mapping[str, np.ndarray], copies: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Copies that share a time step, so that a few stiff ones do not slow all the others down."""
+        if self._given_step != "auto":
+            steps = np.full(copies, float(self._given_step))
+        else:
+            steps = np.array([self._stable(self._copy(constants, copy)) for copy in range(copies)])
+            halvings = np.ceil(np.log2(np.maximum(self._base / steps, 1.0)) - 1e-6)
+            steps = self._base * 0.5 ** np.minimum(halvings, np.log2(_SHORTEST))
+        for step in np.unique(steps):
+            chosen = np.flatnonzero(steps == step)
+            for first in range(0, len(chosen), _AT_ONCE):
+                yield float(step), chosen[first : first + _AT_ONCE]
+
+    def _together(self, constants: Mapping[str, np.ndarray], copies: int, times: np.ndarray, step: float) -> np.ndarray:
+        """Where markers of copies are, all with about one time step."""
+        stages = self._run.stages(max(float(times[-1]), step))
+        state: dict[str, np.ndarray] = {}
+        places = self._start(constants, copies, stages[0])
+        if places is not None:
+            state["positions"] = places
+        first = np.broadcast_to(
+            self._body.positions if places is None else places, (copies, *self._body.positions.shape)
+        )
+        known, marks = [np.zeros(1)], [self._weights @ first]
+        step = _fitting(step, times)
+        for stage in stages:
+            count = max(int(np.ceil((stage.end - stage.begin) / step - 1e-6)), 1)
+            dt = (stage.end - stage.begin) / count
+            looks = _looks(stage, dt, count, times)
+            rollout = self._rollout(stage.holding, dt, count, looks, copies)
+            given = {**self._parameters(rollout, constants, copies), **state}
+            if stage.loads:
+                given["forces"] = self._forces(stage)
+            try:
+                track = rollout.forward(given)
+            except SimulationDiverged:
+                return np.full((copies, len(times), len(self._weights), 3), np.nan)
+            positions = np.moveaxis(track.positions, 0, 1)  # [copies, looks, n, 3]
+            known.append(stage.begin + dt * looks)
+            marks.append(self._weights @ positions.reshape(-1, *positions.shape[2:]))
+            if stage is not stages[-1]:
+                last = {"positions": track.positions[-1], "velocities": self._let_go(track.velocities[-1], stage)}
+                state = {name: np.nan_to_num(values) for name, values in last.items()}
+        placed = np.concatenate([part.reshape(copies, -1, len(self._weights), 3) for part in marks], axis=1)
+        return interpolated(np.concatenate(known), placed, times)
+
+    def _let_go(self, velocities: np.ndarray, stage: Stage) -> np.ndarray:
+        """Velocities with which the next stage begins: what was held stood still."""
+        held = self._holding(stage.holding).fixed & ~self._body.fixed
+        found = velocities.copy()
+        found[:, held] = 0.0
+        return found
+
+    def _parameters(self, rollout: Rollout, constants: Mapping[str, np.ndarray], copies: int) -> dict[str, np.ndarray]:
+        """Constants in the shapes that a rollout takes."""
+        found: dict[str, np.ndarray] = {}
+        for name, values in constants.items():
+            constant, _, material = name.partition(".")
+            full = rollout.value(constant)
+            if material:
+                found.setdefault(constant, np.ones(full.shape))
+                found[constant][:, self._body.materials.index(material)] = values
+            else:
+                found[constant] = values.reshape(copies, *(1,) * (full.ndim - 1))
+        return found
+
+    def _rollout(self, holding: tuple[str, ...], dt: float, steps: int, looks: np.ndarray, copies: int) -> Rollout:
+        key = (holding, dt, steps, looks.tobytes(), copies)
+        if key not in self._rollouts:
+            simulation = self._simulation(self._holding(holding), dt, copies)
+            self._rollouts[key] = Rollout(simulation, steps, looks=looks.tolist())
+        return self._rollouts[key]
+
+    def _simulation(self, body: springs.Body, dt: Any, worlds: int | None) -> Any:
+        with warnings.catch_warnings():  # trials may be too stiff for their step; they count as bad
+            warnings.simplefilter("ignore", StepTooLong)
+            return springs.simulation(body, dt=dt, worlds=worlds, **self._options)
+
+    def _holding(self, groups: tuple[str, ...]) -> springs.Body:
+        body = self._body.copy() if groups else self._body
+        for group in groups:
+            body.fix(group)
+        return body
+
+    def _forces(self, stage: Stage) -> np.ndarray:
+        forces = self._body.forces.copy()
+        for group, force in stage.loads.items():
+            chosen = self._body.indices(group)
+            forces[chosen] += force / len(chosen)
+        return forces
+
+    def _start(self, constants: Mapping[str, np.ndarray], copies: int, stage: Stage) -> np.ndarray | None:
+        if self._run.start == "rest":
+            return None
+        found = np.array([self._equilibrium(self._copy(constants, copy), stage) for copy in range(copies)])
+        lost = ~np.isfinite(found).all(axis=(1, 2))
+        found[lost] = 1e6 * self._body.positions  # torn apart: it diverges, and counts as bad
+        return found
+
+    def _equilibrium(self, body: springs.Body, stage: Stage) -> np.ndarray:
+        """Where a body rests in a stage; NaN where it does not."""
+        body.forces = self._forces(stage)
+        for group in stage.holding:
+            body.fix(group)
+        gravity = self._options.get("gravity", springs.World.gravity)
+        try:
+            return springs.equilibrium(body, gravity=gravity)
+        except NotConverged:
+            return np.full(body.positions.shape, np.nan)
+
+    def _copy(self, constants: Mapping[str, np.ndarray], copy: int) -> springs.Body:
+        """The body of one copy, as far as constants are those of the body."""
+        body = self._body.copy()
+        for name, values in constants.items():
+            constant, _, material = name.partition(".")
+            stem, value = constant.removesuffix("_factor"), float(values[copy])
+            if constant in ("stiffness", "damping", "rest_lengths"):
+                vars(body)[constant][:] = value
+            elif stem in _OF_BODY:
+                of = body.spring_materials == body.materials.index(material) if material else slice(None)
+                vars(body)[_OF_BODY[stem]][of] *= value
+            elif constant == "mass_factor":
+                body.masses *= value
+            elif constant == "masses":
+                body.masses[:] = value
+        return body
+
+    def _stable(self, body: springs.Body) -> float:
+        """The time step that suits a body [s]."""
+        return float(self._simulation(body, "auto", None).dt)
+
+
+def _fitting(step: float, times: np.ndarray) -> float:
+    """A time step no longer than another with which measured moments fall on steps, where they are evenly spaced."""
+    spacing = float(np.median(np.diff(times))) if len(times) > 1 else step
+    return spacing / np.ceil(spacing / step - 1e-6) if spacing > step else step
+
+
+def _looks(stage: Stage, dt: float, count: int, times: np.ndarray) -> np.ndarray:
+    """Steps of a stage just before and after measured moments, and its last."""
+    inside = (times[(times > stage.begin) & (times <= stage.end + 1e-9)] - stage.begin) / dt
+    near = np.round(inside)
+    exact = np.abs(inside - near) < 1e-6
+    steps = np.concatenate([np.where(exact, near, np.floor(inside)), np.where(exact, near, np.ceil(inside)), [count]])
+    return np.unique(np.clip(steps, 1, count)).astype(np.int64)

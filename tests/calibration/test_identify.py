@@ -1,0 +1,213 @@
+"""Known constants come back from tracks of their own, with honest deviations; bad input is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import Calibration, Free, Run, fem, identify, springs
+from annelid.calibration import NotDetermined, Tracks, save, synthetic_tracks
+from annelid.calibration.comparison import registered
+from annelid.calibration.markers import marker_weights
+from annelid.cli import main
+from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
+from annelid.materials import Material
+from annelid.shapes import tet_beam
+
+TIMES = 0.01 * np.arange(31)
+MARKERS = {"middle": (0.1, 0.025, 0.05), "tip": (0.15, 0.0, 0.05)}
+WORLD = {"dt": 1e-3, "device": "cpu", "threads": 1}
+TRUE = {"stiffness_factor": 1.0, "damping_factor": 1.0}
+
+
+def beam() -> springs.Body:
+    body = springs.block((4, 2, 2), 0.05, mass=0.02, stiffness=20.0, damping=0.3)
+    body.fix(body.positions[:, 0] < 1e-6)
+    return body.group("end", body.positions[:, 0] > 0.149)
+
+
+def solid() -> fem.Solid:
+    rubber = Material("rubber", 1070.0, 2e5, 0.45, 1.0, 0.05, "Given.")
+    made = fem.Solid(tet_beam(0.1, 0.03, 0.03, cells=(2, 1, 1)), rubber)
+    return made.fix(made.nodes[:, 0] < 1e-9).group("end", made.nodes[:, 0] > 0.0999)
+
+
+def tracks(**run: Any) -> Tracks:
+    return synthetic_tracks(beam(), MARKERS, TRUE, TIMES, noise=1e-3, seed=1, world=WORLD, **run)
+
+
+@pytest.mark.parametrize("off", [5.0, 0.02])
+def test_a_lattice_comes_back_from_a_start_far_off(off: float, tmp_path: Path) -> None:
+    free = {name: off * value for name, value in TRUE.items()}
+    found = identify(Calibration(beam(), [Run(tracks(), name="swing")], MARKERS, free, world=WORLD))
+    for name, value in TRUE.items():
+        assert abs(found.constants[name] - value) < 2.5 * found.deviations[name]
+    assert found.deviations["stiffness_factor"] < 0.005
+    assert 0.8 < found.noise < 1.2
+    assert "damping_factor" in found.weakest
+    assert {path.name for path in save(found, tmp_path, plots=False)} == {"report.md", "constants.json"}
+    assert "| swing | tip |" in (tmp_path / "report.md").read_text()
+
+
+def test_loads_and_releases_are_followed() -> None:
+    body, loads = beam(), {"end": lambda time: (0.0, 0.0, 2.0 if time < 0.1 else 0.0)}
+    run: dict[str, Any] = {"loads": loads, "releases": {"end": 0.05}, "interval": 0.05}
+    seen = synthetic_tracks(body, MARKERS, {"stiffness_factor": 1.0}, TIMES, world=WORLD, **run)
+    still = seen.places[TIMES <= 0.05, 1]
+    np.testing.assert_allclose(still, np.broadcast_to(MARKERS["tip"], still.shape), atol=1e-12)
+    assert np.ptp(seen.places[:, 1, 2]) > 5e-3
+    found = identify(Calibration(body, [Run(seen, **run)], MARKERS, {"stiffness_factor": 1.3}, world=WORLD), scan=False)
+    assert found.constants["stiffness_factor"] == pytest.approx(1.0, rel=1e-4)
+
+
+def test_a_body_that_was_pulled_and_let_go_begins_where_it_rested() -> None:
+    body = beam()
+    run: dict[str, Any] = {"loads": {"end": lambda time: (0.0, 0.0, -1.0 if time < 0.01 else 0.0)}, "start": "settled"}
+    seen = synthetic_tracks(body, MARKERS, {"stiffness_factor": 1.0}, TIMES, world=WORLD, **run)
+    loaded = body.copy().push("end", (0.0, 0.0, -1.0))
+    assert seen.places[0, 1, 2] == pytest.approx(springs.equilibrium(loaded)[body.indices("end"), 2].max(), abs=1e-3)
+
+
+def test_a_solid_comes_back_from_where_it_settles_and_predicts_another_load() -> None:
+    markers, truth = {"a": (0.05, 0.0, 0.015), "b": (0.1, 0.0, 0.015)}, {"youngs_modulus": 1.5e5}
+    runs = [
+        Run(
+            synthetic_tracks(solid(), markers, truth, TIMES[:20], noise=2e-5, motion=False, loads={"end": load}),
+            name=f"load-{number}",
+            motion=False,
+            loads={"end": load},
+        )
+        for number, load in enumerate([(0.0, 0.0, -0.1), (0.0, 0.0, -0.3), (0.0, 0.1, -0.2)])
+    ]
+    start = {"youngs_modulus": 50.0 * 1.5e5}
+    found = identify(Calibration(solid(), runs[:2], markers, start, held_out=runs[2:], registration="shift"))
+    assert found.constants["youngs_modulus"] == pytest.approx(1.5e5, rel=5e-3)
+    assert [run.held_out for run in found.runs] == [False, False, True]
+    assert found.runs[2].left.max() < 0.05
+
+
+def test_a_solid_in_motion_comes_back() -> None:
+    markers, truth = {"a": (0.05, 0.0, 0.015), "b": (0.1, 0.0, 0.015)}, {"youngs_modulus": 5e4, "velocity_damping": 4.0}
+    seen = synthetic_tracks(solid(), markers, truth, TIMES[::2], world={"dt": 0.02})
+    free = {"youngs_modulus": 6e4, "velocity_damping": 6.0}
+    found = identify(Calibration(solid(), [Run(seen)], markers, free, world={"dt": 0.02}), scan=False)
+    for name, value in truth.items():
+        assert found.constants[name] == pytest.approx(value, rel=1e-3)
+
+
+def test_a_capture_in_another_frame_is_registered() -> None:
+    chance = np.random.default_rng(2)
+    model = chance.normal(size=(4, 3, 3))
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    measured = model @ turn.T + [1.0, 2.0, 3.0]
+    measured[1, 2] = np.nan
+    seen = np.isfinite(measured)
+    np.testing.assert_allclose(registered(model, measured, "rigid")[seen], measured[seen], atol=1e-12)
+
+
+def test_what_data_leave_open_is_said() -> None:
+    seen = synthetic_tracks(beam(), MARKERS, TRUE, TIMES, noise=1e-4, world=WORLD)
+    free = {"stiffness_factor": 1.1, "mass_factor": Free(1.1, 0.1, 10.0), "damping_factor": 1.1}
+    still = {**WORLD, "gravity": (0.0, 0.0, -9.81)}
+    with pytest.warns(NotDetermined, match="log stiffness_factor|log mass_factor"):
+        found = identify(Calibration(beam(), [Run(seen)], MARKERS, free, world=still), scan=False)
+    assert found.open
+
+
+def test_markers_follow_any_affine_motion() -> None:
+    for body, places in ((beam(), beam().positions), (solid(), solid().nodes)):
+        inside = {"one": places.mean(axis=0), "two": 0.7 * places[0] + 0.3 * places[-1]}
+        weights = marker_weights(body, inside, 0.0)
+        change = np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)
+        np.testing.assert_allclose(
+            weights @ (places @ change.T + 1.0), np.array(list(inside.values())) @ change.T + 1.0
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"markers": {"middle": (0.1, 0.0, 0.0), "tip": (0.3, 0.0, 0.0)}}, "marker 'tip' .* mm outside of the body"),
+        ({"markers": {"nose": (0.1, 0.0, 0.0)}}, "no marker 'nose'; it has middle, tip"),
+        ({"free": {"stifness_factor": 1.0}}, "no constant of springs named 'stifness_factor'"),
+        ({"free": {"stiffness_factor.steel": 1.0}}, "no material of the body named 'steel'"),
+        ({"free": {"stiffness_factor": -1.0}}, "starts at -1"),
+        ({"runs": []}, "no runs"),
+        ({"registration": "loose"}, "registration must be one of"),
+        ({"body": 3}, "must be a springs.Body, a fem.Solid or a function"),
+    ],
+)
+def test_bad_input_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    seen = Tracks(TIMES, np.broadcast_to(list(MARKERS.values()), (31, 2, 3)), tuple(MARKERS))
+    given = {"body": beam(), "runs": [Run(seen)], "markers": MARKERS, "free": {"stiffness_factor": 1.0}, "world": WORLD}
+    with pytest.raises(AnnelidError, match=sentence):
+        identify(Calibration(**{**given, **changes}))
+
+
+def test_wrong_units_are_guessed() -> None:
+    places = np.broadcast_to(list(MARKERS.values()), (31, 2, 3))
+    free = {"stiffness_factor": 1.0}
+    with pytest.raises(InvalidValue, match="seem to be millimetres; give unit='mm'"):
+        identify(Calibration(beam(), [Run(Tracks(TIMES, 1e3 * places, tuple(MARKERS)))], MARKERS, free, world=WORLD))
+    with pytest.raises(InvalidValue, match="give time_unit='ms'"):
+        identify(Calibration(beam(), [Run(Tracks(1e3 * TIMES, places, tuple(MARKERS)))], MARKERS, free, world=WORLD))
+
+
+def test_fewer_data_than_constants_are_refused() -> None:
+    seen = Tracks(TIMES[:2], np.broadcast_to(MARKERS["tip"], (2, 1, 3)), ("tip",))
+    one = {"tip": MARKERS["tip"]}
+    with pytest.raises(
+        InvalidValue, match="3 measured numbers cannot determine 1 constants and 6 numbers of the frames"
+    ):
+        identify(Calibration(beam(), [Run(seen)], one, {"stiffness_factor": 1.0}, registration="rigid", world=WORLD))
+
+
+FILE = """
+from annelid import Calibration, Run, springs
+
+body = springs.block((4, 2, 2), 0.05, mass=0.02, stiffness=20.0, damping=0.3)
+body.fix(body.positions[:, 0] < 1e-6)
+markers = {{"middle": (0.1, 0.025, 0.05), "tip": (0.15, 0.0, 0.05)}}
+swing = Calibration(
+    body, [Run({first!r}), Run({second!r})], markers, {{"stiffness_factor": 1.5}}, world={{"dt": 1e-3}}
+)
+"""
+
+
+def test_the_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        tracks().save(tmp_path / f"{name}.csv")
+    path = tmp_path / "mine.py"
+    path.write_text(FILE.format(first=str(tmp_path / "one.csv"), second=str(tmp_path / "two.csv")))
+    out = tmp_path / "out"
+    given = ["identify", str(path), "--out", str(out), "--hold-out", "two", "--no-scan", "--device", "cpu"]
+    with pytest.raises(SystemExit) as ended:
+        main(given)
+    assert ended.value.code == 0
+    assert {each.name for each in out.iterdir()} == {
+        "results.json",
+        "report.md",
+        "constants.json",
+        "one.png",
+        "two.png",
+    }
+    assert "| two (held out) | tip |" in (out / "report.md").read_text()
+    assert "stiffness-factor" in capsys.readouterr().out
+
+
+def test_the_command_refuses_what_is_no_calibration(tmp_path: Path) -> None:
+    from annelid.commands.identify import calibration_of
+
+    path = tmp_path / "mine.py"
+    path.write_text("thing = 3\n")
+    with pytest.raises(AnnelidError, match="has 0 calibrations"):
+        calibration_of(str(path))
+    with pytest.raises(AnnelidError, match="is no annelid.Calibration, but int"):
+        calibration_of(f"{path}:thing")
+    with pytest.raises(UnknownName, match="no calibration in"):
+        calibration_of(f"{path}:thin")
+    with pytest.raises(AnnelidError, match="is no Python file"):
+        calibration_of("swing")
