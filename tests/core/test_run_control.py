@@ -306,20 +306,20 @@ def start_and_stop():
 
 # Whoever reads a running simulation is interrupted, and it goes on.
 s.start()
-for number in range(60):
+for number in range(24):
     interrupted((s.snapshot_numbers, s.positions, s.state_hash)[number % 3])
     goes_on()
 print(s.stop().kind)
 
 # A synchronous run is interrupted between two steps: the state is that of the step that is counted.
-for number in range(40):
+for number in range(16):
     interrupted(lambda: s.run(0.01))
     assert int(s.state.clock.numpy()[0]) == s.step_count
 check.step(s.step_count)
 print(check.state_hash() == s.state_hash())
 
 # Edits are made or not, and starts and stops, too.
-for number in range(60):
+for number in range(24):
     interrupted(start_and_stop if number % 2 else edit)
     if not s.running and number % 4 == 0:
         s.start()

@@ -15,7 +15,7 @@ from .conftest import block, box, dropped, height
 
 
 def test_the_grains_bear_the_weight_and_lie_still(resting: Simulation[coupling.Solver]) -> None:
-    resting.run(0.5)
+    resting.run(0.35)
     readout = resting.solver.readout
     forces = []
     for _ in range(10):
@@ -52,6 +52,6 @@ def test_a_heavy_body_comes_deeper_than_a_light_one() -> None:
         body.damping[:] = mass
         body.velocities[:, 2] = -1.5
         simulation = dropped(body, replace(box(side=0.13, depth=0.09), grain=smooth))
-        simulation.run(0.15)
+        simulation.run(0.08)
         heights.append(height(simulation))
     assert heights[0] > heights[1] + 0.005

@@ -49,7 +49,7 @@ def test_what_a_solid_feels_is_what_moves_it() -> None:
 
 def test_a_bed_carries_a_soft_block(device: str) -> None:
     simulation = laid(soft_block(0.06), device=device)
-    simulation.run(0.4)
+    simulation.run(0.25)
     readout, forces = simulation.solver.readout, []
     for _ in range(10):
         simulation.step()

@@ -1,10 +1,12 @@
 """What every environment promises: checkers pass, one world is like another, nothing is copied to the host."""
 
+import functools
 import hashlib
 import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 
 import gymnasium
 import numpy as np
@@ -14,8 +16,10 @@ from gymnasium.utils.env_checker import check_env
 
 from annelid import envs
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.envs.single import WorldEnv
 
 Task = tuple[str, dict[str, object]]
+Shared = Callable[[str, str], WorldEnv]
 
 
 def rolled(env: object, actions: np.ndarray, seed: int) -> list[object]:
@@ -25,6 +29,12 @@ def rolled(env: object, actions: np.ndarray, seed: int) -> list[object]:
         observation, reward, terminated, truncated, _ = env.step(action)  # type: ignore[attr-defined]
         seen += [observation, reward, terminated, truncated]
     return seen
+
+
+@pytest.fixture(scope="module")
+def shared(tasks: dict[str, dict[str, object]]) -> Shared:
+    """Environments that tests use one after the other: `test_restarted_world_is_a_fresh_one` lets them."""
+    return functools.cache(lambda name, device: gymnasium.make(name, device=device, **tasks[name]).unwrapped)
 
 
 def flat(observation: object) -> np.ndarray:
@@ -62,9 +72,9 @@ def test_stable_baselines_check(task: Task) -> None:
         checker.check_env(gymnasium.make(name, device="cpu", **options).unwrapped, skip_render_check=True)
 
 
-def test_vector_of_one_is_the_single(task: Task, device: str) -> None:
+def test_vector_of_one_is_the_single(task: Task, device: str, shared: Shared) -> None:
     name, options = task
-    one = gymnasium.make(name, device=device, **options).unwrapped
+    one = shared(name, device)
     many = gymnasium.make_vec(name, num_envs=1, device=device, **options)
     actions = drawn(one.action_space.shape[0], 5)
     alone = rolled(one, actions, 3)
@@ -106,17 +116,17 @@ def told(name: str, options: dict[str, object]) -> str:
     return digest(rolled(env, drawn(env.action_space.shape[0], 3), 11))
 
 
-def test_same_again_and_in_another_process(task: Task, elsewhere: dict[str, str]) -> None:
-    name, options = task
-    env = gymnasium.make(name, device="cpu", **options).unwrapped
+def test_same_again_and_in_another_process(task: Task, elsewhere: dict[str, str], shared: Shared) -> None:
+    name, _ = task
+    env = shared(name, "cpu")
     actions = drawn(env.action_space.shape[0], 3)
     first, again = digest(rolled(env, actions, 11)), digest(rolled(env, actions, 11))
     assert first == again == elsewhere[name]
 
 
-def test_restarted_world_is_a_fresh_one(task: Task, device: str) -> None:
+def test_restarted_world_is_a_fresh_one(task: Task, device: str, shared: Shared) -> None:
     name, options = task
-    used, fresh = (gymnasium.make(name, device=device, **options).unwrapped for _ in range(2))
+    used, fresh = shared(name, device), gymnasium.make(name, device=device, **options).unwrapped
     actions = drawn(used.action_space.shape[0], 3)
     rolled(used, actions[::-1], 1)
     assert digest(rolled(used, actions, 2)) == digest(rolled(fresh, actions, 2))
@@ -134,8 +144,8 @@ def test_world_in_a_batch_moves_as_alone(task: Task, device: str) -> None:
         if step == 1:  # others begin anew in between
             batch.restart(np.arange(count) % 2 == 0, [20 + w for w in range(count)])
         shown.append(snapshot(batch))
+    alone = envs.make_worlds(name, 1, device=device, **options)
     for world in (1, 2):
-        alone = envs.make_worlds(name, 1, device=device, **options)
         alone.restart(seeds=[20 + world])
         assert np.array_equal(snapshot(alone)[0], shown[0][world])
         for step, given in enumerate(actions):
@@ -188,6 +198,8 @@ def test_reset_mask_needs_worlds_that_have_begun() -> None:
             many.reset(**first)
         with pytest.raises(InvalidValue, match="before the first step"):
             many.step(np.zeros(many.action_space.shape, np.float32))
+    with pytest.raises(InvalidValue, match="not -5"):
+        many.worlds.restart(seeds=[0, -5])
 
 
 def test_final_info_is_of_the_old_episode(device: str) -> None:
@@ -203,9 +215,9 @@ def test_final_info_is_of_the_old_episode(device: str) -> None:
     assert not np.shares_memory(last["delivered"], info["delivered"])
 
 
-def test_bad_actions(task: Task) -> None:
-    name, options = task
-    env = gymnasium.make(name, device="cpu", **options).unwrapped
+def test_bad_actions(task: Task, shared: Shared) -> None:
+    name, _ = task
+    env = shared(name, "cpu")
     env.reset(seed=0)
     size = env.action_space.shape[0]
     before = snapshot(env.worlds)

@@ -13,7 +13,7 @@ GRAVITY = 9.81
 
 
 def site(**changes: object) -> TaskWorlds:
-    options = {"grains": 700, "radius": 0.015, "dt": 1e-3, "substeps": 50, "spread": 0.0, "images": False}
+    options = {"grains": 700, "radius": 0.015, "dt": 2e-3, "substeps": 25, "spread": 0.0, "images": False}
     worlds = envs.make_worlds("annelid/Excavation-v0", 1, device="cpu", **{**options, "seconds": 100.0, **changes})
     assert isinstance(worlds, TaskWorlds)
     worlds.restart(seeds=[0])

@@ -34,7 +34,7 @@ def bed_with_ball(
     return grains.simulation(bed, obstacles=[*walls, ball], dt=2.5e-4, device=device, threads=threads)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def settled() -> Simulation[grains.Solver]:
     """Bed and ball at rest, on the CPU."""
     simulation = bed_with_ball("cpu")

@@ -46,7 +46,7 @@ def treated() -> Simulation[grains.Solver]:
 
     look(simulation)
     simulation.observe(look, every=0.002)
-    simulation.run(0.5)
+    simulation.run(0.42)
     return simulation
 
 

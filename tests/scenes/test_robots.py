@@ -53,8 +53,8 @@ def test_the_runner_runs_where_its_motors_turn():
     for speed, sign in ((12.0, 1.0), (-12.0, -1.0)):
         scene = Runner(motor_speed=speed)
         simulation = scene.build(device="cpu")
-        simulation.run(0.4)
-        assert sign * values(scene, simulation)["distance"] > 0.08
+        simulation.run(0.25)
+        assert sign * values(scene, simulation)["distance"] > 0.04
 
 
 def test_the_heated_strip_bends_like_a_bilayer():

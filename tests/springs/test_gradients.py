@@ -241,7 +241,7 @@ def test_bad_parameters_and_losses(crawl: Callable[..., Sim]) -> None:
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: rollout.forward({"stifness": 1.0}), "Did you mean 'stiffness'"),
         (lambda: rollout.forward({"masses": 0.0}), "'masses' cannot be 0: it must be above 0 kg"),
-        (lambda: rollout.forward({"masses": np.ones(5)}), r"shape \[5\].*\[1 world, 72 masss?"),
+        (lambda: rollout.forward({"masses": np.ones(5)}), r"shape \[5\].*\[1 world, 72 masses\]"),
         (lambda: rollout.forward({"controls": np.ones((7, 1))}), "7 intervals does not divide the 20 steps"),
         (lambda: rollout.forward({"controls": 1.3}), "1.3 for control 'back' is outside 0.8 to 1.2"),
         (lambda: rollout.backward(0.0), "call forward"),

@@ -35,7 +35,7 @@ def stiffen(simulation: Sim, spring: int = 2) -> None:
 def test_an_edit_of_a_breakable_body_while_it_runs(device: str) -> None:
     simulation = breakable(device)
     simulation.start()
-    for _ in range(50):
+    for _ in range(20):
         bounded(lambda: stiffen(simulation))
     assert bounded(simulation.stop).kind == "stopped"
     simulation.solver.model.network.verify()
@@ -184,7 +184,7 @@ def test_everything_at_once(device: str, tmp_path: Path) -> None:
     body.fix(lambda x: x[:, 2] < 0.05).push(lambda x: x[:, 2] > 0.65, (0.0, 0.0, 600.0))
     simulation = springs.simulation(body, device=device)
     simulation.observe(lambda s: s.snapshot_numbers(), every=2e-3)
-    network, end = simulation.solver.model.network, time.perf_counter() + 1.5
+    network, end = simulation.solver.model.network, time.perf_counter() + 1.0
     simulation.start()
 
     def edit(rank: int) -> int:

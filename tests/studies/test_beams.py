@@ -69,6 +69,7 @@ class CoarseBeams(BeamFrequency):
 
 def test_exponents_and_convergence(cpu: wp.Device, silence: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beams, "SETTLING", 0.1)
+    monkeypatch.setattr(beams, "FREE", 0.7)
     study = CoarseBeams(quick=True)
     rows = by_name(run(study, cpu, None, silence))
     for name, row in rows.items():

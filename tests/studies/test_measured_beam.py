@@ -24,6 +24,8 @@ from .conftest import by_name
 DATA = Path(os.environ.get("ANNELID_BEAM", Path(__file__).parents[3] / "shared" / "data" / "beam"))
 """The measured tracks, which are not part of this project: set ANNELID_BEAM to their folder."""
 
+STEPS = 8  # in a period
+
 
 @dataclass(frozen=True)
 class Coarse(MeasuredBeam):
@@ -34,7 +36,7 @@ class Coarse(MeasuredBeam):
 
     @property
     def _steps(self) -> int:
-        return 8
+        return STEPS
 
 
 def written(folder: Path, name: str, times: np.ndarray, places: np.ndarray) -> None:
@@ -48,7 +50,7 @@ def own_tracks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tracks of a beam of 240 kPa, of which 15 % relax in 40 ms; it is taken to settle after the record."""
     folder, beam = tmp_path_factory.mktemp("beam"), Beam((1, 1, 1), 3e-3)
     for (name, weight), period in zip(RUNS.items(), (0.13, 0.23, 0.3), strict=True):
-        times, moved = beam.swing(240e3, weight, ((0.15, 0.04),), period, 8)
+        times, moved = beam.swing(240e3, weight, ((0.15, 0.04),), period, STEPS)
         rest = beam.settled(240e3, weight)
         late = times[-1] + 0.01 * np.arange(1, 130)
         held = -0.1 + 0.01 * np.arange(10)

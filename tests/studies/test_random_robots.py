@@ -13,8 +13,9 @@ import warp as wp
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
+from annelid.studies import random_robots
 from annelid.studies.random_robots import RandomRobots
-from annelid.studies.support.random_paths import reachable, stretched
+from annelid.studies.support.random_paths import Stretched, reachable, stretched
 from annelid.studies.support.random_robots import Draft
 
 from .conftest import by_name
@@ -22,7 +23,7 @@ from .conftest import by_name
 
 def few_nodes(kind: str, **changes: Any) -> Draft:
     number = ["finger", "trunk", "bellows", "gripper"].index(kind)
-    drawn = Draft.drawn(np.random.default_rng(3), number, (600, 900))
+    drawn = Draft.drawn(np.random.default_rng(3), number, (300, 500))
     return replace(drawn, **changes)
 
 
@@ -30,14 +31,14 @@ def few_nodes(kind: str, **changes: Any) -> Draft:
 def test_robots_of_chance_reach_what_they_are_led_to(kind: str) -> None:
     draft = few_nodes(kind)
     assert draft.kind == kind
-    led = RandomRobots(steps=3)._lead(draft, np.random.default_rng(4))
+    led = RandomRobots(steps=2)._lead(draft, np.random.default_rng(4))
     assert led.distances.max() < 5e-5
     assert led.in_words().startswith(kind)
 
 
 def test_a_robot_of_silicone_is_led_along_its_limits() -> None:
     draft = few_nodes("finger", law="dragon-skin-10/ogden", modulus=1.48e5, bounded=True)
-    led = RandomRobots(steps=4)._lead(draft, np.random.default_rng(5))
+    led = RandomRobots(steps=3)._lead(draft, np.random.default_rng(5))
     assert led.distances.max() < 5e-5
 
 
@@ -55,11 +56,14 @@ def test_out_of_reach_a_robot_comes_as_near_as_its_limits_let_it_and_rests() -> 
     assert found.wander < 0.01
 
 
-def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress) -> None:
+def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random_robots, "stretched", lambda *_: Stretched(1.02e-3, 1e-3, 0.02))
     study = RandomRobots(quick=True, robots=1, seed=1)
     found = study.compute(wp.get_device("cpu"), 1, silence)
     rows = by_name(study.measure(found))
     assert rows["largest-distance"].passed
+    assert rows["largest-distance-beyond-optimum"].value == pytest.approx(0.02)
+    assert not rows["largest-wander-out-of-reach"].passed
     assert study.plot(found, tmp_path)[0].stat().st_size > 5_000
 
 

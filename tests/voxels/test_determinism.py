@@ -31,11 +31,11 @@ def hashes(simulation: Simulation[voxels.Solver]) -> list[str]:
     return [simulation.solver.world_hash(simulation.state, w) for w in range(len(simulation.solver.model.worlds))]
 
 
-def test_alone_and_in_a_batch_of_a_thousand(device: str) -> None:
-    robots = crowd(1000)
+def test_alone_and_in_a_batch_of_hundreds(device: str) -> None:
+    robots = crowd(300)
     together = voxels.simulation(robots, obstacles=[voxels.terrain("hilly-1-5-0")], device=device)
     together.solver.advance(together.state, 60)
-    for number in (0, 1, 499, 998):
+    for number in (0, 1, 149, 298):
         alone = voxels.simulation(robots[number], obstacles=[voxels.terrain("hilly-1-5-0")], device=device)
         alone.solver.advance(alone.state, 60)
         assert alone.solver.world_hash(alone.state, 0) == together.solver.world_hash(together.state, number)

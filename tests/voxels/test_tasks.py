@@ -70,13 +70,13 @@ def test_energy_is_not_measured_unless_asked_for() -> None:
 
 
 def test_random_phases_move_as_in_the_original() -> None:
-    """30 draws, flat, 60 s: medians near 0, maxima between 0.05 and 0.25, and nobody far backwards."""
+    """30 draws, flat, 30 s of the 60 s: medians near 0, maxima between 0.05 and 0.25, and nobody far backwards."""
     rng = np.random.default_rng(0)
     for make in (voxels.worm, voxels.biped, voxels.tripod):
         body = make(material=Voxel.v1())
         robot = body.with_controller(control.PhasedSines(np.zeros(body.voxel_count)))
         phases = rng.uniform(-np.pi, np.pi, (30, body.voxel_count))
-        speed = Locomotion(seconds=60.0).evaluate(robot, phases).relative_velocity
+        speed = Locomotion(seconds=30.0).evaluate(robot, phases).relative_velocity
         assert abs(np.median(speed)) < 0.03
         assert 0.05 < speed.max() < 0.25
         assert speed.min() > -0.02

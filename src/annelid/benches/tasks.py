@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.measurement import Measurement
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import environment_names, short
-from annelid.envs.training.evaluation import baseline_returns
+from annelid.envs.training.evaluation import baseline_outcomes, successes
 
 _MOST_SIDE_BY_SIDE = 16
 _CHEAPER: dict[str, dict[str, Any]] = {
@@ -35,16 +35,19 @@ class Options:
 
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
-    """Mean of the returns and their standard deviation; a bulldozer has 1,000 grains and long steps, nobody images."""
+    """Mean of the returns, their deviation, share of successes; a bulldozer has 1,000 grains, nobody images."""
     if options.episodes < 1:
         raise InvalidValue(f"--episodes must be 1 or more, not {options.episodes}.")
     for name in _chosen(options.names):
         count = min(options.episodes, _MOST_SIDE_BY_SIDE)
         worlds = make_worlds(name, count, device=device, threads=threads, **_CHEAPER.get(name, {}))
-        for kind, returns in baseline_returns(name, worlds, options.episodes, seed=options.seed):
+        for kind, returns, ends in baseline_outcomes(name, worlds, options.episodes, seed=options.seed):
             title = f"{short(name).lower()}-{kind}"
             yield Measurement(f"{title}-mean", float(returns.mean()))
             yield Measurement(f"{title}-deviation", float(returns.std()))
+            success = successes(ends)
+            if success is not None:
+                yield Measurement(f"{title}-success", success)
 
 
 def _chosen(names: tuple[str, ...]) -> list[str]:

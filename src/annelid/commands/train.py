@@ -189,8 +189,9 @@ def _train_inside(
 
 
 def _measurements(training: Training, options: Train) -> list[Measurement]:
-    returns = training.evaluate(options.episodes)
-    found = [
+    returns, success = training.judge(options.episodes)
+    found = [] if success is None else [Measurement("evaluation-success", success)]
+    found += [
         Measurement("evaluation-mean", float(returns.mean())),
         Measurement("evaluation-deviation", float(returns.std())),
         Measurement("evaluation-low", float(returns.min())),

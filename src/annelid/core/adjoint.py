@@ -36,6 +36,7 @@ class Input:
         high: Largest value.
         positive: Whether it must be above 0.
         idle: Why it feeds nothing in this simulation, in words; empty where it does.
+        missing: Why there is no gradient by it in this simulation, in words; empty where there is.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Input:
     high: float = np.inf
     positive: bool = False
     idle: str = ""
+    missing: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,9 +58,9 @@ class Input:
 
     @property
     def described(self) -> str:
-        """Its full shape in words: "[2 worlds, 48 springs, 3]"."""
+        """Its full shape in words: "[2 worlds, 48 springs]"."""
         parts = [
-            f"any number of {axis}s" if count == ANY else f"{count} {axis}{'' if count == 1 else 's'}"
+            f"any number of {_several(axis)}" if count == ANY else f"{count} {axis if count == 1 else _several(axis)}"
             for axis, count in zip(self.axes, self.shape, strict=True)
         ]
         return f"[{', '.join(parts)}]"
@@ -67,6 +69,8 @@ class Input:
         """Values as they were given, as numbers of the full shape; those that cannot be used are refused."""
         if self.idle:
             raise InvalidValue(f"parameter {self.name!r} feeds nothing here: {self.idle}.")
+        if self.missing:
+            raise InvalidValue(f"there is no gradient by parameter {self.name!r} here yet: {self.missing}.")
         values = self._numbers(given)
         shape = list(self.value.shape)
         if self.free is not None:
@@ -101,6 +105,11 @@ class Input:
         if np.isfinite(self.low) and np.isfinite(self.high):
             return f"between {self.low:g} and {self.high:g}{unit}"
         return f"{self.low:g}{unit} or more" if np.isfinite(self.low) else "finite"
+
+
+def _several(axis: str) -> str:
+    """The plural of what an axis counts."""
+    return {"mass": "masses", "axis": "axes"}.get(axis, f"{axis}s")
 
 
 def reduced(rates: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -248,6 +257,6 @@ def differentiable(solver: Solver) -> Differentiable:
     if isinstance(solver, Differentiable):
         return solver
     raise Unsupported(
-        solver.physics, "be run back for gradients (Rollout)", ("springs",),
+        solver.physics, "be run back for gradients (Rollout)", ("springs", "fem"),
         "Estimate them from differences of several runs, or search with annelid.evolve.",
     )  # fmt: skip

@@ -106,6 +106,10 @@ class BeyondMeasured(UserWarning):
     """A solid is strained farther than the law of its material was measured."""
 
 
+class InexactGradient(UserWarning):
+    """A motion was not solved as exactly as its gradient supposes."""
+
+
 class IndicesAreSlots(UserWarning):
     """Indices of masses in an edit count removed masses too, unlike the rows of `positions()`."""
 

@@ -75,7 +75,7 @@ class Rollout(Described):
     @property
     def names(self) -> tuple[str, ...]:
         """Parameters that gradients can be taken with respect to here."""
-        return tuple(name for name, one in self._adjoint.inputs.items() if not one.idle)
+        return tuple(name for name, one in self._adjoint.inputs.items() if not (one.idle or one.missing))
 
     def facts(self) -> Mapping[str, str]:
         """How long it is, and how it is divided."""

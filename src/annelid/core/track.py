@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 

@@ -285,6 +285,7 @@ class TaskWorlds(Worlds):
         """What the physics shows of one world, by a simulation of one that is brought to its state."""
         if self._twin is None:
             self._twin = _built(self.task, 1, self.device, 1)
+            self._twin.parameters.randomise(self.task.randomise)  # it takes those of the world
         solver: Solver = self.solver
         if isinstance(solver, Separable):
             solver.take_world(self.state, self._twin.state, world)

@@ -139,7 +139,7 @@ class Worlds(ABC):
 
         Args:
             mask: Worlds to restart, shape [count], on the host or on the device; None for all.
-            seeds: Seed of each world; None goes on to the next episode of the seed that a world has.
+            seeds: Seed of each world; None, or -1 for one of them, goes on to the next episode of the seed that it has.
             keep_results: Leave rewards and ends of episodes as they are.
         """
         if mask is not None and not self._begun:
@@ -148,9 +148,11 @@ class Worlds(ABC):
         if not keep_results and chosen.ptr in (self.terminated.ptr, self.truncated.ptr, self.done.ptr):
             chosen = wp.clone(chosen)  # the results of the episode, which are cleared
         given = np.full(self.count, -1) if seeds is None else whole_numbers("seeds", seeds)
-        given = np.where(given < 0, -1, given % 2**31)
         if given.shape != (self.count,):
             raise InvalidValue(f"{self.count} seeds are needed, one a world, not shape {list(given.shape)}.")
+        if given.min() < -1:
+            raise InvalidValue(f"a seed must be 0 or more, or -1 for the one that a world has, not {given.min()}.")
+        given = np.where(given < 0, -1, given % 2**31)
         self._given.assign(given.astype(np.int32))
         outputs = [self.seeds, self.steps, self.actions]
         with held_back():

@@ -12,6 +12,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.solver import BatchedSolver
@@ -25,7 +26,7 @@ from annelid.fem.energy import energy_of
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.integrators import Integrator
-from annelid.fem.linear_choice import Linear
+from annelid.fem.linear_choice import Linear, linear_in_motion
 from annelid.fem.midpoint import MidpointSolver
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
@@ -33,8 +34,8 @@ from annelid.fem.readout import Readout
 from annelid.fem.reinforcing.fabrics import Fabric
 from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.reinforcing.windings import helix, hoops, winding
-from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce
-from annelid.fem.robots.drives import drive_of
+from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce, Slide
+from annelid.fem.robots.drives import SlideDrive, drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
@@ -96,7 +97,9 @@ __all__ = [
     "Points",
     "Readout",
     "Robot",
+    "Sensitivity",
     "Settings",
+    "Slide",
     "Solid",
     "Solver",
     "State",
@@ -223,8 +226,8 @@ def simulation(
         contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
             material say, and one piece of a mesh touches another.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
-        actuators: Cables, chambers and forces that act on it; each is a channel of `simulation.controls` that takes
-            commands of its effort, between its limits.
+        actuators: Cables, chambers and forces that act on it, and slides that move what holds it; each is a channel of
+            `simulation.controls` that takes commands of its effort, between its limits.
         worlds: Copies of the solid side by side that know nothing of each other, each with commands of its own; None
             for one by itself. A solid of a batch that finds no equilibrium is lost by itself.
         together: Whether worlds in motion are stepped together, in single precision, instead of one by one: True,
@@ -254,6 +257,8 @@ def simulation(
     )
     contacts = touched_by(solid, world.obstacles, world.contact, chosen)
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
+    if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
+        raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(
         together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
@@ -263,12 +268,15 @@ def simulation(
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
     if not dynamic:
+        if linear == "kept":
+            raise InvalidValue("linear='kept' is for a solid in motion; without motion use 'auto'.")
         if contacts is not None and contacts.bodies:
             raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
-    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=linear)
+    in_motion = linear_in_motion(linear, solid.node_count, touches=contacts is not None and how is None)
+    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)
     if how is not None:
         return Simulation(
             BatchedSolver(

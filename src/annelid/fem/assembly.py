@@ -107,7 +107,7 @@ class Assembly:
         self.energy = self._zeros(1, wp.float64)
         self._parts = self._zeros(_PARTS, wp.float64)
         self._gather_forces = [self._force_command(each) for each in self.sets]
-        self._gather_blocks = [self._block_command(each) for each in self.sets if each.has_tangent]
+        self._gather_blocks = [(each, self._block_command(each)) for each in self.sets if each.has_tangent]
         self._sum_energy = [part for each in self.sets for part in self._energy_launches(each)]
         self._row_lists = tuple(self._indices(a) for a in self.pattern.row_lists())
 
@@ -115,16 +115,25 @@ class Assembly:
         """Fill `forces`, `energy` and, where asked for, `values`, without waiting for the device."""
         for each in self.sets:
             each.evaluate(positions, tangent=tangent)
+        self.sum_forces()
+        if tangent:
+            self.sum_blocks()
+
+    def sum_forces(self) -> None:
+        """Fill `forces` and `energy` with what the sets were evaluated to last."""
         self.forces.zero_()
         for gather in self._gather_forces:
             gather()
-        if tangent:
-            self.values.zero_()
-            for gather in self._gather_blocks:
-                gather()
         self.energy.zero_()
         for part in self._sum_energy:
             part.launch()
+
+    def sum_blocks(self, *, without: Sequence[ElementSet] = ()) -> None:
+        """Fill `values` with the tangents that the sets were evaluated to last, all but those of some."""
+        self.values.zero_()
+        for each, gather in self._gather_blocks:
+            if each not in without:
+                gather()
 
     def dot(self, first: wp.array[Any], second: wp.array[Any], out: wp.array[Any], place: int) -> None:
         """Scalar product of two nodal vectors into one place of an array."""

@@ -49,6 +49,11 @@ class Corotational(Tetrahedra):
         self._rows[tangent]()
 
     @property
+    def points(self) -> Any:
+        """Its integration points, a `kernels.solid.Points`, as `evaluate` left them."""
+        return self._points
+
+    @property
     def frames(self) -> wp.array[Any]:
         """Rotation of each point, mat33d of shape [p]."""
         return self._points.rotations

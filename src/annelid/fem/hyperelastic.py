@@ -35,7 +35,7 @@ _IN_INVARIANTS = {
     NeoHooke: kernels.neo_hooke, MooneyRivlin: kernels.mooney_rivlin, Yeoh: kernels.yeoh, Gent: kernels.gent,
 }  # fmt: skip
 
-_CRUSH = 1e4
+CRUSH_OF_SHEAR = 1e4
 """Of the shear modulus: how a point resists being crushed to nothing."""
 
 
@@ -49,6 +49,9 @@ class Hyperelastic(Tetrahedra):
         element_materials: Index of each tetrahedron's material, shape [t].
         crew: Where it is computed.
         cells: Tetrahedra with the same number, all of one material, share changes of volume, see `Tetrahedra`.
+
+    Attributes:
+        members: Points of each law, int32 arrays; a law is what it speaks of, and its function on the device.
     """
 
     def __init__(
@@ -70,10 +73,11 @@ class Hyperelastic(Tetrahedra):
         chosen = element_materials[self.point_elements]
         self._points = self._made_points(chosen, modes)
         self._relaxation = self._made_relaxation(materials, shared=cells is not None)
-        self._strain = [
-            self._strain_command(law, np.flatnonzero(np.isin(chosen, numbers)), width)
+        self.members = {
+            law: self._array(np.flatnonzero(np.isin(chosen, numbers)).astype(np.int32), wp.int32)
             for law, numbers in _by_law(materials, set(chosen.tolist())).items()
-        ]
+        }
+        self._strain = [self._strain_command(law, members, width) for law, members in self.members.items()]
         about = [self._columns, self._constants, self._points, self._cells]
         self._foreseen = False
         shape = self.element_count, modes.shape[1]
@@ -95,11 +99,37 @@ class Hyperelastic(Tetrahedra):
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
-        self._answer(positions, tangent=tangent)
+        self.answer(positions, tangent=tangent)
         if self._relaxation is not None:
             self._relaxation.relax(tangent=tangent)
         self._sum((0, int(tangent)), (1, int(self._foreseen)))
         self._rows[tangent]()
+
+    @property
+    def points(self) -> Any:
+        """Its integration points, a `kernels.hyperelastic.HyperPoints`, as `evaluate` left them."""
+        return self._points
+
+    @property
+    def constants(self) -> tuple[int, wp.array[Any]]:
+        """How many constants a material has, and those of all, float64, in the order of the kernels."""
+        return self._columns, self._constants
+
+    @property
+    def relaxing(self) -> tuple[wp.array[Any], wp.array[Any]]:
+        """Part of the resistance to changes of shape that is left, and λ where points do not share it [Pa], [m] each.
+
+        Those that `evaluate` answers with now: λ is told for materials that relax only.
+        """
+        if self._relaxation is not None:
+            return self._relaxation.now
+        count = len(self._table)
+        return self._array(np.ones(count), wp.float64), self._array(np.zeros(count), wp.float64)
+
+    def series(self, dt: float) -> Any:
+        """The Prony series of its materials for a time dt [s] that passes, a `kernels.relaxation.Series`."""
+        assert self._relaxation is not None
+        return self._relaxation.series(dt)
 
     @property
     def foresees(self) -> bool:
@@ -147,7 +177,7 @@ class Hyperelastic(Tetrahedra):
     def remember(self, positions: wp.array[Any], history: History) -> None:
         """Take what happened in the time that passes into the history."""
         if self._relaxation is not None and isinstance(history, StressHistory):
-            self._answer(positions, tangent=False)
+            self.answer(positions, tangent=False)
             self._relaxation.remember(history)
 
     def rest(self) -> None:
@@ -155,8 +185,8 @@ class Hyperelastic(Tetrahedra):
         if self._relaxation is not None:
             self._relaxation.rest()
 
-    def _answer(self, positions: wp.array[Any], *, tangent: bool) -> None:
-        """What the laws of the points answer, as if no time passed."""
+    def answer(self, positions: wp.array[Any], *, tangent: bool) -> None:
+        """What the laws of the points answer by themselves, as if no time passed and nothing were shared."""
         for strain in self._strain:
             strain((0, positions), (1, int(tangent)))
 
@@ -190,12 +220,11 @@ class Hyperelastic(Tetrahedra):
         points.grown = wp.zeros(self.point_nodes.shape, dtype=wp.vec3d, device=self.device)
         return points
 
-    def _strain_command(self, law: Any, members: np.ndarray, width: int) -> Command:
+    def _strain_command(self, law: Any, members: wp.array[Any], width: int) -> Command:
         kind, function = law
         kernel = (invariant_kernel if kind == "invariants" else stretch_kernel)(width, function)
         nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
-        chosen = self._array(members.astype(np.int32), wp.int32)
-        arguments = [nowhere, 1, chosen, self._columns, self._constants, self._points, self._energies]
+        arguments = [nowhere, 1, members, self._columns, self._constants, self._points, self._energies]
         return self._crew.command(kernel, len(members), arguments)
 
 
@@ -208,11 +237,11 @@ def _by_law(materials: Sequence[Material], used: set[int]) -> dict[Any, list[int
     """Materials by the function of their law."""
     found: dict[Any, list[int]] = {}
     for number in sorted(used):
-        found.setdefault(_function(law_of(materials[number])), []).append(number)
+        found.setdefault(device_law(law_of(materials[number])), []).append(number)
     return found
 
 
-def _function(law: Law) -> tuple[str, Any]:
+def device_law(law: Law) -> tuple[str, Any]:
     """What a law speaks of, and its function on the device."""
     if isinstance(law, Ogden):
         return "stretches", kernels.ogden(len(law.terms))
@@ -233,15 +262,21 @@ def material_constants(materials: Sequence[Material], *, shared: bool) -> tuple[
     rows = np.zeros((len(materials), width))
     for row, material, law in zip(rows, materials, laws, strict=True):
         factor = law.factor if isinstance(law, OwnLaw) else 1.0
-        shear, lame = material.shear_modulus, _lame(material)
-        local = (6.0 * shear + 6.0 * law.pull - law.swelling) / 9.0
+        shear = material.shear_modulus
+        local, lame = volume_constants(material)
         bulk, rest = (max(local, 0.0), lame + min(local, 0.0)) if shared else (local + lame, 0.0)
-        row[:FIRST] = 1.0, law.pull, bulk, rest, _CRUSH * shear
+        row[:FIRST] = 1.0, law.pull, bulk, rest, CRUSH_OF_SHEAR * shear
         row[FIRST : FIRST + len(law.constants)] = law.constants
         if factor != 1.0:  # a user's energy is scaled as a whole, and what goes with it is scaled already
             row[1:FIRST] /= factor
             row[FACTOR] = factor
     return rows, width
+
+
+def volume_constants(material: Material) -> tuple[float, float]:
+    """What makes the law of a material behave as with λ = 0, and λ [Pa]."""
+    law, shear = law_of(material), material.shear_modulus
+    return (6.0 * shear + 6.0 * law.pull - law.swelling) / 9.0, _lame(material)
 
 
 def _lame(material: Material) -> float:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from annelid.core.errors import InvalidValue
 from annelid.fem.assembly import Assembly
 from annelid.fem.linalg.direct import direct_solver
+from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.tetrahedra import Tetrahedra
 
-Linear = Literal["auto", "direct", "stale"]
+Linear = Literal["auto", "direct", "stale", "kept"]
+
+LARGE = 1500
+"""Nodes from which on a solid in motion that touches keeps its factor, unless told otherwise."""
 
 
 def linear_solver(kind: Linear, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> LinearSolver:
-    """A solver for the matrices of an assembly: "auto", "direct" or "stale"."""
-    if kind not in ("auto", "direct", "stale"):
-        raise InvalidValue(f"linear must be 'auto', 'direct' or 'stale', not {kind!r}.")
+    """A solver for the matrices of an assembly: "auto", "direct", "stale" or "kept"."""
+    if kind not in get_args(Linear):
+        raise InvalidValue(f"linear must be 'auto', 'direct', 'stale' or 'kept', not {kind!r}.")
     if kind == "stale":
         return StaleSolver(unknowns, assembly, tetrahedra)
+    if kind == "kept":
+        return KeptFactor(unknowns, assembly, tetrahedra)
     return direct_solver(unknowns)
+
+
+def linear_in_motion(kind: Linear, node_count: int, *, touches: bool) -> Linear:
+    """What "auto" means for a solid in motion."""
+    if kind == "kept" and not touches:
+        raise InvalidValue("linear='kept' is for a solid in motion that touches; this one touches nothing: use 'auto'.")
+    return "kept" if kind == "auto" and touches and node_count >= LARGE else kind

@@ -44,7 +44,7 @@ class MidpointSolver(DynamicSolver):
     def _half(self, state: State, clock: int, step: int, begin: float) -> bool:
         """Half a step that begins at a part of it; whether its equations are solved to the last digit."""
         reach = 0.5 if begin == 0.0 else 1.0  # of the way that held components have left in this step
-        self._start(state, self._fraction(step + 1))
+        self._start(state, self.fraction(step + 1))
         with self._passing(state, self.inertia.dt):
             done = self._stage(state, clock, step, begin + 0.25, 0.5 * reach)
             straight = self._look_ahead(state)
@@ -65,7 +65,7 @@ class MidpointSolver(DynamicSolver):
     def _stage(self, state: State, clock: int, step: int, part: float, reach: float) -> bool:
         """A quarter of a step by backward Euler to a part of it; loads, efforts and what is held are on their way."""
         self._exert(state, clock, part)
-        return self._move(state, self._fraction(step + part), Holds(reach, self._starts, self._moves))
+        return self._move(state, self.fraction(step + part), Holds(reach, self._starts, self._moves))
 
     def _look_ahead(self, state: State) -> bool:
         """Find where as far again as from the start to the middle leads; whether that creates no energy."""

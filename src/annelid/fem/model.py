@@ -46,9 +46,11 @@ class Model:
         extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
         linear: How linear systems are solved: "direct" factors every matrix; "stale" keeps a factor for several
             matrices and iterates, for real-time control of large solids; "auto" is "direct".
+        like: A model of the same mesh, holds and kinds of element sets, whose order of elimination serves here too.
 
     Attributes:
-        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths carry them.
+        anchors: Where held components belong, but for offsets [m], shape [n]: at rest, or where paths and slides
+            carry them.
         tetrahedra: The elements of the solid.
         reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.
@@ -70,6 +72,7 @@ class Model:
         threads: int | None = None,
         extras: Sequence[ElementSet] = (),
         linear: Linear = "auto",
+        like: Model | None = None,
     ) -> None:
         require_kind("the body of a model", solid, Solid, "a fem.Solid")
         self.solid, self.world = solid, world or World()
@@ -90,6 +93,7 @@ class Model:
         self._energies: wp.array[Any] | None = None
         self.rest = self.vectors(solid.nodes)
         self.anchors = self.vectors(solid.nodes) if solid.carried else self.rest
+        self._carried_to = solid.nodes
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
         self.dead_loads = solid.forces.copy()
@@ -99,8 +103,11 @@ class Model:
         edges = np.cbrt(solid.element_volumes)
         self._own_stiffness = self.stiffness_scale = float(np.mean((2.0 * shear + lame) * edges))
         _require_comparable(solid, self.stiffness_scale)
-        self.unknowns = Unknowns(self.assembly.pattern, solid.nodes, solid.held, self.crew)
+        self.unknowns: Unknowns = self._unknowns() if like is None else like.unknowns
         self.linear: LinearSolver = linear_solver(linear, self.unknowns, self.assembly, self.tetrahedra)
+
+    def _unknowns(self) -> Unknowns:
+        return Unknowns(self.assembly.pattern, self.solid.nodes, self.solid.held, self.crew)
 
     @property
     def node_count(self) -> int:
@@ -145,7 +152,17 @@ class Model:
     def carry(self, time: float) -> None:
         """Have held components where their paths lead at a time [s]."""
         if self.solid.carried:
-            self.anchors.assign(anchors(self.solid.nodes, self.solid.carried, time))
+            self._carried_to = anchors(self.solid.nodes, self.solid.carried, time)
+            self.anchors.assign(self._carried_to)
+
+    def slide(self, slides: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Have held nodes, shape [k], away from there, each by a shift [m] of shape [3]; several add up."""
+        if self.anchors is self.rest:
+            self.anchors = self.vectors(self.solid.nodes)
+        places = self._carried_to.copy()
+        for nodes, shift in slides:
+            places[nodes] += shift
+        self.anchors.assign(places)
 
     def vary(self, varied: Varied | None) -> None:
         """Have the pull, the densities and the moduli of a world, until None makes them the model's own again."""

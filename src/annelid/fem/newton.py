@@ -28,7 +28,7 @@ _ROUNDING = 2e-13  # of the energies that are added and taken away
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
-_FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+FIRST_SHIFT, LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
 class NoEquilibrium(AnnelidError, ArithmeticError):
@@ -274,8 +274,12 @@ class Newton:
         Where a law has no energy, as beyond Gent's limit, it has no forces that would lead back either: what is left
         is infinite there, so that nobody takes it for an equilibrium.
         """
+        self.model.assembly.evaluate(positions, tangent=tangent)
+        return self._left(positions, fraction)
+
+    def _left(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
+        """The same, where all was evaluated already."""
         model = self.model
-        model.assembly.evaluate(positions, tangent=tangent)
         arguments = [wp.float64(fraction), model.held, model.loads, model.assembly.forces, self._residual]
         wp.launch(residual, model.node_count, arguments, device=self.device)
         self._add(positions, model.rest, -1.0, self._jump)
@@ -298,8 +302,8 @@ class Newton:
                     return slope
             except NotPositiveDefinite:
                 pass
-            shift = max(4.0 * shift, _FIRST_SHIFT)
-            if shift > _LAST_SHIFT:
+            shift = max(4.0 * shift, FIRST_SHIFT)
+            if shift > LAST_SHIFT:
                 return float("nan")
 
     def _solved(self) -> float:
@@ -316,7 +320,7 @@ class Newton:
                 self.linear.factor(model.assembly.values, shift=shift)
                 return
             except NotPositiveDefinite:
-                shift = max(4.0 * shift, _FIRST_SHIFT * self.model.stiffness_scale)
+                shift = max(4.0 * shift, FIRST_SHIFT * self.model.stiffness_scale)
 
     def _search(
         self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
@@ -331,11 +335,15 @@ class Newton:
             there, rest = self._look(self._trial, fraction, tangent=length == first)
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
-            if falls or level:
+            if falls or level or (length == first and self._leads_on(rest, left)):
                 wp.copy(positions, self._trial)
                 return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5
         return None
+
+    def _leads_on(self, rest: float, left: float) -> bool:
+        """Whether a step as long as it may be is good for the force left after it and before it, whatever the energy."""
+        return False
 
     def _try(self, positions: wp.array[Any], length: float) -> None:
         """Go a part of a step, to look how it is there."""

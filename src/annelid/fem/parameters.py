@@ -16,10 +16,24 @@ from annelid.fem.kernels.parameters import DERIVED, derive_worlds
 _FACTORS = (factor("stiffness", "Young's moduli"), factor("mass", "the density of the solid"))
 
 AT_REST: tuple[Parameter, ...] = declared_parameters(*_FACTORS)
-"""Parameters of solids that go from equilibrium to equilibrium; contacts have no friction yet that could differ."""
+"""Parameters of solids that go from equilibrium to equilibrium; contacts keep their friction."""
 
 IN_MOTION: tuple[Parameter, ...] = declared_parameters(*_FACTORS, factor("damping", "velocity_damping", 0.0))
 """Parameters of solids in motion."""
+
+TOUCHING: tuple[Parameter, ...] = declared_parameters(
+    *_FACTORS, factor("damping", "velocity_damping", 0.0), factor("friction", "the friction of contacts", 0.0)
+)
+"""Parameters of solids that are stepped together among obstacles."""
+
+AMONG_BODIES: tuple[Parameter, ...] = declared_parameters(
+    *_FACTORS,
+    factor("damping", "velocity_damping", 0.0),
+    factor("friction", "the friction of contacts", 0.0),
+    factor("body_mass", "masses of free bodies"),
+    factor("body_size", "sizes of free bodies, about their centres of mass", 0.1, 10.0),
+)
+"""The same where some of the obstacles are free bodies."""
 
 
 @dataclass(frozen=True)

@@ -60,14 +60,20 @@ class Relaxation:
             past=self._zeros(self._count, wp.mat33d), parts=self._zeros(self._count * self.terms, wp.mat33d)
         )
 
+    @property
+    def now(self) -> tuple[wp.array[Any], wp.array[Any]]:
+        """Gain and λ of each material for what passes now, float64 of shape [m] each."""
+        series, _ = self._now
+        return series.gains, series.lames
+
     def pass_time(self, dt: float, history: StressHistory) -> None:
         """From now on points answer as at the end of a time dt [s] after a history."""
-        self._now = self._series(dt), self._held
+        self._now = self.series(dt), self._held
         self._hold((2, self._now[0]), (3, history.past), (4, history.parts))
 
     def rest(self) -> None:
         """From now on points answer as after a very long time."""
-        self._now = self._series(np.inf), self._none_held
+        self._now = self.series(np.inf), self._none_held
 
     def relax(self, *, tangent: bool) -> None:
         """Make what the law answers what the points answer."""
@@ -78,7 +84,7 @@ class Relaxation:
         """Take what the law answers, at the end of the time that passes, into the history."""
         self._remember((3, self._now[0]), (5, history.past), (6, history.parts))
 
-    def _series(self, dt: float) -> Any:
+    def series(self, dt: float) -> Any:
         """The series for a time that passes [s]."""
         if dt not in self._known:
             ratios = dt / self._times

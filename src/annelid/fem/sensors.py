@@ -214,7 +214,7 @@ def orientation_of(where: Where = None) -> Sensor:
 
 
 def effort_of(actuator: str) -> Sensor:
-    """What an actuator exerts: pressure of a chamber [Pa], tension of a cable or force at a point [N]."""
+    """What an actuator exerts: pressure [Pa], tension of a cable or force at a point [N]; travel of a slide [m]."""
     return ActuatorSensor("effort", actuator)
 
 

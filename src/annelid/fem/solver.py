@@ -17,14 +17,17 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
 from annelid.fem.integrators import Integrator, stage_of
 from annelid.fem.kernels.motion import tick
+from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite, OneByOne
@@ -32,8 +35,11 @@ from annelid.fem.parameters import AT_REST, IN_MOTION
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
 from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive
+from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
+from annelid.fem.solid import Solid
 from annelid.fem.state import State
+from annelid.fem.world import World
+from annelid.shapes import Obstacle
 
 NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
 
@@ -62,6 +68,7 @@ class Solver:
 
     Attributes:
         readout: What reads states.
+        channels: Channels that command its actuators.
     """
 
     physics = "fem"
@@ -82,8 +89,9 @@ class Solver:
         self.drives = tuple(drives)
         for drive in self.drives:
             _require_driven(drive, model)
+        self._slides = [drive for drive in self.drives if isinstance(drive, SlideDrive)]
         actuators = [drive.actuator for drive in self.drives]
-        self._channels = Channels(actuators, [actuator.limits() for actuator in actuators])
+        self.channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
         self.dt, self.ramp = model.world.dt, model.world.ramp
         self.newton = self._made_newton(settings)
@@ -107,7 +115,7 @@ class Solver:
     @property
     def controls(self) -> tuple[Control, ...]:
         """One channel an actuator."""
-        return self._channels.controls
+        return self.channels.controls
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
@@ -146,9 +154,37 @@ class Solver:
         """Take steps."""
         self._worlds.advance(state, steps, self._march)
 
+    def adjoint(self, state: State) -> SolidAdjoint:
+        """What runs motions back; a solid without inertia has none."""
+        raise InvalidValue(
+            "a solid without inertia has no motion to run back (Rollout): use fem.Sensitivity(simulation), or "
+            "dynamic=True."
+        )
+
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
         self._worlds.reset(state, mask, state.begun)
+
+    def place(
+        self,
+        state: State,
+        obstacle: Obstacle | int | str,
+        places: wp.array[Any],
+        turns: wp.array[Any],
+        mask: wp.array[Any],
+    ) -> None:
+        """Put an obstacle somewhere else in masked worlds, as their episodes begin, where it touches nothing.
+
+        Args:
+            state: The state.
+            obstacle: The obstacle, its name or its number.
+            places: Its centre of mass in each world [m], vec3d of shape [worlds], on the device.
+            turns: How its frame is turned, quatd of shape [worlds].
+            mask: Which worlds, bool of shape [worlds].
+        """
+        if self.contacts is None or not isinstance(state.touch, Touching):
+            raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
+        self.contacts.place(state.touch, obstacle, places, turns, mask)
 
     def diverged_at(self) -> int | None:
         """The step after which positions were no longer finite, None while all are."""
@@ -189,7 +225,13 @@ class Solver:
         picture = self._painter.snapshot(state, look)
         if self.contacts is None or not isinstance(state.touch, Touching):
             return picture
-        return replace(picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch)))
+        return replace(
+            picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch, self._body_size(state)))
+        )
+
+    def _body_size(self, state: State) -> float:
+        """How large free bodies of a state of one world are, of what they were built."""
+        return 1.0
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
@@ -209,7 +251,8 @@ class Solver:
 
     def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
         assert self.contacts is not None
-        return TouchingNewton(self.model, self.contacts, settings)
+        kept = isinstance(self.model.linear, KeptFactor)
+        return (KeptNewton if kept else TouchingNewton)(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
@@ -221,7 +264,7 @@ class Solver:
             velocities=self._velocities(),
             unsettled=wp.zeros(1, dtype=wp.int64, device=self.device),
             efforts=self._resting_efforts(),
-            commands=self._channels.resting(self.device),
+            commands=self.channels.resting(self.device),
             begun=wp.zeros(1, dtype=wp.int64, device=self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
             linear=self.model.linear.memory(self.device),
@@ -251,7 +294,7 @@ class Solver:
     def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
 
-    def _fraction(self, step: float) -> float:
+    def fraction(self, step: float) -> float:
         """Part of the loads that acts after so many steps."""
         return 1.0 if self.ramp == 0.0 else min(1.0, step * self.dt / self.ramp)
 
@@ -264,12 +307,14 @@ class Solver:
         """Let the actuators do what they are commanded to at the end of a step, the one after so many, or within it."""
         if not self.drives:
             return
-        efforts, values = state.efforts.numpy().copy(), self._channels.values(state.commands, step + part)
-        for channel, wanted in zip(self._channels.every, values, strict=True):
+        efforts, values = state.efforts.numpy().copy(), self.channels.values(state.commands, step + part)
+        for channel, wanted in zip(self.channels.every, values, strict=True):
             efforts[channel.number] = channel.towards(wanted, float(efforts[channel.number]), part * self.dt)
         for drive, effort in zip(self.drives, efforts.tolist(), strict=True):
             drive.exert(effort)
             drive.weigh(state.positions)
+        if self._slides:
+            self.model.slide([(slide.nodes, slide.shift) for slide in self._slides])
         if part == 1.0:
             overwrite(state.efforts, efforts)
 
@@ -280,7 +325,7 @@ class Solver:
 
     def _step(self, state: State, step: int) -> None:
         """Take one step, the one after so many since it began."""
-        before, after = self._fraction(step) if step else 0.0, self._fraction(step + 1)
+        before, after = self.fraction(step) if step else 0.0, self.fraction(step + 1)
         with self._passing(state, self.dt), self._touching(state, step):
             try:
                 self.newton.equilibrium(state.positions, start=before, goal=after)
@@ -307,7 +352,7 @@ class Solver:
             yield
             return
         assert isinstance(state.touch, Touching)
-        pull = self._fraction(step + 1) * self.model.pull
+        pull = self.fraction(step + 1) * self.model.pull
         self.contacts.begin(state.positions, state.touch, self.dt, (step + 1) * self.dt, pull)
         yield
         self.contacts.end(state.positions, state.touch, self.dt)
@@ -360,6 +405,23 @@ class DynamicSolver(Solver):
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
 
+    def adjoint(self, state: State) -> SolidAdjoint:
+        """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
+        return SolidAdjoint(self, state)
+
+    def twin(self, solid: Solid, world: World) -> DynamicSolver:
+        """A solver like it, for one solid of the same mesh in another world."""
+        gravity = np.asarray(world.gravity, float)
+        drives = [drive_of(drive.actuator, solid, self.device, gravity) for drive in self.drives]
+        inertia, mine = Inertia(solid, world, self.device), self.contacts
+        sets = [each for drive in drives for each in drive.sets]
+        contacts = None if mine is None else Contacts(solid, mine.given, mine.settings, self.device)
+        sets += [] if contacts is None else contacts.sets
+        model = Model(
+            solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia], like=self.model
+        )
+        return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives, contacts=contacts)
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
@@ -374,7 +436,7 @@ class DynamicSolver(Solver):
     def _step(self, state: State, step: int) -> None:
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
         with self._passing(state, self.dt), self._touching(state, step):
-            done = self._move(state, self._fraction(step + 1))
+            done = self._move(state, self.fraction(step + 1))
         if not done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)
 

@@ -107,6 +107,21 @@ class Tetrahedra(ElementSet):
         return self._array(self.point_nodes, wp.int32)
 
     @property
+    def gradients(self) -> wp.array[Any]:
+        """Gradients of the shape functions at each point [1/m], vec3d of shape [p, s]."""
+        return self._gradients
+
+    @property
+    def cells(self) -> Any:
+        """Which points make a cell, a `kernels.solid.Cells`."""
+        return self._cells
+
+    @property
+    def first_points(self) -> np.ndarray:
+        """First point of each cell, and the number of points at the end, shape [c + 1]."""
+        return self._plan.first
+
+    @property
     def most_points(self) -> int:
         """Most integration points of a cell."""
         return int(np.diff(self._plan.first).max())

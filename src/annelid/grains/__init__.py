@@ -87,6 +87,7 @@ def simulation(
     method: str = World.method,
     iterations: int | None = World.iterations,
     tolerance: float | None = World.tolerance,
+    converge: bool | Auto = World.converge,
     relaxation: float = World.relaxation,
     softness: float = World.softness,
     correction: float | None = World.correction,
@@ -114,6 +115,7 @@ def simulation(
         method: "nonsmooth", "paper" or "hertz"; see `World`.
         iterations: Sweeps over all contacts in a step; see `World` for what None takes.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
+        converge: Whether sweeps go on until a step is solved; "auto" does so beside free bodies, see `World`.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
@@ -135,9 +137,9 @@ def simulation(
     require_kind("the bed", bed, Bed, "a grains.Bed")
     world = World(
         dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
-        relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma, skin=skin,
-        period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed, contact_step=contact_step,
-        controls=controls,
+        converge=converge, relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma,
+        skin=skin, period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed,
+        contact_step=contact_step, controls=controls,
     )  # fmt: skip
     model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
     return Simulation(Solver(model, threads=threads))

@@ -10,6 +10,7 @@ import warp as wp
 from annelid.core.replay import Graphs
 from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
+from annelid.grains.kernels import converge as solving
 from annelid.grains.kernels import touched as touched_programs
 from annelid.grains.kernels.layout import HALTED, STALE
 from annelid.grains.kernels.program import finish_batch, list_bodies_kernel, refresh_kernels, sweep_kernel
@@ -68,7 +69,8 @@ class Launches:
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
-        used = [(sweep_kernel(features, _LANES), _SWEEP_BLOCK), (finish_batch, 1)]
+        used = [(finish_batch, 1)]
+        used += self._solving_kernels() if features.converging else [(sweep_kernel(features, _LANES), _SWEEP_BLOCK)]
         used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, _LIST_LANES)]
         used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
@@ -82,27 +84,69 @@ class Launches:
                 used.append((body_programs.point_kernel(features), 32))
         return used
 
+    def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
+        features, block = self.model.features, body_programs.BODY_BLOCK
+        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features, _LANES)]
+        used += [(solving.judge_worlds, _BLOCK), (solving.complete_kernel(features), _BLOCK)]
+        if features.tracked:
+            used += [(kernel, block) for kernel in solving.expect_kernels(features)]
+        if features.points:
+            used.append((solving.press_kernel(features), 32))
+        return used
+
+    def _solve(self, step: int) -> None:
+        """One step whose sweeps go on until it is solved; grains begin and end `here`."""
+        model, lists = self.model, self.lists
+        self._sweep_once(step, solving.BEGINS, self.here, self.there)
+        self._judge()
+        wp.capture_while(lists.active[:1], self._sweep_twice, step=step)
+        inputs = [step, model.parameters, self.there, lists, self.here]
+        self._launch(solving.complete_kernel(model.features), model.count, inputs)
+        if model.features.tracked:
+            _, move, _ = body_programs.body_kernels(model.features)
+            inputs = [step, 1, model.parameters, lists, self.bodies]
+            self._launch(move, self.bodies.count, inputs, block=body_programs.BODY_BLOCK)
+
+    def _sweep_twice(self, step: int) -> None:
+        self._sweep_once(step, solving.ODD, self.there, self.here)
+        self._sweep_once(step, solving.EVEN, self.here, self.there)
+        self._judge()
+
+    def _sweep_once(self, step: int, kind: int, before: Any, after: Any) -> None:
+        model, lists, bodies = self.model, self.lists, self.bodies
+        features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
+        sweep = solving.sweep_kernels(features, _LANES)[kind]
+        inputs = [step, parameters, before, lists, bodies, after]
+        self._launch(sweep, model.count * _LANES, inputs, block=_SWEEP_BLOCK)
+        if features.points:
+            self._launch(
+                solving.press_kernel(features), len(bodies.points), [kind, parameters, lists, bodies], block=32
+            )
+        if features.tracked:
+            add, expect, both = solving.expect_kernels(features)
+            inputs = [step, kind, parameters, lists, bodies]
+            if bodies.parts == 1:
+                self._launch(both, bodies.count * block, inputs, block=block)
+            else:
+                self._launch(add, bodies.count * bodies.parts * block, [kind, lists, bodies], block=block)
+                self._launch(expect, bodies.count, inputs, block=block)
+
+    def _judge(self) -> None:
+        model = self.model
+        self._launch(solving.judge_worlds, model.world_count, [model.sweeps, model.parameters, self.lists])
+
     def _enqueue(self, steps: int, phase: int) -> None:
-        model, sweeps = self.model, self.model.sweeps
-        launches = sweeps if model.features.method == "nonsmooth" else 1
         pair, turn = (self.here, self.there), 0
-        if model.features.bouncing:
+        if self.model.features.bouncing:
             wp.copy(self.here.starts, self.here.velocities)
-        kernel = sweep_kernel(model.features, _LANES)
         for step in range(steps):
             if (phase + step) % PATIENCE in self.phases:
                 self._call_worlds(step)
                 wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
-            for sweep in range(launches):
-                first, final = int(sweep == 0), int(sweep == launches - 1)
-                before, after = pair[turn % 2], pair[1 - turn % 2]
-                self._launch(
-                    kernel, model.count * _LANES,
-                    [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
-                    block=_SWEEP_BLOCK,
-                )  # fmt: skip
-                self._move_bodies(step, final)
-                turn += 1
+            if self.model.features.converging:
+                self._solve(step)
+            else:
+                turn = self._sweep(step, turn, pair)
             if self.companion is not None:
                 halted = self.lists.flags[HALTED : HALTED + 1]
                 wp.capture_if(halted, on_false=partial(self.companion, pair[turn % 2]))
@@ -110,6 +154,23 @@ class Launches:
             for name in ("positions", "forecast", "turning"):
                 wp.copy(getattr(self.here, name), getattr(self.there, name))
         self._launch(finish_batch, 1, [turn, self.lists], block=1)
+
+    def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> int:
+        """One step of a number of plain sweeps, by turns from one of a pair to the other; the next turn."""
+        model, sweeps = self.model, self.model.sweeps
+        launches = sweeps if model.features.method == "nonsmooth" else 1
+        kernel = sweep_kernel(model.features, _LANES)
+        for sweep in range(launches):
+            first, final = int(sweep == 0), int(sweep == launches - 1)
+            before, after = pair[turn % 2], pair[1 - turn % 2]
+            self._launch(
+                kernel, model.count * _LANES,
+                [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
+                block=_SWEEP_BLOCK,
+            )  # fmt: skip
+            self._move_bodies(step, final)
+            turn += 1
+        return turn
 
     def _call_worlds(self, step: int) -> None:
         """Let lists wait that are not to be looked at in this step, where worlds began at different times."""

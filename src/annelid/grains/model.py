@@ -36,6 +36,10 @@ _NEAR = 0.05  # gap, in radii, below which a contact counts
 _ROWS_A_CHUNK, _CHUNKS = 128, 1024  # that a warp looks through, and at most so many a body
 _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, and at most so many a body
 _BOUNCING_SWEEPS = 8
+_MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
+_SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
+_NEIGHBOURS = 6.0  # contacts of two grains in a bed: they set how slowly plain sweeps converge
+_DEEP = 0.1  # share of what is deep in a body that is pushed out in a step that contacts are as stiff as
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
 _LONGEST = 4.0  # step, in steps that contacts are as stiff as: longer ones make them softer
@@ -100,12 +104,21 @@ class Model:
         world = self.world
         loads = [rigid_load(body, self.one, world.gravity) for body in self._own if is_free(body)]
         suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
-        self.dt = min(suits, meeting_step(self.one, loads)) if world.dt == "auto" else world.dt
+        self.converges = self._whether_to_converge(loads)
+        longest = suits if self.converges else min(suits, meeting_step(self.one, loads))
+        self.dt = longest if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
         self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.one, loads)
         self.calm_speed = world.calm_speed
         if self.calm_speed is None and loads:
             self.calm_speed = calm_speed(self.one, world.gravity)
+
+    def _whether_to_converge(self, loads: Sequence[Load]) -> bool:
+        world = self.world
+        if world.converge != "auto":
+            return bool(world.converge)
+        plain = world.iterations is not None or world.tolerance is not None
+        return bool(loads) and world.method == "nonsmooth" and not plain and not self._bounces()
 
     @property
     def count(self) -> int:
@@ -170,6 +183,8 @@ class Model:
     def sweeps(self) -> int:
         """Sweeps in a step, at most: several impacts at once find the speeds at which they part only together."""
         world = self.world
+        if self.converges:
+            return world.iterations or _MOST_SWEEPS
         if world.iterations is not None or world.tolerance is not None or world.method != "nonsmooth":
             return world.sweeps
         return max(self._least_sweeps, _BOUNCING_SWEEPS if self.features.bouncing else 1)
@@ -177,7 +192,6 @@ class Model:
     def _features(self) -> Features:
         bed, world = self.bed, self.world
         masses, surfaces = bed.masses, self.surfaces()
-        numbers = np.concatenate([surfaces, self.surface_numbers(self.bodies)])
         kinds = {PLANE if isinstance(body, Wall) else body.kind for body in self.bodies}
         free = [body for body in self.bodies if is_free(body)]
         crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
@@ -185,7 +199,7 @@ class Model:
             method=world.method,
             sizes=bool(np.ptp(bed.radii) > 0.0 or np.ptp(masses) > 0.0),
             materials=bool((np.ptp(surfaces, axis=0) > 0.0).any()),
-            bouncing=bool((surfaces[:, 1] > 0.0).any() or (numbers[len(surfaces) :, 1] > 0.0).sum() > 1),
+            bouncing=self._bounces(),
             rolling=bool((surfaces[:, 2] > 0.0).any()),
             cohesive=bool((surfaces[:, 3] > 0.0).any()),
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
@@ -194,7 +208,8 @@ class Model:
             commanded=bool(self.controls),
             free=bool(free),
             points=crowded and any(body.rigid.points > 0 for body in free),
-            tolerant=world.tolerance is not None,
+            tolerant=world.tolerance is not None and not self.converges,
+            converging=self.converges,
             guests=self.guests > 0,
             worlds=self.many or self.world_count > 1,
         )
@@ -220,13 +235,29 @@ class Model:
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
         p.bounce_speed, p.period = speed, wp.vec3(*world.period)
         # Sweeps of one step settle among themselves: letting go too quickly there would make them swing.
-        p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None else 0.0
+        p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None or self.converges else 0.0
         calm = _CALM * math.hypot(*world.gravity) * self.dt
         p.calm_speed = max(calm, 1.0e-4 * smallest / self.dt) if self.calm_speed is None else self.calm_speed
         p.tolerance = 0.0 if world.tolerance is None else world.tolerance
+        if self.converges:
+            self._set_convergence(p)
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
         return p
+
+    def _set_convergence(self, p: Any) -> None:
+        """What sweeps that converge know of the range of rates at which plain ones do, see `kernels.converge`."""
+        if self.world.tolerance is None:
+            pull = math.hypot(*self.world.gravity)
+            p.tolerance = _SOLVED * (math.sqrt(pull * p.smallest) if pull > 0.0 else _SOLVED * p.smallest / self.dt)
+        least = p.softness / (_NEIGHBOURS + p.softness)
+        p.over, p.spread = 2.0 / (1.0 + least), ((1.0 - least) / (1.0 + least)) ** 2
+        p.deep = _DEEP / self.contact_step
+
+    def _bounces(self) -> bool:
+        """Whether some restitution is not 0."""
+        own, others = self.surfaces()[:, 1], self.surface_numbers(self.bodies)[:, 1]
+        return bool((own > 0.0).any() or (others > 0.0).sum() > 1)
 
     def _cells(self, edge: float) -> list[int]:
         """Cells along each axis: enough for the bed as it is, not many more than grains."""

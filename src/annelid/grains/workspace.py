@@ -113,6 +113,9 @@ class Workspace:
                 if growing[source].grows:
                     setattr(self.kept, name, wp.zeros_like(arrays[source]))
             self.lists.body_spots = self._zeros(n * body_places, wp.vec3)
+            if self.model.features.converging:
+                self.lists.earlier = wp.zeros_like(state.impulses)
+                self.lists.body_earlier = self._zeros(n * body_places, wp.vec3)
             self.bodies.touched_before = self._zeros(n * body_places, wp.int32)
         for lists in (self.lists, self.kept):
             lists.places, lists.body_places = places, body_places
@@ -131,6 +134,9 @@ class Workspace:
         rows = np.bincount(model.worlds, minlength=model.world_count)
         lists.first_of_world = wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
         lists.trouble, lists.pushes = self.trouble, self.pushes
+        lists.totals = self._zeros(n if model.features.converging else 0, ContactSum)
+        lists.changes = self._zeros(model.world_count, wp.float32)
+        lists.active, lists.blend = self._zeros(1 + model.world_count, wp.int32), self._zeros(3, wp.float32)
         self.kept.counts = self._zeros(n, wp.vec2i)
         self.kept.places = -1
         count = len(model.bodies)

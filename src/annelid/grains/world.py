@@ -36,7 +36,11 @@ class World(Named):
         iterations: Sweeps over all contacts in a step; the most where there is a tolerance. None takes 1, 8 where
             something bounces, up to 8 where the step is too long for free bodies that fall, 50 with a tolerance, and
             the paper's method takes 3.
-        tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
+        tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done, or
+            a fifth of √(gR) where steps converge.
+        converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
+            then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
+            bodies, unless something bounces.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
@@ -59,6 +63,7 @@ class World(Named):
     method: str = "nonsmooth"
     iterations: int | None = None
     tolerance: float | None = None
+    converge: bool | Auto = "auto"
     relaxation: float = 1.0
     softness: float = 0.15
     correction: float | None = None
@@ -90,6 +95,10 @@ class World(Named):
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):
             raise InvalidValue(f"iterations must be a whole number from 1 to 1000, not {self.iterations}.")
+        if self.converge not in (True, False, "auto"):
+            raise InvalidValue(f"converge must be True, False or 'auto', not {self.converge!r}.")
+        if self.converge is True and self.method != "nonsmooth":
+            raise InvalidValue(f"only steps of the nonsmooth method converge, not of {self.method!r}.")
         if self.tolerance is not None and self.method != "nonsmooth":
             raise InvalidValue(f"only the nonsmooth method iterates to a tolerance, not {self.method!r}.")
         for name, low, high in (

@@ -13,6 +13,7 @@ from annelid.robots.sandbox import Sandbox
 from annelid.robots.soft_gripper import SoftGripper, gripper
 from annelid.robots.things import mug, thing
 from annelid.robots.trunk import trunk, trunk_parts
+from annelid.robots.tube_hand import tube_hand
 
 __all__ = [
     "BuriedWorm",
@@ -37,4 +38,5 @@ __all__ = [
     "thing",
     "trunk",
     "trunk_parts",
+    "tube_hand",
 ]

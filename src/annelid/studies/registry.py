@@ -29,6 +29,7 @@ STUDIES = {
     "evolve-sensing": ("annelid.studies.evolve_sensing", "EvolveSensing"),
     "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
+    "squeeze": ("annelid.studies.squeeze", "Squeeze"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.core.snapshot import Look
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import Box, Capsule, Rigid, Shape, Sphere, Surface, ground, turned_about
 
@@ -44,7 +47,7 @@ def test_a_body_that_falls_on_a_block_moves_as_one_by_one(shape: Shape) -> None:
     pair = [touching(solid, body, together=how, dt=5e-3) for how in (False, PRECISE)]
     for simulation in pair:
         simulation.parameters["stiffness"] = [1.0, 0.6]
-        simulation.step(16)
+        simulation.step(10)
     one_by_one, together = (simulation.state.touch for simulation in pair)
     moved = np.abs(one_by_one.places.numpy() - pair[0].solver.contacts.first_state().places.numpy()).max()
     assert moved > 0.01
@@ -86,3 +89,65 @@ def test_a_block_on_a_box_on_the_ground_comes_to_rest_and_is_the_same_alone() ->
         here, there = (vars(simulation.state.touch)[name].numpy() for simulation in (many, alone))
         np.testing.assert_array_equal(np.split(here, 2)[1], there)
     np.testing.assert_array_equal(np.split(many.positions(), 2)[1], alone.positions())
+
+
+def test_sizes_masses_and_frictions_of_worlds_are_as_if_bodies_were_built_so() -> None:
+    solid = rubber_block().fix(lambda p: p[:, 2] < 1e-9)
+
+    def capsule(size: float, mass: float, friction: float) -> Rigid:
+        shape = Capsule(0.03 * size, 0.02 * size, axis=(1.0, 0.5, 0.0))
+        options: dict[str, Any] = {"position": (0.05, 0.045, 0.085), "velocity": (0.1, 0.0, -0.5)}
+        return Rigid(shape, Surface(friction=friction), motion="free", mass=mass, name="thing", **options)
+
+    floor = ground(0.5, height=0.02)
+    worlds = touching(solid, floor, capsule(1.0, 0.1, 0.5), dt=5e-3)
+    worlds.parameters["body_size"] = [1.0, 0.8]
+    worlds.parameters["body_mass"] = [1.0, 2.0]
+    worlds.parameters["friction"] = [1.0, 0.2]
+    built = capsule(0.8, 0.2, 0.02)  # with the friction of the solid, 0.1
+    single = touching(solid, Rigid(floor.geometry, Surface(friction=0.02)), built, dt=5e-3, worlds=None, together=False)
+    for simulation in (worlds, single):
+        simulation.step(20)
+    here, there = np.split(worlds.state.touch.places.numpy(), 2)[1][1], single.state.touch.places.numpy()[1]
+    moved = np.abs(there - [0.05, 0.045, 0.085]).max()
+    assert moved > 0.01
+    assert np.abs(here - there).max() < 2e-3 * moved
+    other = np.split(worlds.state.touch.places.numpy(), 2)[0][1]
+    assert np.abs(other - there).max() > 0.2 * moved
+    spins = single.state.touch.spins.numpy()[1]
+    np.testing.assert_allclose(worlds.state.touch.spins.numpy()[3], spins, atol=0.02 * np.abs(spins).max())
+    np.testing.assert_allclose(np.split(worlds.positions(), 2)[1], single.positions(), atol=2e-3 * moved)
+
+
+def test_a_body_of_another_size_rests_on_the_ground() -> None:
+    box = Rigid(Box((0.06, 0.06, 0.06)), motion="free", position=(0.25, 0.04, 0.05), density=500.0, name="box")
+    simulation = touching(rubber_block((0.0, 0.0, 0.02)), ground(), box, velocity_damping=5.0, together=True)
+    simulation.parameters["body_size"] = [1.0, 1.5]
+    simulation.parameters["body_mass"] = [1.0, 1.5]
+    simulation.step(30)
+    reach = simulation.solver.contacts.settings.reach
+    touch = simulation.state.touch
+    heights = touch.places.numpy()[[1, 3], 2]
+    assert (heights > [0.03, 0.045]).all()
+    assert (heights < np.array([0.03, 0.045]) + reach).all()
+    points = touch.point_forces.numpy().reshape(2, -1, 3).sum(axis=1)
+    np.testing.assert_allclose(points[:, 2], G * box.total_mass * np.array([1.0, 1.5]), rtol=1e-3)
+
+
+def test_bodies_are_placed_in_some_worlds_and_drawn_as_large_as_they_are() -> None:
+    ball = Rigid(Sphere(0.03), motion="free", position=(0.25, 0.04, 0.05), name="ball")
+    simulation = touching(rubber_block((0.0, 0.0, 0.02)), ball)
+    simulation.parameters["body_size"] = [1.0, 2.0]
+    places = wp.array([(1.0, 2.0, 3.0), (0.3, 0.1, 0.2)], dtype=wp.vec3d, device="cpu")
+    turns = wp.array([(0.0, 0.0, 0.0, 1.0)] * 2, dtype=wp.quatd, device="cpu")
+    mask = wp.array([False, True], dtype=wp.bool, device="cpu")
+    solver = simulation.solver
+    solver.place(simulation.state, "ball", places, turns, mask)
+    np.testing.assert_array_equal(simulation.state.touch.places.numpy(), [(0.25, 0.04, 0.05), (0.3, 0.1, 0.2)])
+    seen = solver.scenery().moving[-1].points(simulation.state).numpy().reshape(2, -1, 3)
+    (ball_part,) = (part for part in solver.snapshot(simulation.state, Look()).parts if "ball" in part.name)
+    drawn = np.split(ball_part.vertices, 2)
+    for shown in (seen, drawn):
+        np.testing.assert_allclose([0.5 * np.ptp(each[:, 2]) for each in shown], [0.03, 0.06], rtol=1e-5)
+    with pytest.raises(InvalidValue, match="without obstacles"):
+        fem.simulation(rubber_block(), device="cpu").solver.place(simulation.state, "ball", places, turns, mask)

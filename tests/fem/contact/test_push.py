@@ -51,7 +51,7 @@ def test_forces_are_slopes_of_the_energy_and_the_tangent_is_that_of_the_forces()
 
 def test_a_soft_ball_is_flattened_as_hertz_says() -> None:
     """Pressed between plates; a ball is stiffer than the half-space of the formula where contact is a third of it."""
-    ball = fem.Solid(octant(6, 1.5).quadratic(), SOFT)
+    ball = fem.Solid(octant(4, 2.0).quadratic(), SOFT)
     ball.fix(lambda p: p[:, 0] < 1e-9, axes="x").fix(lambda p: p[:, 1] < 1e-9, axes="y")
     ball.fix(lambda p: p[:, 2] > 1.0 - 1e-9, axes="z")
     reach = 0.006

@@ -14,7 +14,7 @@ def jaw(side: float) -> Path:
     """There and back, rolling and pitching."""
 
     def at(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        turn = 10.0 * times
+        turn = 15.0 * times
         along = side * (0.075 - 0.018 * (1.0 - np.cos(turn)))
         places = np.stack([0.04 + along, 0.04 + 0.01 * np.sin(turn), 0.03 + 0.01 * np.sin(2.0 * turn)], axis=1)
         spins = np.stack([0.4 * np.sin(turn), side * 0.5 * np.sin(1.5 * turn), 0.0 * turn], axis=1)
@@ -39,7 +39,7 @@ def test_jaws_squeeze_a_block_and_nothing_goes_through_anything() -> None:
     assert contacts is not None
     rest = solid.nodes[solid.elements]
     volumes = np.linalg.det(rest[:, 1:] - rest[:, :1])
-    for _ in range(24):
+    for _ in range(16):
         simulation.step()
         positions, touch = simulation.positions(), simulation.state.touch
         corners = positions[solid.elements]

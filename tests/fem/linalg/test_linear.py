@@ -86,7 +86,7 @@ def test_old_factor_serves_while_the_solid_turns(device: str) -> None:
             model.assembly.evaluate(positions)
             solver.factor(model.assembly.values)
             if not turning:
-                solver._now.assign(np.broadcast_to(np.eye(3), (model.node_count, 3, 3)))
+                solver._frames.now.assign(np.broadcast_to(np.eye(3), (model.node_count, 3, 3)))
             solver.solve(right)
         counts[turning] = solver.last_iterations if solver.factorings == 1 else np.inf
     assert counts[True] < 40

@@ -20,6 +20,7 @@ SCRIPTS = {
     "annelid/HeapPush-v0": ("annelid.envs.baselines.pushing", "pushing"),
     "annelid/FingerReach-v0": ("annelid.envs.baselines.reaching", "lifting"),
     "annelid/TrunkReach-v0": ("annelid.envs.baselines.reaching", "pulling"),
+    "annelid/SoftGrasp-v0": ("annelid.envs.baselines.grasping", "grasping"),
 }
 """Module and function of the policy of each environment: from its worlds to what acts in them."""
 

@@ -18,7 +18,16 @@ FIRST_SEED = 1_000_000
 def episode_returns(
     worlds: Worlds, policy: Policy, episodes: int, *, repeat: int = 1, seed: int = FIRST_SEED
 ) -> np.ndarray:
-    """Return of each of some episodes, whose seeds follow each other; worlds run side by side.
+    """Return of each of some episodes; see `episode_outcomes`."""
+    return episode_outcomes(worlds, policy, episodes, repeat=repeat, seed=seed)[0]
+
+
+def episode_outcomes(
+    worlds: Worlds, policy: Policy, episodes: int, *, repeat: int = 1, seed: int = FIRST_SEED
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return of each of some episodes, whose seeds follow each other, and what `info` told of each at its end.
+
+    Worlds run side by side.
 
     Args:
         worlds: A batch.
@@ -28,14 +37,31 @@ def episode_returns(
         seed: Seed of the first.
     """
     found: list[np.ndarray] = []
-    while sum(len(part) for part in found) < episodes:
-        first = seed + sum(len(part) for part in found)
-        found.append(_batch_returns(worlds, held(policy, repeat), first))
-    return np.concatenate(found)[:episodes]
+    told: list[dict[str, np.ndarray]] = []
+    while len(found) * worlds.count < episodes:
+        first = seed + len(found) * worlds.count
+        returns, ends = _batch_outcomes(worlds, held(policy, repeat), first)
+        found.append(returns)
+        told.append(ends)
+    ends = {name: np.concatenate([each[name] for each in told])[:episodes] for name in told[0]}
+    return np.concatenate(found)[:episodes], ends
+
+
+def successes(ends: dict[str, np.ndarray]) -> float | None:
+    """Share of episodes that ended well, of what `info` told at their ends; None where tasks do not say."""
+    return float(ends["success"].mean()) if "success" in ends else None
 
 
 def baseline_returns(name: str, worlds: Worlds, episodes: int, *, seed: int = 0) -> Iterator[tuple[str, np.ndarray]]:
-    """Returns of doing nothing ("zero"), of chance ("random"), and of the scripted policy if there is one ("scripted").
+    """Returns of the baselines; see `baseline_outcomes`."""
+    for kind, returns, _ in baseline_outcomes(name, worlds, episodes, seed=seed):
+        yield kind, returns
+
+
+def baseline_outcomes(
+    name: str, worlds: Worlds, episodes: int, *, seed: int = 0
+) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
+    """Outcomes of doing nothing ("zero"), of chance ("random"), and of a script if there is one ("scripted").
 
     Args:
         name: Name of the environment.
@@ -43,10 +69,10 @@ def baseline_returns(name: str, worlds: Worlds, episodes: int, *, seed: int = 0)
         episodes: How many of each; all begin with the same seeds.
         seed: Seed of the random actions.
     """
-    yield "zero", episode_returns(worlds, constant(worlds), episodes)
-    yield "random", episode_returns(worlds, uniform(worlds, seed), episodes)
+    yield "zero", *episode_outcomes(worlds, constant(worlds), episodes)
+    yield "random", *episode_outcomes(worlds, uniform(worlds, seed), episodes)
     if has_script(name):
-        yield "scripted", episode_returns(worlds, scripted(name, worlds), episodes)
+        yield "scripted", *episode_outcomes(worlds, scripted(name, worlds), episodes)
 
 
 def constant(worlds: Worlds, value: float = 0.0) -> Policy:
@@ -76,12 +102,16 @@ def held(policy: Policy, repeat: int) -> Policy:
     return act
 
 
-def _batch_returns(worlds: Worlds, policy: Policy, seed: int) -> np.ndarray:
-    """Returns of one episode of each world."""
+def _batch_outcomes(worlds: Worlds, policy: Policy, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Returns of one episode of each world, and what was told at its end."""
     worlds.restart(seeds=np.arange(worlds.count) + seed)
-    totals, going = np.zeros(worlds.count), np.ones(worlds.count, bool)
+    totals, going, ends = np.zeros(worlds.count), np.ones(worlds.count, bool), {}
     while going.any():
         worlds.step(policy(packed(host_observations(worlds))))
         totals += np.where(going, worlds.rewards.numpy(), 0.0)
-        going &= ~worlds.done.numpy()
-    return totals
+        over = going & worlds.done.numpy()
+        if over.any():
+            for name, values in worlds.info().items():
+                ends.setdefault(name, np.zeros(worlds.count))[over] = values[over]
+        going &= ~over
+    return totals, ends

@@ -51,6 +51,10 @@ RECIPES = {
     "annelid/RunnerGallop-v0": Recipe(worlds=32, steps=20_000, scaled=True, discount=0.97, choices=1024),
     "annelid/VoxelJump-v0": Recipe(worlds=64, steps=150_000, scaled=True, log_spread=0.0),
     "annelid/HeapPush-v0": Recipe(worlds=32, steps=100_000, scaled=True, repeat=3, discount=0.97, log_spread=0.0),
+    # Thousands of worlds on a GPU; on a CPU this would take days.
+    "annelid/SoftGrasp-v0": Recipe(
+        worlds=2048, steps=12_000_000, scaled=True, rate=5e-4, discount=0.98, choices=3072, change=0.03, fading=True
+    ),
     # Solids cost most of all, and what an action is worth shows at once: few actions, and a short view ahead.
     "annelid/FingerReach-v0": Recipe(worlds=16, steps=4_000, scaled=True, rate=1e-3, discount=0.5, choices=256),
     "annelid/TrunkReach-v0": Recipe(worlds=16, steps=6_000, scaled=True, rate=1e-3, discount=0.5, choices=256),

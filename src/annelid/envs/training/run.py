@@ -19,7 +19,7 @@ from annelid.core.packages import optional
 from annelid.envs.baselines import has_script, scripted
 from annelid.envs.registration import make_worlds
 from annelid.envs.training.agents import load_agent, make_agent, save_agent
-from annelid.envs.training.evaluation import constant, episode_returns, uniform
+from annelid.envs.training.evaluation import constant, episode_outcomes, episode_returns, successes, uniform
 from annelid.envs.training.history import History
 from annelid.envs.training.recipes import Recipe, recipe
 from annelid.envs.training.watch import Watch
@@ -183,7 +183,12 @@ class Training:
 
     def evaluate(self, episodes: int) -> np.ndarray:
         """Returns of some episodes of the agent, which explores no more."""
-        return episode_returns(self._judges(episodes), self.act, episodes, repeat=self.plan.repeat)
+        return self.judge(episodes)[0]
+
+    def judge(self, episodes: int) -> tuple[np.ndarray, float | None]:
+        """The same, and the share of episodes that ended well; None where the task does not say."""
+        returns, ends = episode_outcomes(self._judges(episodes), self.act, episodes, repeat=self.plan.repeat)
+        return returns, successes(ends)
 
     def baselines(self, episodes: int, randoms: int = 100) -> dict[str, np.ndarray]:
         """Returns of doing nothing, of the largest first action, of a script, and of random actions, also held."""

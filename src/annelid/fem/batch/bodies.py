@@ -13,7 +13,7 @@ from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_bodies as kernels
 from annelid.fem.kernels import batch_points as pointed
 from annelid.fem.kernels.batch_poses import Bodies
-from annelid.fem.kernels.batch_ways import CHUNK, LENGTHS
+from annelid.fem.kernels.batch_ways import CHUNK
 
 Vectors = Mapping[str, "wp.array[Any]"]
 
@@ -67,7 +67,7 @@ class FreeBodies:
         own: Any = self.own
         size = 6 * self.count
         own.matrices, own.inverses = self._grid(size**2), self._grid(6 * size)
-        own.wrenches, own.inertias = self._grid(size), self._grid(9 * self.count)
+        own.wrenches, own.inertias, own.masses = (self._grid(rows) for rows in (size, 9 * self.count, self.count))
         self._points, self._touches = points, touches
         self._outer, self._chunks = contacts.outer, -(-outer // CHUNK)
         self._outer_nodes = self._array(contacts.outer, wp.int32)
@@ -84,7 +84,7 @@ class FreeBodies:
         """Contacts of their points and their own matrices, in an iteration of Newton's method."""
         told = [running, now, things, touch.point_stretches, touch.point_forces, self._lagging, self._touches]
         self._launch(pointed.touch_bodies, (self.point_count, self._worlds), [newton, self._points, *told])
-        inputs = [self._rate, self.known, self._points, running, now, self._touches, self.own]
+        inputs = [self._rate, self.known, self._points, running, now, things, self._touches, self.own]
         self._launch(kernels.gather_bodies, self._worlds, inputs)
 
     def end(self, touch: Touching, now: Any, things: Any) -> None:
@@ -116,18 +116,26 @@ class FreeBodies:
         told = [running, self._sums, self.own, direction, vectors["products"], *sums]
         self._launch(kernels.multiply_bodies, self._worlds, [self._chunks, part, self._rate, self.known, *told])
 
-    def free(self, first: int, active: Any, now: Any, ahead: Any, parts: Any) -> None:
+    def free(self, first: int, active: Any, now: Any, ahead: Any, things: Any, parts: Any) -> None:
         """Parts of the way to where obstacles are ahead that are free for their points, from a row on."""
-        inputs = [first, self._points, active, now, ahead, parts]
+        inputs = [first, self._points, active, now, ahead, things, parts]
         self._launch(pointed.free_bodies, (self.point_count, self._worlds), inputs)
 
     def price(
-        self, chunk: int, touch: Touching, active: Any, part: Any, poses: Sequence[Any], steps: Any, prices: Any
+        self,
+        lengths: int,
+        chunk: int,
+        touch: Touching,
+        active: Any,
+        part: Any,
+        poses: Sequence[Any],
+        steps: Any,
+        prices: Any,
     ) -> None:
-        """What contacts of their points cost more along a step than they let expect."""
+        """What contacts of their points cost more after parts of a step than they let expect."""
         told = [active, part, *poses, touch.point_stretches, steps, self._lagging, self._touches, prices]
         self._launch(
-            pointed.price_bodies, self._worlds, [LENGTHS, self._worlds, chunk, self.known, self._points, *told]
+            pointed.price_bodies, self._worlds, [lengths, self._worlds, chunk, self.known, self._points, *told]
         )
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.fem.batch.alike import Alike, alike_cells
+from annelid.fem.batch.faces import PressedFaces
 from annelid.fem.hyperelastic import law_of, material_constants
 from annelid.fem.kernels.batch_cells import COLUMNS, FIRST, CellGroup, Shape
 from annelid.fem.kernels.hyperelastic import FACTOR
@@ -60,8 +61,8 @@ def common_law(solid: Solid) -> str | None:
     return None if len(others) > 1 else LAWS[others.pop() if others else NeoHooke]
 
 
-def cells_of(solid: Solid, device: wp.Device) -> Cells:
-    """The cells of a solid that `common_law` has a law for."""
+def cells_of(solid: Solid, faces: PressedFaces, device: wp.Device) -> Cells:
+    """The cells of a solid that `common_law` has a law for; they take faces on which chambers press."""
     law, shared = common_law(solid), solid.shared_volumes()
     assert law is not None
     every = alike_cells(solid.elements, np.arange(len(solid.elements)) if shared is None else shared)
@@ -72,6 +73,9 @@ def cells_of(solid: Solid, device: wp.Device) -> Cells:
         geometry, volumes = _geometry(solid, alike)
         group = _group(alike, geometry, volumes, constants[solid.element_materials[alike.members[:, 0]]], device)
         group.first, group.slot = first, row
+        bits, actors = faces.take(alike)
+        group.faces = wp.array(bits, dtype=wp.int32, device=device)
+        group.actors = wp.array(actors, dtype=wp.int32, device=device)
         groups.append(group)
         count, width = alike.nodes.shape
         nodes.append(alike.nodes.ravel())

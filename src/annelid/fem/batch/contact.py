@@ -14,7 +14,7 @@ from annelid.fem.contact.obstacles import friction_of, poses_of
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_contact as kernels
 from annelid.fem.kernels import batch_ways as ways
-from annelid.fem.kernels.batch_poses import Things, pose_lengths, pose_things
+from annelid.fem.kernels.batch_poses import Things, pose_lengths, pose_things, vary_things
 from annelid.fem.state import State
 from annelid.shapes import Rigid
 
@@ -61,8 +61,11 @@ class TouchingWorlds:
         self._still = self._grid(3 * (node_count + 2 * self.bodies.count))
         self._parts = self._grid(self._count + self.bodies.point_count)
         self._prices = self._grid(ways.LENGTHS * (self._chunks + 1))
+        self._asked = wp.zeros(width, dtype=wp.int32, device=device)
         self._lagging = self._grid(4 * self._things * self._count)
         self._now, self._ahead, self._then = (self._poses(times) for times in (1, 1, ways.LENGTHS))
+        sizes = self._worlds * self._things, self._worlds, self._worlds
+        self._sizes, self._frictions, self._masses = (wp.zeros(n, dtype=wp.float64, device=device) for n in sizes)
 
     def _made_touches(self, outer: np.ndarray, node_count: int) -> Any:
         places = np.full(node_count, -1, np.int32)
@@ -96,19 +99,24 @@ class TouchingWorlds:
         self._launch(ways.start_progress, self._width, inputs)
 
     def fly(self, state: State, vectors: Vectors) -> None:
-        """Guess how free bodies move in a step."""
+        """Find how obstacles differ from world to world, and guess how free bodies move in a step."""
+        if not self.there:
+            return
+        things, values = self._known(_touching(state)), state.variation.values
+        inputs = [self.bodies.known, len(values) // self._worlds, values, things]
+        self._launch(vary_things, (self._things, self._worlds), inputs)
         if self.bodies.count:
-            self.bodies.begin(_things(_touching(state)), vectors)
+            self.bodies.begin(things, vectors)
 
     def evaluate(self, newton: int, state: State, running: Any, moves: Any) -> None:
         """Forces and tangents where nodes are, in an iteration of Newton's method."""
         touch = _touching(state)
         self._pose(state, moves, self._still, 0.0, self._now)
-        told = [running, self._now, _things(touch), touch.stretches, touch.forces, state.positions, moves]
+        told = [running, self._now, self._known(touch), touch.stretches, touch.forces, state.positions, moves]
         inputs = [newton, self._touched, self.bodies.known, *told, self._lagging, self.touches]
         self._launch(kernels.touch_worlds, (self._count, self._worlds), inputs)
         if self.bodies.count:
-            self.bodies.evaluate(newton, touch, self._now, _things(touch), running)
+            self.bodies.evaluate(newton, touch, self._now, self._known(touch), running)
 
     def limit(self, state: State, active: Any, moves: Any, steps: Any, part: Any) -> None:
         """Find the part of a step that nothing is in the way of."""
@@ -117,19 +125,27 @@ class TouchingWorlds:
 
     def shorten(self, state: State, active: Any, moves: Any, steps: Any, gain: Any, part: Any) -> None:
         """Take less of a step where contacts that it leads into cost more than they let expect."""
-        touch, things, chunks = _touching(state), _things(_touching(state)), self._chunks
+        for lengths, of in ((1, active), (ways.LENGTHS, self._asked)):
+            chunks = self._price(lengths, state, of, moves, steps, part)
+            if lengths == 1:
+                self._launch(ways.ask_for_length, self._width, [chunks, active, self._prices, gain, self._asked])
+            else:
+                self._launch(ways.choose_length, self._width, [chunks, self._asked, self._prices, gain, part])
+
+    def _price(self, lengths: int, state: State, active: Any, moves: Any, steps: Any, part: Any) -> int:
+        """Find what contacts cost after so many parts of a step, in chunks whose number is returned."""
+        touch, things = _touching(state), self._known(_touching(state))
         told = [active, part, self.progress, things, moves, steps, self._then]
-        inputs = [ways.LENGTHS, self._worlds, self._dt, self.bodies.known, *told]
+        inputs = [lengths, self._worlds, self._dt, self.bodies.known, *told]
         self._launch(pose_lengths, (self._things, self._worlds), inputs)
         told = [active, part, self.progress, self._now, self._then, things]
         moved = [touch.stretches, state.positions, moves, steps, self._lagging, self.touches, self._prices]
-        inputs = [ways.LENGTHS, self._worlds, self._touched, self.bodies.known, *told, *moved]
-        self._launch(ways.price_worlds, (chunks, self._worlds), inputs)
+        inputs = [lengths, self._worlds, self._touched, self.bodies.known, *told, *moved]
+        self._launch(ways.price_worlds, (self._chunks, self._worlds), inputs)
         if self.bodies.count:
             poses = self._now, self._then, things
-            self.bodies.price(chunks, touch, active, part, poses, steps, self._prices)
-            chunks += 1
-        self._launch(ways.choose_length, self._width, [chunks, active, self._prices, gain, part])
+            self.bodies.price(lengths, self._chunks, touch, active, part, poses, steps, self._prices)
+        return self._chunks + int(self.bodies.count > 0)
 
     def go_further(self, active: Any, part: Any) -> None:
         """Let obstacles follow a step."""
@@ -139,25 +155,33 @@ class TouchingWorlds:
         """Write what a step has led to into the state, before positions are."""
         touch = _touching(state)
         self._pose(state, moves, self._still, 0.0, self._now)
-        told = [self._now, _things(touch), state.positions, moves, touch.stretches, touch.forces]
+        told = [self._now, self._known(touch), state.positions, moves, touch.stretches, touch.forces]
         self._launch(kernels.keep_worlds, (self._count, self._worlds), [self._touched, *told])
         if self.bodies.count:
-            self.bodies.end(touch, self._now, _things(touch))
-        told = [self._now, moves, cut, lost, _things(touch), touch.cut]
+            self.bodies.end(touch, self._now, self._known(touch))
+        told = [self._now, moves, cut, lost, self._known(touch), touch.cut]
         self._launch(kernels.end_things, (self._things, self._worlds), [self._dt, self.bodies.known, *told])
 
     def _free(self, state: State, active: Any, moves: Any, steps: Any) -> None:
         self._pose(state, moves, steps, 1.0, self._ahead)
-        told = [active, self._now, self._ahead, state.positions, moves, steps, self._parts]
+        things = self._known(_touching(state))
+        told = [active, self._now, self._ahead, things, state.positions, moves, steps, self._parts]
         self._launch(ways.free_worlds, (self._count, self._worlds), [self._touched, *told])
         if self.bodies.count:
-            self.bodies.free(self._count, active, self._now, self._ahead, self._parts)
+            self.bodies.free(self._count, active, self._now, self._ahead, things, self._parts)
 
     def _pose(self, state: State, moves: Any, steps: Any, part: float, poses: Any) -> None:
         """Find where obstacles are, a part of what is left of their way further on."""
-        told = [self.progress, _things(_touching(state)), moves, steps, poses]
+        told = [self.progress, self._known(_touching(state)), moves, steps, poses]
         inputs = [self._dt, wp.float64(part), self.bodies.known, *told]
         self._launch(pose_things, (self._things, self._worlds), inputs)
+
+    def _known(self, touch: Touching) -> Any:
+        things: Any = Things()
+        things.places, things.turns = touch.places, touch.turns
+        things.velocities, things.spins = touch.velocities, touch.spins
+        things.sizes, things.frictions, things.masses = self._sizes, self._frictions, self._masses
+        return things
 
     def _poses(self, times: int) -> Any:
         rows = times * self._worlds * self._things
@@ -174,10 +198,3 @@ class TouchingWorlds:
 def _touching(state: State) -> Touching:
     assert isinstance(state.touch, Touching)
     return state.touch
-
-
-def _things(touch: Touching) -> Any:
-    things: Any = Things()
-    things.places, things.turns = touch.places, touch.turns
-    things.velocities, things.spins = touch.velocities, touch.spins
-    return things

@@ -19,10 +19,10 @@ _BLOCK = 256  # threads that multiply a tile
 
 
 class Multiplier(Protocol):
-    """Multiplies the shared inverse with vectors of all worlds."""
+    """Multiplies the shared inverse, or some of its rows, with vectors of all worlds."""
 
     def __call__(self, vectors: wp.array[Any], out: wp.array[Any]) -> None:
-        """Write the product with vectors, float32 of shape [rows, worlds]."""
+        """Write the product with vectors, float32 of shape [rows of the matrix, worlds]."""
         ...
 
 
@@ -44,8 +44,13 @@ def rest_inverse(model: Model, inertia: Inertia, rows: int) -> np.ndarray:
     return inverse
 
 
+def filled(count: int, device: wp.Device) -> int:
+    """A number of rows or worlds, filled up to a multiple of a tile where products are made of tiles."""
+    return -(-count // TILE) * TILE if device.is_cuda else count
+
+
 def multiplier(matrix: wp.array[Any], product: Product, device: wp.Device) -> Multiplier:
-    """What multiplies with the inverse on its device."""
+    """What multiplies with the inverse, or some of its rows, on its device."""
     if device.is_cpu:
         return functools.partial(_by_rows, matrix)
     if product == "tiles" or (product == "auto" and not installed("torch")):
@@ -83,10 +88,10 @@ class TorchProduct:
 
 
 def _by_rows(matrix: wp.array[Any], vectors: wp.array[Any], out: wp.array[Any]) -> None:
-    wp.launch(multiply_rows, vectors.shape, [matrix, vectors, out], device=vectors.device)
+    wp.launch(multiply_rows, out.shape, [matrix, vectors, out], device=vectors.device)
 
 
 def _by_tiles(matrix: wp.array[Any], vectors: wp.array[Any], out: wp.array[Any]) -> None:
-    tiles = vectors.shape[0] // TILE, vectors.shape[1] // TILE
+    tiles = out.shape[0] // TILE, out.shape[1] // TILE
     inputs = [vectors.shape[0] // TILE, matrix, vectors, out]
     wp.launch_tiled(multiply_tiles, dim=tiles, inputs=inputs, block_dim=_BLOCK, device=vectors.device)

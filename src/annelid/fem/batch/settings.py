@@ -20,8 +20,8 @@ class Together(Named):
         newtons: Iterations of Newton's method in a step.
         gradients: Iterations of conjugate gradients in each of them, at most.
         rough: Part of its residual at which the first system of a step is solved [-].
-        contacts: Nodes of a world whose contacts what leads conjugate gradients takes in, from 0 to 16: it costs a
-            second product, and saves iterations.
+        contacts: Nodes of a world whose contacts what leads conjugate gradients takes in, from 0 to 16: it costs
+            a product with some rows of the inverse, and saves iterations.
         fine: Part of the first residual of a step at which that step is solved [-].
         product: What multiplies with the shared inverse on CUDA: "torch", which is cuBLAS in TF32 by way of PyTorch;
             "tiles", which is Warp alone and has the same bits for any number of worlds; "auto" takes PyTorch where it

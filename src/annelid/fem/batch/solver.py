@@ -11,12 +11,14 @@ import warp as wp
 
 from annelid.core.replay import Graphs
 from annelid.core.state import state_arrays
+from annelid.core.variation import Parameter
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.steps import Steps
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
+from annelid.fem.parameters import AMONG_BODIES, IN_MOTION, TOUCHING
 from annelid.fem.robots.drives import Drive
 from annelid.fem.solver import DynamicSolver
 from annelid.fem.state import State
@@ -52,10 +54,17 @@ class BatchedSolver(DynamicSolver):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts)
-        self._steps = Steps(model, inertia, self.drives, self._channels, contacts, worlds, together)
+        self._steps = Steps(model, inertia, self.drives, self.channels, contacts, worlds, together)
         self._lost_last = 0
         self.batch = 1 if self.device.is_cpu else _LONGEST
         self._graphs = Graphs(self.device, kept=_GRAPHS)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What can differ from world to world."""
+        if self.contacts is None:
+            return IN_MOTION
+        return AMONG_BODIES if self.contacts.bodies else TOUCHING
 
     @property
     def troubles(self) -> wp.array[Any]:
@@ -87,6 +96,13 @@ class BatchedSolver(DynamicSolver):
         """Bring worlds back to rest; with a mask the clock goes on."""
         super().reset(state, mask)
         self._steps.find_again(mask)
+
+    def _body_size(self, state: State) -> float:
+        """How large free bodies of a state of one world are, of what they were built."""
+        named = [parameter.name for parameter in self.parameters]
+        if not state.variation.there or "body_size" not in named:
+            return 1.0
+        return float(state.variation.values.numpy()[named.index("body_size")])
 
     def diverged_at(self) -> int | None:
         """The first step whose result is not finite, None while all are; waits for the device."""

@@ -18,7 +18,8 @@ from annelid.core.memory import require_memory
 from annelid.fem.batch.actors import ActorLists
 from annelid.fem.batch.cells import cells_of
 from annelid.fem.batch.contact import TouchingWorlds
-from annelid.fem.batch.inverse import multiplier, rest_inverse
+from annelid.fem.batch.faces import PressedFaces
+from annelid.fem.batch.inverse import filled, multiplier, rest_inverse
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.woodbury import Woodbury
 from annelid.fem.contact.contacts import Contacts
@@ -27,7 +28,6 @@ from annelid.fem.kernels import batch_nodes as nodal
 from annelid.fem.kernels import batch_worlds as worldly
 from annelid.fem.kernels.batch_actors import find_datums
 from annelid.fem.kernels.batch_cells import force_kernel, inspect_kernel, limit_kernel, product_kernel
-from annelid.fem.kernels.batch_products import TILE
 from annelid.fem.model import Model
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive
@@ -65,26 +65,27 @@ class Steps:
         settings: Together,
     ) -> None:
         self.model, self.device, self.worlds, self.settings = model, model.device, worlds, settings
-        count, fill = model.node_count, TILE if self.device.is_cuda else 1
-        self._width = -(-worlds // fill) * fill
+        count = model.node_count
+        self._width = filled(worlds, self.device)
         touching = contacts, worlds, self._width, count, model.world.dt, self.device
         self._contact = TouchingWorlds(*touching)
         self._bodies = self._contact.bodies
         self._all = count + 2 * self._bodies.count  # a body is two more nodes
-        self._rows = -(-3 * self._all // fill) * fill
-        self._cells = cells_of(model.solid, self.device)
+        self._rows = filled(3 * self._all, self.device)
+        faces = PressedFaces(drives)
+        self._cells = cells_of(model.solid, faces, self.device)
         numbers = 8 * self._rows + 4 * self._all + self._cells.slots + 11 * self._cells.count
         if contacts is not None and settings.contacts:
-            numbers += 2 * self._rows + 9 * settings.contacts**2
+            numbers += 3 * len(contacts.outer) + 9 * settings.contacts**2
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
-        self._lists = ActorLists(drives, channels, count, self.device)
+        self._lists = ActorLists(drives, channels, faces.left(), count, self.device)
         inverse = self._array(rest_inverse(model, inertia, self._rows), wp.float32)
         self._multiply = multiplier(inverse, settings.product, self.device)
         self._woodbury = None
         if contacts is not None and settings.contacts:
             taken = contacts.outer, settings.contacts, self._bodies, self._width
-            self._woodbury = Woodbury(inverse, self._multiply, *taken)
+            self._woodbury = Woodbury(inverse, settings.product, *taken)
         self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
         self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
         self._dt = model.world.dt
@@ -116,6 +117,8 @@ class Steps:
 
     def _make_worlds(self, actuators: int) -> None:
         width = self._width
+        self._lanes = worldly.LANES if self.device.is_cuda else 1
+        self._sums = width // self._lanes, worldly.SHARES if self.device.is_cuda else 1, self._lanes
         each: Any = worldly.Each()
         self._each = each
         each.pull = wp.zeros(width, dtype=wp.vec3, device=self.device)
@@ -160,7 +163,8 @@ class Steps:
         if self._lists.heavy:
             inputs = [self.worlds, *self._lists.liquids, self._nodes.rest, self._each]
             self._launch(find_datums, self._each.datums.shape, inputs)
-        inputs = [self._nodes, times[0], self._each, model.rest, model.offsets, state.positions, state.velocities]
+        held = [self._nodes, self._lists.slides, times[0], self._each, model.rest, model.offsets, state.efforts]
+        inputs = [*held, state.positions, state.velocities]
         where = [vectors[name] for name in ("displacements", "flights", "moves")]
         self._launch(nodal.begin_nodes, (model.node_count, self.worlds), [*inputs, *where])
         self._contact.fly(state, vectors)
@@ -186,10 +190,11 @@ class Steps:
             self._launch(force_kernel(shape, cells.law), (count, self._width), inputs, _BLOCK)
         if self._contact.there:
             self._contact.evaluate(newton, state, self._running, vectors["moves"])
-        acting = [nodes, *self._rates, self._each, self._lists.actors, self._contact.touches]
+        acting = [nodes, *self._rates, self._each]
         moved = [self._turns, *(vectors[name] for name in ("displacements", "flights", "moves"))]
         made = [vectors[name] for name in ("turned", "steps", "direction")]
-        inputs = [*acting, self._dead, self._running, self._slots, *moved, *made]
+        acted = self._lists.actors, self._contact.touches
+        inputs = [*acting, *acted, self._dead, self._running, self._slots, *moved, *made]
         self._launch(nodal.residual_kernel(self._features), (self.model.node_count, self._width), inputs)
         if self._features.bodies:
             self._bodies.leave(self._contact.touches, self._each, self._running, vectors)
@@ -217,32 +222,34 @@ class Steps:
         """One iteration of conjugate gradients."""
         vectors, settings, size = self._vectors, self.settings, (self._all, self._width)
         turned, answers, direction, products = (vectors[n] for n in ("turned", "answers", "direction", "products"))
+        if self._woodbury is not None:
+            self._woodbury.take(self._running, self._contact.touches, self._turns, vectors)
         self._multiply(turned, answers)
         if self._features.bodies:
             self._bodies.answer(self._running, turned, answers)
-        if self._woodbury is None:
-            inputs = [3 * self._all, self._running, turned, answers, self._parts]
-            self._launch(nodal.dot_rows, self._parts.shape, inputs)
-        else:
-            acted = self._contact.touches, self._turns, vectors, self._parts
-            self._woodbury.correct(3 * self._all, self._running, *acted)
-        numbers = [newton, iteration, wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
+        if self._woodbury is not None:
+            self._woodbury.give_back(self._running, vectors)
+        inputs = [3 * self._all, self._running, turned, answers, self._parts]
+        self._launch(nodal.dot_rows, self._parts.shape, inputs)
+        goals = [wp.float32(settings.rough), wp.float32(settings.fine), self._least, self._chunks]
         steered = [state.clock, self._contact.progress, self._running, self._scalars, self._every_lost, self._active]
-        self._launch(worldly.steer, self._width, [*numbers, self._parts, *steered])
+        self._launch(worldly.steer, self._sums, [self._lanes, newton, iteration, *goals, self._parts, *steered])
         inputs = [self._nodes, self._running, self._scalars, self._turns, answers, direction]
         self._launch(nodal.direct, size, inputs)
         for shape, group, count in self._groups:
             where = [vectors["displacements"], self._shares, direction, self._slots]
-            inputs = [group, self._each.stiffness, self._running, *where]
-            self._launch(product_kernel(shape, self._cells.law), (count, self._width), inputs, _BLOCK)
-        inputs = [*acting, self._running, self._slots, vectors["displacements"], direction]
+            inputs = [group, self._nodes.rest, self._lists.densities, self._each, self._running, *where]
+            product = product_kernel(shape, self._cells.law, pressed=self._features.pressed)
+            self._launch(product, (count, self._width), inputs, _BLOCK)
+        bending = self._lists.bending, self._contact.touches
+        inputs = [*acting, *bending, self._running, self._slots, vectors["displacements"], direction]
         found = [products, self._parts, self._inertial]
         self._launch(nodal.tangent_kernel(self._features), self._parts.shape, [*inputs, *found])
         if self._features.bodies:
             sums = self._parts, self._inertial
             self._bodies.multiply(self._contact.touches, self._running, vectors, sums, self._chunks - 1)
-        inputs = [self._chunks, self._parts, self._inertial, self._running, self._scalars]
-        self._launch(worldly.measure, self._width, inputs)
+        inputs = [self._lanes, self._chunks, self._parts, self._inertial, self._running, self._scalars]
+        self._launch(worldly.measure, self._sums, inputs)
         inputs = [self._running, self._scalars, self._turns, direction, products, vectors["steps"], turned]
         self._launch(nodal.go_on, size, inputs)
 
@@ -250,8 +257,9 @@ class Steps:
         model, dt, progress = self.model, wp.float64(self._dt), self._contact.progress
         if self._contact.there:
             self._contact.end(state, self._vectors["moves"], self._cut, self._every_lost)
-        inputs = [self._nodes, dt, self._each, model.rest, model.offsets, self._every_lost, self._vectors["moves"]]
-        self._launch(nodal.end_nodes, (model.node_count, self.worlds), [*inputs, state.positions, state.velocities])
+        held = [self._nodes, self._lists.slides, dt, self._each, model.rest, model.offsets, state.efforts]
+        inputs = [*held, self._every_lost, self._vectors["moves"], state.positions, state.velocities]
+        self._launch(nodal.end_nodes, (model.node_count, self.worlds), inputs)
         told = [self._active, self._running, self._scalars, progress, self._cut, state.clock, state.unsettled]
         self._launch(worldly.end_worlds, self._width, [self.worlds, self._least, *told])
 

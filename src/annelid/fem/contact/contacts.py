@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.errors import UnknownName
 from annelid.core.identity import identity
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
@@ -24,6 +25,7 @@ from annelid.fem.contact.surface import outer_faces, outer_nodes
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
 from annelid.fem.kernels.motion import tick
+from annelid.fem.kernels.placing import place_obstacles
 from annelid.fem.solid import Solid
 from annelid.shapes import Obstacle
 
@@ -58,6 +60,7 @@ class Contacts:
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
         rows: Place of each node among these, -1 where it cannot touch, shape [n].
+        movable: Which nodes are not held altogether, shape [n].
         now: Where obstacles are while a step is solved.
         goal: Where they are at the end of it.
         cut: Whether a move of this step was cut short.
@@ -86,6 +89,7 @@ class Contacts:
             spacing=2.0 * reach, reach=reach, skin=skin, device=device,
         )  # fmt: skip
         self.pairs = self._made_pairs() if self.settings.itself else None
+        self.movable = np.asarray(~solid.held.all(axis=1))
         self.rows = np.full(solid.node_count, -1)
         self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
@@ -145,6 +149,21 @@ class Contacts:
             "cut": self._zeros(1, wp.int64),
         }
         return Touching(**known) if self.pairs is None else TouchingItself(**known, **self.pairs.first_arrays())
+
+    def number_of(self, wanted: Obstacle | int | str) -> int:
+        """Number of an obstacle that was given, is called so, or has this number."""
+        for number, (given, rigid) in enumerate(zip(self.given, self.rigids, strict=True)):
+            named = isinstance(wanted, str) and rigid.name == wanted
+            if wanted is given or wanted is rigid or named or (isinstance(wanted, int) and wanted == number):
+                return number
+        raise UnknownName("obstacle", str(wanted), [rigid.name or str(n) for n, rigid in enumerate(self.rigids)])
+
+    def place(self, state: Touching, obstacle: Obstacle | int | str, places: Any, turns: Any, mask: Any) -> None:
+        """Put an obstacle elsewhere in masked worlds; see `Solver.place`."""
+        number = self.number_of(obstacle)
+        axes = wp.quatd(*self._forms[number].axes.as_quat().tolist())
+        inputs = [mask, number, len(self.rigids), axes, places, turns, state.places, state.turns]
+        wp.launch(place_obstacles, len(mask), inputs, device=self.device)
 
     def identity(self) -> str:
         """Identity of obstacles and settings, for checkpoints."""
@@ -273,6 +292,8 @@ class Contacts:
 
     def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
         """The same or less, such that no element is squeezed to nothing."""
+        if part <= 1e-12 or self._least_volume(positions, step, part) >= _LEAST_VOLUME:
+            return part
         now = self._least_volume(positions, step, 0.0)
         least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.5 * now  # what began so is not stuck
         while part > 1e-12 and self._least_volume(positions, step, part) < least:

@@ -159,6 +159,15 @@ class CornerContacts(ElementSet):
                 found.append(CornerLoad(owner, places[i], nodes, weights[i], pulls[i].copy(), tangents.numpy()[i]))
         return found
 
+    def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pushes and frictions as evaluated last: triangles [p, 3], shares [p, 3], tangents [N/m] [p, 3, 3]."""
+        found = []
+        for hits, tangents in ((self._hits, self.point_tangents), (self._lagging, self.rub_tangents)):
+            faces, blocks = hits.faces.numpy(), tangents.numpy()
+            touching = np.flatnonzero((faces >= 0) & blocks.any(axis=(1, 2)))
+            found.append((self.faces[faces[touching]], hits.weights.numpy()[touching], blocks[touching]))
+        return found
+
     def _find(self, positions: wp.array[Any]) -> None:
         outputs = [self._hits.faces, self._hits.weights, self._gaps]
         self._launch(kernels.find_faces, [self._corners, self._now, positions], outputs)

@@ -16,6 +16,8 @@ from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
 _DETOURS = 100  # parts in which what is driven comes to where it belongs
 _BETWEEN = 6  # iterations between two parts
 _MOST = 300  # iterations of an equilibrium: where a long belt slides, friction is found node after node
+_MUCH_CLOSER, _CLOSER = 0.1, 0.5  # force left after a step over that before it, with which it is taken in any case
+_NEAR = 1e-3  # of the force left at first: from there on little progress is enough
 _FOLLOW = 0.1  # of the force left when friction was looked at last: then it is looked at again
 
 
@@ -103,7 +105,8 @@ class TouchingNewton(Newton):
         return super()._descend(positions, fraction, iterations)
 
     def _good_enough(self, fraction: float, first: float) -> float:
-        self._fresh, self._enough = first, super()._good_enough(fraction, first)
+        self._first = self._fresh = first
+        self._enough = super()._good_enough(fraction, first)
         return self._enough
 
     def _search(
@@ -115,13 +118,21 @@ class TouchingNewton(Newton):
             self.contacts.bodies.move(self._before, 0.0, self.contacts.now)
         return found
 
+    def _leads_on(self, rest: float, left: float) -> bool:
+        """Near the end energies do not tell: torques of bodies and friction have none that is true to the last digit."""
+        return rest <= (_CLOSER if left <= _NEAR * self._first else _MUCH_CLOSER) * left
+
     def _try(self, positions: wp.array[Any], length: float) -> None:
         super()._try(positions, length)
         if self.contacts.bodies:
             self.contacts.bodies.move(self._before, length, self.contacts.now)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
-        energy, left = super()._look(positions, fraction, tangent=tangent)
+        self.model.assembly.evaluate(positions, tangent=tangent)
+        return self._left(positions, fraction, tangent=tangent)
+
+    def _left(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        energy, left = super()._left(positions, fraction)
         contacts = self.contacts
         if not contacts.bodies:
             return energy, left
@@ -169,6 +180,14 @@ class TouchingNewton(Newton):
         if found[1] > max(_FOLLOW * self._fresh, self._enough):
             return found
         self.contacts.follow(positions)
-        found = self._look(positions, fraction)
+        found = self._look_again(positions, fraction)
         self._fresh = found[1]
         return found
+
+    def _look_again(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
+        """Look where all was evaluated, after friction has followed: nothing but contacts has changed."""
+        for each in self.contacts.sets:
+            each.evaluate(positions)
+        self.model.assembly.sum_forces()
+        self.model.assembly.sum_blocks()
+        return self._left(positions, fraction)

@@ -71,7 +71,7 @@ class SurfacePairs(ElementSet):
 
     Attributes:
         candidates: Pairs that may touch.
-        few: Largest number of columns for which these are what the matrix misses.
+        few: Largest number of columns for which these are what the matrix misses; -1 where nobody asks for columns.
     """
 
     few = 100
@@ -159,7 +159,7 @@ class SurfacePairs(ElementSet):
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and the blocks on the diagonal of the tangent."""
         self._launch(kernels.load_pairs, [self._pairs, self._lagging, self._starts, positions, self._loads])
-        if tangent:
+        if tangent and self.few >= 0:
             self.columns = self._found_columns()
         share = 1.0 if self.columns is None else _LITTLE
         inputs = [int(tangent), wp.float64(share), self._firsts, self._entries, self._lagging, self._loads]
@@ -175,6 +175,19 @@ class SurfacePairs(ElementSet):
         lists = [self._device_numbers, self._firsts, self._entries]
         inputs = [*lists, *known, self.tangent, vectors, pushes, rubs, products]
         wp.launch(kernels.add_resistance, (self.element_count, many), inputs, device=self.device)
+
+    def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pushes and frictions as evaluated last: nodes [p, 4], coefficients [p, 4], tangents [N/m] [p, 3, 3]."""
+        found = []
+        sides = (
+            (self._loads.coefficients, self._loads.push_tangents),
+            (self._lagging.coefficients, self._loads.rub_tangents),
+        )
+        for coefficients, tangents in sides:
+            blocks = tangents.numpy()
+            touching = np.flatnonzero(blocks.any(axis=(1, 2)))
+            found.append((self.candidates.nodes[touching], coefficients.numpy()[touching], blocks[touching]))
+        return found
 
     def _found_columns(self) -> Columns | None:
         """The tangent as a sum of squares of columns; None where these are too many."""

@@ -14,7 +14,7 @@ from annelid.core.snapshot import Color, Lines, Mesh
 from annelid.core.snapshot import Plane as PlanePart
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.state import Touching
-from annelid.fem.kernels.pictures import place_vertices
+from annelid.fem.kernels.placing import place_vertices
 from annelid.shapes import HeightField, Plane, Rigid
 
 _COLOR: Color = (0.62, 0.66, 0.70)
@@ -40,14 +40,16 @@ class Obstacles:
             if not (rigid.hidden or isinstance(rigid.geometry, Plane))
         }
 
-    def parts(self, touch: Touching) -> list[Part]:
-        """All of them, where a state has them."""
+    def parts(self, touch: Touching, body_size: float = 1.0) -> list[Part]:
+        """All of them, where a state has them; free ones so much larger than they were built."""
         places, turns = touch.places.numpy(), Rotation.from_quat(touch.turns.numpy())
         found: list[Part] = []
         for number, rigid in enumerate(self._rigids):
             name, color = f"{rigid.name or rigid.kind.lower()}-{number}", rigid.color or _COLOR
             if number in self._meshes:
                 vertices, triangles = self._meshes[number]
+                if rigid.moves == "free":
+                    vertices = body_size * vertices
                 there = (turns[number].apply(vertices) + places[number]).astype(np.float32)
                 edges = triangles[:, [0, 1]].astype(np.int32)
                 shown = Lines(name, there, edges, color=color) if rigid.inside else None
@@ -74,7 +76,9 @@ class Obstacles:
         rigid, count = self._rigids[number], len(self._rigids)
 
         def points(state: Any) -> wp.array[Any]:
-            inputs = [number, count, local, state.touch.places, state.touch.turns]
+            values = state.variation.values
+            known = [number, count, local, int(rigid.moves == "free"), len(values) // worlds, values]
+            inputs = [*known, state.touch.places, state.touch.turns]
             wp.launch(place_vertices, len(out), inputs, [out], device=self._device)
             return out
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
@@ -58,23 +58,13 @@ class ContactSensor(Sensor):
     def _rows(self, contacts: Contacts) -> tuple[np.ndarray, int]:
         """Rows of one world that are summed, and how many it has."""
         every = np.arange(len(contacts.rigids))
-        chosen = every if self.obstacle is None else np.array([obstacle_number(contacts, self.obstacle)])
+        chosen = every if self.obstacle is None else np.array([contacts.number_of(self.obstacle)])
         if self.quantity != "forces":
             return chosen, len(every)
         nodes = np.flatnonzero(np.isin(contacts.outer, contacts.solid.indices(self.where)))
         if len(nodes) == 0:
             raise InvalidValue("a sensor of contact needs at least one node of the outer surface that is not held.")
         return (nodes[:, None] * len(every) + chosen).ravel(), len(contacts.outer) * len(every)
-
-
-def obstacle_number(contacts: Contacts, wanted: Obstacle | int | str) -> int:
-    """Number of an obstacle that was given, is called so, or has this number."""
-    for number, (given, rigid) in enumerate(zip(contacts.given, contacts.rigids, strict=True)):
-        named = isinstance(wanted, str) and rigid.name == wanted
-        if wanted is given or wanted is rigid or named or (isinstance(wanted, int) and wanted == number):
-            return number
-    names = [rigid.name or str(number) for number, rigid in enumerate(contacts.rigids)]
-    raise UnknownName("obstacle", str(wanted), names)
 
 
 def contact_force_on(where: Where = None, *, obstacle: Obstacle | int | str | None = None) -> Sensor:

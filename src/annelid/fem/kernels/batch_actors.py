@@ -21,12 +21,14 @@ class Features:
     """What acts on nodes; kernels are specialised on it.
 
     Attributes:
-        bend: Whether there are actuators whose forces change with the shape: chambers or cables.
+        pressed: Whether chambers press on faces of cells, which know how that changes with the shape.
+        bend: Whether there are other actuators whose forces change with the shape: cables, or chambers of others.
         points: Whether there are forces at points.
         touch: Whether there are obstacles.
         bodies: Whether some of these are free.
     """
 
+    pressed: bool = False
     bend: bool = False
     points: bool = False
     touch: bool = False
@@ -35,7 +37,7 @@ class Features:
     @property
     def driven(self) -> bool:
         """Whether there are actuators."""
-        return self.bend or self.points
+        return self.pressed or self.bend or self.points
 
 
 @wp.struct

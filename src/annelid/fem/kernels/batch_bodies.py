@@ -29,6 +29,7 @@ class Own:
     inverses: wp.array2d[f32]  # of the blocks of single bodies, shape [36 f, worlds]
     wrenches: wp.array2d[f32]  # of contacts of points [N, N m], shape [6 f, worlds]
     inertias: wp.array2d[f32]  # in the world, over h² [N m], shape [9 f, worlds]
+    masses: wp.array2d[f32]  # [kg], shape [f, worlds]
 
 
 @wp.kernel
@@ -52,7 +53,9 @@ def begin_bodies(
         displacements_out[3 * node + j, w] = 0.0
         displacements_out[3 * node + 3 + j, w] = 0.0
     turn = wp.quat_to_matrix(things.turns[row])
-    inertia = turn * bodies.inertias[body] * wp.transpose(turn) / (dt * dt)
+    factor = things.masses[w] * things.sizes[row] * things.sizes[row]
+    inertia = turn * (factor * bodies.inertias[body]) * wp.transpose(turn) / (dt * dt)
+    own_out.masses[body, w] = f32(things.masses[w] * bodies.masses[body])
     for j in range(9):
         own_out.inertias[9 * body + j, w] = f32(inertia[j // 3, j % 3])
 
@@ -137,7 +140,7 @@ def gather_bodies(
     # Parameters:
     rate: f32, bodies: Bodies, points: BodyPoints,
     # State in:
-    running: wp.array[wp.int32], now: Poses, touches: PointTouches,
+    running: wp.array[wp.int32], now: Poses, things: Things, touches: PointTouches,
     # State out:
     own_out: Own,
 ):  # fmt: skip
@@ -152,7 +155,7 @@ def gather_bodies(
         own_out.wrenches[j, w] = 0.0
     for body in range(bodies.numbers.shape[0]):
         for j in range(3):
-            own_out.matrices[(6 * body + j) * (size + 1), w] = rate * f32(bodies.masses[body])
+            own_out.matrices[(6 * body + j) * (size + 1), w] = rate * own_out.masses[body, w]
         for j in range(9):
             place = (6 * body + 3 + j // 3) * size + 6 * body + 3 + j % 3
             own_out.matrices[place, w] = own_out.inertias[9 * body + j, w]
@@ -160,7 +163,7 @@ def gather_bodies(
     for p in range(points.local.shape[0]):
         owner = points.owners[p]
         left = bodies.slots[owner]
-        x = point_at(points, p, w * count, now)
+        x = point_at(points, things, p, w, w * count, now)
         arm = wp.vec3(x - now.places[w * count + owner])
         for b in range(count):
             slot = p * count + b
@@ -176,7 +179,7 @@ def gather_bodies(
                     add_block(own_out.matrices, size, left, right, w, touches, slot, arm, other, -1.0)
                     add_block(own_out.matrices, size, right, left, w, touches, slot, other, arm, -1.0)
     for body in range(bodies.numbers.shape[0]):
-        invert_block(own_out, size, body, rate * f32(bodies.masses[body]), w)
+        invert_block(own_out, size, body, rate * own_out.masses[body, w], w)
 
 
 @wp.kernel
@@ -233,7 +236,7 @@ def inertial(own: Own, bodies: Bodies, rate: f32, body: int, j: int, w: int, mov
     node = centre_of(bodies, body)
     found = float(0.0)
     if j < 3:
-        found = rate * f32(bodies.masses[body]) * moves[3 * node + j, w]
+        found = rate * own.masses[body, w] * moves[3 * node + j, w]
     else:
         for k in range(3):
             found += own.inertias[9 * body + 3 * (j - 3) + k, w] * moves[3 * node + 3 + k, w]
@@ -260,7 +263,7 @@ def leave_bodies(
             force += sums[6 * (chunk * count + body) + j, w]
         force += inertial(own, bodies, rate, body, j, w, flights) - inertial(own, bodies, rate, body, j, w, moves)
         if j < 3:
-            force += each.fraction[w] * f32(bodies.masses[body]) * each.pull[w][j]
+            force += each.fraction[w] * own.masses[body, w] * each.pull[w][j]
         row = 3 * centre_of(bodies, body) + j
         turned_out[row, w] = force
         steps_out[row, w] = 0.0

@@ -16,6 +16,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid.fem.kernels.batch_worlds import Each
 from annelid.fem.kernels.hyperelastic import LEAST_VOLUME
 
 wp.set_module_options({"enable_backward": False})
@@ -27,6 +28,8 @@ PULL, BULK, LAME, CRUSH, FIRST = range(5)
 COLUMNS = FIRST + 4
 LEAST_MOVED = 0.05
 """Part of its volume below which no move may bring a tetrahedron."""
+FACES = 4
+"""Faces of a tetrahedron; that without corner k has the three that follow k."""
 TRIES = 7
 """Parts of a move that are tried, each half of the one before; then none of it is taken."""
 
@@ -56,6 +59,8 @@ class CellGroup:
     geometry: wp.array2d[wp.float32]  # of each tetrahedron of a cell, GEOMETRY numbers
     volumes: wp.array[wp.float32]
     constants: wp.array2d[wp.float32]  # of the material of each cell
+    faces: wp.array[wp.int32]  # of its tetrahedra on which a chamber presses, a bit each; see `FACES`
+    actors: wp.array2d[wp.int32]  # number of the actuator from 1 on, negative where the face shows the other way round
     first: wp.int32  # number of the first cell among all
     slot: wp.int32  # first of its rows among the slots
 
@@ -212,6 +217,7 @@ _PRODUCT = """
     #pragma unroll
     for (int a = 0; a < NODES; ++a)
         for (int i = 0; i < 3; ++i) out[a][i] = stiffness.data[w] * (out[a][i] + rate * slope[a][i]);
+    PRESSED
     STORE
 """
 _PRODUCT_SECOND = """
@@ -219,6 +225,46 @@ _PRODUCT_SECOND = """
         both(E, F, Q);
         both(C, D, R);
         for (int i = 0; i < 9; ++i) P[i] += 2.0f * w2 * (Q[i] + R[i]);
+"""
+
+_PRESSED = """
+    const int faces = group.faces.data[c];
+    if (faces != 0) {  // p + density g.x on triangles of chambers, see `kernels.batch_actors`
+        const float fraction = each.fraction.data[w] / 24.0f;
+        const auto pull = each.pull.data[w];
+        #pragma unroll
+        for (int face = 0; face < 4 * TETS; ++face) {
+            if (((faces >> face) & 1) == 0) continue;
+            const int t = face / 4, of[3] = {tets[t][(face + 1) % 4], tets[t][(face + 2) % 4], tets[t][(face + 3) % 4]};
+            const int number = group.actors.data[(size_t)c * 4 * TETS + face];
+            const int actor = (number > 0 ? number : -number) - 1;
+            const float density = densities.data[actor], side = number > 0 ? fraction : -fraction;
+            const float pressure = each.efforts.data[(size_t)actor * W + w] - each.datums.data[(size_t)actor * W + w];
+            float x[3][3], b[3], d[3], db[3], dd[3], normal[3], swept[3], turned[3];
+            float sum = 0.0f, more = 0.0f, high[3], higher[3];
+            #pragma unroll
+            for (int a = 0; a < 3; ++a) {
+                high[a] = higher[a] = 0.0f;
+                for (int i = 0; i < 3; ++i) {
+                    x[a][i] = rest.data[node[of[a]]][i] + U[of[a]][i];
+                    high[a] += pull[i] * x[a][i]; higher[a] += pull[i] * V[of[a]][i];
+                }
+                sum += high[a]; more += higher[a];
+            }
+            #pragma unroll
+            for (int i = 0; i < 3; ++i) {
+                b[i] = x[1][i] - x[0][i]; d[i] = x[2][i] - x[0][i];
+                db[i] = V[of[1]][i] - V[of[0]][i]; dd[i] = V[of[2]][i] - V[of[0]][i];
+            }
+            cross(b, d, normal); cross(db, d, swept); cross(b, dd, turned);
+            #pragma unroll
+            for (int a = 0; a < 3; ++a) {
+                const float mean = 4.0f * pressure + density * (sum + high[a]), change = density * (more + higher[a]);
+                for (int i = 0; i < 3; ++i)
+                    out[of[a]][i] -= side * (mean * (swept[i] + turned[i]) + change * normal[i]);
+            }
+        }
+    }
 """
 
 _STORE = """
@@ -275,7 +321,7 @@ _LIMIT = """
 """
 
 
-def _snippet(body: str, shape: Shape, law: str = "", second: str = "") -> str:
+def _snippet(body: str, shape: Shape, law: str = "", second: str = "", *, pressed: bool = False) -> str:
     """C++ for cells of a shape."""
     places = "const Corners* tets = (const Corners*)(group.places.data + 4 * TETS * (size_t)c);"
     if shape.places is not None:
@@ -283,6 +329,7 @@ def _snippet(body: str, shape: Shape, law: str = "", second: str = "") -> str:
         places = f"const Corners tets[TETS] = {{{rows}}};"
     words = {
         "PLACES": places,
+        "PRESSED": _PRESSED if pressed else "",
         "STORE": _STORE,
         "LAW": _LAWS.get(law, ""),
         "SECOND": second if law == "mooney-rivlin" else "",
@@ -331,14 +378,17 @@ def force_kernel(shape: Shape, law: str) -> Any:
 
 
 @functools.cache
-def product_kernel(shape: Shape, law: str) -> Any:
-    """The tangent of cells times a vector."""
+def product_kernel(shape: Shape, law: str, *, pressed: bool) -> Any:
+    """The tangent of cells, and of pressure on some of their faces, times a vector."""
 
-    @wp.func_native(_snippet(_PRODUCT, shape, law, _PRODUCT_SECOND))
+    @wp.func_native(_snippet(_PRODUCT, shape, law, _PRODUCT_SECOND, pressed=pressed))
     def product(
         c: int,
         w: int,
         group: CellGroup,
+        rest: wp.array[wp.vec3],
+        densities: wp.array[wp.float32],
+        each: Each,
         stiffness: wp.array[wp.float32],
         u: wp.array2d[wp.float32],
         shares: wp.array2d[wp.float32],
@@ -349,7 +399,9 @@ def product_kernel(shape: Shape, law: str) -> Any:
     @wp.kernel(module="unique", enable_backward=False)
     def cell_products(
         group: CellGroup,
-        stiffness: wp.array[wp.float32],
+        rest: wp.array[wp.vec3],
+        densities: wp.array[wp.float32],
+        each: Each,
         running: wp.array[wp.int32],
         displacements: wp.array2d[wp.float32],
         shares: wp.array2d[wp.float32],
@@ -358,7 +410,7 @@ def product_kernel(shape: Shape, law: str) -> Any:
     ):
         c, w = wp.tid()
         if running[w] != 0:
-            product(c, w, group, stiffness, displacements, shares, direction, slots_out)
+            product(c, w, group, rest, densities, each, each.stiffness, displacements, shares, direction, slots_out)
 
     return cell_products
 

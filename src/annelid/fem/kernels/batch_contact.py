@@ -131,9 +131,11 @@ def carried_product(touches: Touches, i: int, w: int, direction: wp.array2d[f32]
 
 
 @wp.func
-def near_to(b: int, x: wp.vec3d, place: wp.vec3d, turn: wp.quatd, forms: Forms) -> Nearness:
-    """How a point of the world stands to an obstacle there."""
-    found = local_nearness(b, in_frame(x, place, turn), forms)
+def near_to(b: int, size: f64, x: wp.vec3d, place: wp.vec3d, turn: wp.quatd, forms: Forms) -> Nearness:
+    """How a point of the world stands to an obstacle there, of a size."""
+    found = local_nearness(b, in_frame(x, place, turn) / size, forms)
+    found.gap = size * found.gap
+    found.curvature = found.curvature / size
     found.gradient = wp.quat_rotate(turn, found.gradient)
     found.straight = wp.quat_rotate(turn, found.straight)
     return found
@@ -220,7 +222,7 @@ def touch_worlds(
     tangent = wp.mat33d()
     for b in range(count):
         row = w * count + b
-        near = near_to(b, x, now.places[row], now.turns[row], touched.forms)
+        near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
         slot = k * count + b
         met = Met()
         touching = int(0)
@@ -229,7 +231,7 @@ def touch_worlds(
             pair = (w * touched.outer.shape[0] + k) * count + b
             met = meet(
                 newton, things, row, now.places[row], now.turns[row], near,
-                touched.skin, touched.reach, touched.forms.stiffnesses[b], touched.frictions[b],
+                touched.skin, touched.reach, touched.forms.stiffnesses[b], things.frictions[w] * touched.frictions[b],
                 lag_of(lagging, slot, w), stretches[pair], forces[pair], start, x,
             )  # fmt: skip
             force += met.force
@@ -289,10 +291,10 @@ def keep_worlds(
     for b in range(count):
         row = w * count + b
         pair = (w * touched.outer.shape[0] + k) * count + b
-        near = near_to(b, x, now.places[row], now.turns[row], touched.forms)
+        near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
         keep(
             things, row, now.places[row], now.turns[row], near,
-            touched.skin, touched.reach, touched.forms.stiffnesses[b], touched.frictions[b],
+            touched.skin, touched.reach, touched.forms.stiffnesses[b], things.frictions[w] * touched.frictions[b],
             pair, start, x, stretches, forces_out,
         )  # fmt: skip
 

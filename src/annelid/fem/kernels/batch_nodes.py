@@ -34,6 +34,26 @@ class Nodes:
     slots: wp.array[wp.int32]  # first row of each slot
 
 
+@wp.struct
+class Slides:
+    """Holds that are moved, in all worlds."""
+
+    numbers: wp.array[wp.int32]  # which of the actuators each is
+    ways: wp.array[wp.vec3d]  # its direction
+    on: wp.array2d[wp.int32]  # whether a node is on it, shape [slides, nodes]
+    actuators: wp.int32  # of a world
+
+
+@wp.func
+def slid(slides: Slides, efforts: wp.array[f64], i: int, w: int) -> wp.vec3d:
+    """How far slides have a held node from where it rests [m]."""
+    found = wp.vec3d()
+    for s in range(slides.numbers.shape[0]):
+        if slides.on[s, i] != 0:
+            found += efforts[w * slides.actuators + slides.numbers[s]] * slides.ways[s]
+    return found
+
+
 @wp.func
 def at(vectors: wp.array2d[f32], i: int, w: int) -> wp.vec3:
     return wp.vec3(vectors[3 * i, w], vectors[3 * i + 1, w], vectors[3 * i + 2, w])
@@ -78,10 +98,12 @@ def gathered(nodes: Nodes, i: int, w: int, slots: wp.array2d[f32]) -> wp.vec3:
 @wp.kernel
 def begin_nodes(
     nodes: Nodes,
+    slides: Slides,
     dt: f64,
     each: Each,
     rest: wp.array[wp.vec3d],
     offsets: wp.array[wp.vec3d],
+    efforts: wp.array[f64],
     positions: wp.array[wp.vec3d],
     velocities: wp.array[wp.vec3d],
     displacements_out: wp.array2d[f32],
@@ -93,7 +115,7 @@ def begin_nodes(
     row = w * nodes.rest.shape[0] + i
     here = positions[row] - rest[i]
     flight = dt * velocities[row]
-    goal = f64(each.fraction[w]) * offsets[i] - here
+    goal = f64(each.fraction[w]) * offsets[i] + slid(slides, efforts, i, w) - here
     move = flight
     held = nodes.held[i]
     for j in range(3):
@@ -309,10 +331,12 @@ def move_nodes(
 @wp.kernel
 def end_nodes(
     nodes: Nodes,
+    slides: Slides,
     dt: f64,
     each: Each,
     rest: wp.array[wp.vec3d],
     offsets: wp.array[wp.vec3d],
+    efforts: wp.array[f64],
     lost: wp.array[wp.int64],
     moves: wp.array2d[f32],
     positions: wp.array[wp.vec3d],
@@ -323,7 +347,7 @@ def end_nodes(
     row = w * nodes.rest.shape[0] + i
     here = positions[row]
     there = here + wp.vec3d(at(moves, i, w))
-    goal = rest[i] + f64(each.fraction[w]) * offsets[i]
+    goal = rest[i] + f64(each.fraction[w]) * offsets[i] + slid(slides, efforts, i, w)
     held = nodes.held[i]
     for j in range(3):
         if (held >> j) & 1 == 1:

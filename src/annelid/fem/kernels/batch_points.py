@@ -36,17 +36,23 @@ class PointTouches:
 
 
 @wp.func
-def point_at(points: BodyPoints, p: int, first: int, poses: Poses) -> wp.vec3d:
-    """Where a point of a body is, of a world whose obstacles begin at a row."""
+def point_at(points: BodyPoints, things: Things, p: int, w: int, first: int, poses: Poses) -> wp.vec3d:
+    """Where a point of a body of a world is, among poses of obstacles that begin at a row."""
     row = first + points.owners[p]
-    return poses.places[row] + wp.quat_rotate(poses.turns[row], points.local[p])
+    return poses.places[row] + wp.quat_rotate(poses.turns[row], size_of(points, things, p, w) * points.local[p])
 
 
 @wp.func
-def point_at_first(points: BodyPoints, p: int, first: int, things: Things) -> wp.vec3d:
+def size_of(points: BodyPoints, things: Things, p: int, w: int) -> f64:
+    """Size of the body of a point in a world."""
+    return things.sizes[w * points.forms.kinds.shape[0] + points.owners[p]]
+
+
+@wp.func
+def point_at_first(points: BodyPoints, things: Things, p: int, w: int) -> wp.vec3d:
     """The same at the beginning of the step."""
-    row = first + points.owners[p]
-    return things.places[row] + wp.quat_rotate(things.turns[row], points.local[p])
+    row = w * points.forms.kinds.shape[0] + points.owners[p]
+    return things.places[row] + wp.quat_rotate(things.turns[row], things.sizes[row] * points.local[p])
 
 
 @wp.kernel
@@ -66,21 +72,22 @@ def touch_bodies(
     if running[w] == 0:
         return
     count = points.forms.kinds.shape[0]
-    start = point_at_first(points, p, w * count, things)
-    x = point_at(points, p, w * count, now)
+    start = point_at_first(points, things, p, w)
+    x = point_at(points, things, p, w, w * count, now)
+    skin = size_of(points, things, p, w) * points.skins[p]
     for b in range(count):
         row = w * count + b
         slot = p * count + b
         met = Met()
         touching = int(0)
         if b != points.owners[p]:
-            near = near_to(b, x, now.places[row], now.turns[row], points.forms)
-            if near.gap - points.skins[p] < points.reach:
+            near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
+            if near.gap - skin < points.reach:
                 touching = 1
                 pair = (w * points.local.shape[0] + p) * count + b
                 met = meet(
                     newton, things, row, now.places[row], now.turns[row], near,
-                    points.skins[p], points.reach, points.forms.stiffnesses[b], points.frictions[slot],
+                    skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[slot],
                     lag_of(lagging, slot, w), stretches[pair], forces[pair], start, x,
                 )  # fmt: skip
                 put_contact(touches_out.forces, touches_out.tangents, slot, w, met.force, met.tangent)
@@ -94,7 +101,7 @@ def free_bodies(
     # Parameters:
     first: int, points: BodyPoints,
     # State in:
-    active: wp.array[wp.int32], now: Poses, ahead: Poses,
+    active: wp.array[wp.int32], now: Poses, ahead: Poses, things: Things,
     # State out:
     parts_out: wp.array2d[f32],
 ):  # fmt: skip
@@ -103,14 +110,16 @@ def free_bodies(
     part = f64(1.0)
     if active[w] != 0:
         count = points.forms.kinds.shape[0]
-        x = point_at(points, p, w * count, now)
-        there = point_at(points, p, w * count, ahead)
+        x = point_at(points, things, p, w, w * count, now)
+        skin = size_of(points, things, p, w) * points.skins[p]
+        there = point_at(points, things, p, w, w * count, ahead)
         for b in range(count):
             if b != points.owners[p]:
                 row = w * count + b
-                begin = in_frame(x, now.places[row], now.turns[row])
-                end = in_frame(there, ahead.places[row], ahead.turns[row])
-                part = wp.min(part, free_part(b, begin, end, points.skins[p], points.forms))
+                size = things.sizes[row]
+                begin = in_frame(x, now.places[row], now.turns[row]) / size
+                end = in_frame(there, ahead.places[row], ahead.turns[row]) / size
+                part = wp.min(part, free_part(b, begin, end, skin / size, points.forms))
     parts_out[first + p, w] = f32(part)
 
 
@@ -134,8 +143,9 @@ def price_bodies(
         owner = points.owners[p]
         centre = moved(steps, centre_of(bodies, bodies.slots[owner]), w)
         rotation = moved(steps, centre_of(bodies, bodies.slots[owner]) + 1, w)
-        x = point_at(points, p, w * count, now)
-        start = point_at_first(points, p, w * count, things)
+        x = point_at(points, things, p, w, w * count, now)
+        skin = size_of(points, things, p, w) * points.skins[p]
+        start = point_at_first(points, things, p, w)
         way = centre + wp.cross(rotation, x - now.places[w * count + owner])
         for b in range(count):
             row = w * count + b
@@ -145,15 +155,15 @@ def price_bodies(
                 if bodies.slots[b] >= 0:
                     node = centre_of(bodies, bodies.slots[b])
                     apart -= moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), x - now.places[row])
-                near = near_to(b, x, now.places[row], now.turns[row], points.forms)
+                near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
                 if touches.on[slot, w] != 0:
                     slope = f64(wp.dot(vector_of(touches.forces, slot, w), wp.vec3(apart)))
                     bend = f64(wp.dot(times_tangent(touches.tangents, slot, w, wp.vec3(apart)), wp.vec3(apart)))
                     for j in range(lengths):
                         length = length_of(part[w], j)
                         prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
-                if near.gap - points.skins[p] < points.reach + f64(2.0) * wp.length(apart):
-                    limit = points.frictions[slot] * f64(lagging[4 * slot, w])
+                if near.gap - skin < points.reach + f64(2.0) * wp.length(apart):
+                    limit = things.frictions[w] * points.frictions[slot] * f64(lagging[4 * slot, w])
                     stretch = stretches[(w * points.local.shape[0] + p) * count + b]
                     normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                     here = f64(0.0)
@@ -166,9 +176,9 @@ def price_bodies(
                             first = (part_of * worlds + w) * count
                             place = then.places[first + b]
                             turn = then.turns[first + b]
-                            there = point_at(points, p, first, then)
+                            there = point_at(points, things, p, w, first, then)
                         cost = contact_energy(
-                            points.forms, points.skins[p], points.reach, things, b, row, place, turn,
+                            points.forms, skin, points.reach, things, b, row, place, turn,
                             normal, limit, stretch, start, there,
                         )  # fmt: skip
                         if part_of < lengths:
@@ -193,15 +203,16 @@ def keep_bodies(
     """What friction keeps at the end of a step, and the force of each pair of point and obstacle."""
     p, w = wp.tid()
     count = points.forms.kinds.shape[0]
-    start = point_at_first(points, p, w * count, things)
-    x = point_at(points, p, w * count, now)
+    start = point_at_first(points, things, p, w)
+    x = point_at(points, things, p, w, w * count, now)
+    skin = size_of(points, things, p, w) * points.skins[p]
     for b in range(count):
         pair = (w * points.local.shape[0] + p) * count + b
         if b != points.owners[p]:
             row = w * count + b
-            near = near_to(b, x, now.places[row], now.turns[row], points.forms)
+            near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
             keep(
                 things, row, now.places[row], now.turns[row], near,
-                points.skins[p], points.reach, points.forms.stiffnesses[b], points.frictions[p * count + b],
+                skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[p * count + b],
                 pair, start, x, stretches, forces_out,
             )  # fmt: skip

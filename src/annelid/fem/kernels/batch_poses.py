@@ -7,7 +7,9 @@ rotation vector of the step.
 
 import warp as wp
 
+from annelid.core.kernels.parameters import LAST
 from annelid.fem.kernels.obstacles import Poses
+from annelid.fem.kernels.parameters import BODY_MASS, BODY_SIZE, FRICTION
 
 wp.set_module_options({"enable_backward": False})
 
@@ -17,12 +19,18 @@ f64 = wp.float64
 
 @wp.struct
 class Things:
-    """Obstacles of all worlds at the beginning of a step, world after world, and how they are driven."""
+    """Obstacles of all worlds at the beginning of a step, world after world, how they are driven, and how they differ.
+
+    What they have in common is for a size, a friction and a mass of 1.
+    """
 
     places: wp.array[wp.vec3d]
     turns: wp.array[wp.quatd]
     velocities: wp.array[wp.vec3d]
     spins: wp.array[wp.vec3d]
+    sizes: wp.array[f64]  # of each obstacle, world after world
+    frictions: wp.array[f64]  # of each world
+    masses: wp.array[f64]  # of the free bodies of each world
 
 
 @wp.struct
@@ -34,6 +42,29 @@ class Bodies:
     first: wp.int32  # the node that is the centre of the first; its rotation is the next one
     masses: wp.array[f64]  # [kg]
     inertias: wp.array[wp.mat33d]  # in their own frames [kg m²]
+
+
+@wp.kernel
+def vary_things(
+    # Parameters:
+    bodies: Bodies, width: int, parameters: wp.array[f64],
+    # State out:
+    things_out: Things,
+):  # fmt: skip
+    """How obstacles of worlds differ, as their parameters say: so many a world, none where all are alike."""
+    b, w = wp.tid()
+    first = w * width
+    row = w * bodies.slots.shape[0] + b
+    things_out.sizes[row] = f64(1.0)
+    if bodies.slots[b] >= 0 and width > wp.static(BODY_SIZE + LAST):
+        things_out.sizes[row] = parameters[first + wp.static(BODY_SIZE)]
+    if b == 0:
+        things_out.frictions[w] = f64(1.0)
+        things_out.masses[w] = f64(1.0)
+        if width > wp.static(FRICTION + LAST):
+            things_out.frictions[w] = parameters[first + wp.static(FRICTION)]
+        if width > wp.static(BODY_MASS + LAST):
+            things_out.masses[w] = parameters[first + wp.static(BODY_MASS)]
 
 
 @wp.func

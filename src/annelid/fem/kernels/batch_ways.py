@@ -27,6 +27,8 @@ CHUNK = 16
 """Outer nodes of a thread that sums."""
 LENGTHS = 9
 """Parts of a step that are compared, each less than the one before by a root of 2."""
+EASY = 5.0e-2
+"""Part of what a step gains that contacts may cost beside what they let expect without a look at shorter ones."""
 WORTHWHILE = 1.0e-3
 """Part of what a step gains that a shorter one must gain beside it."""
 
@@ -45,7 +47,8 @@ def contact_energy(
     normal: wp.vec3d, limit: f64, stretch: wp.vec3d, start: wp.vec3d, x: wp.vec3d,
 ) -> f64:  # fmt: skip
     """Energy of the contact of a point with an obstacle, with friction of this limit and plane [J]."""
-    gap = local_nearness(b, in_frame(x, place, turn), forms).gap - skin
+    size = things.sizes[row]
+    gap = size * local_nearness(b, in_frame(x, place, turn) / size, forms).gap - skin
     stiffness = forms.stiffnesses[b]
     energy = push_energy(gap, reach, stiffness)
     if limit > f64(0.0):
@@ -59,7 +62,7 @@ def free_worlds(
     # Parameters:
     touched: Touched,
     # State in:
-    active: wp.array[wp.int32], now: Poses, ahead: Poses,
+    active: wp.array[wp.int32], now: Poses, ahead: Poses, things: Things,
     positions: wp.array[wp.vec3d], moves: wp.array2d[f32], steps: wp.array2d[f32],
     # State out:
     parts_out: wp.array2d[f32],
@@ -74,9 +77,10 @@ def free_worlds(
         there = x + moved(steps, i, w)
         for b in range(count):
             row = w * count + b
-            first = in_frame(x, now.places[row], now.turns[row])
-            last = in_frame(there, ahead.places[row], ahead.turns[row])
-            part = wp.min(part, free_part(b, first, last, touched.skin, touched.forms))
+            size = things.sizes[row]
+            first = in_frame(x, now.places[row], now.turns[row]) / size
+            last = in_frame(there, ahead.places[row], ahead.turns[row]) / size
+            part = wp.min(part, free_part(b, first, last, touched.skin / size, touched.forms))
     parts_out[k, w] = f32(part)
 
 
@@ -117,7 +121,7 @@ def price_worlds(
             prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
         for b in range(count):
             row = w * count + b
-            near = near_to(b, x, now.places[row], now.turns[row], touched.forms)
+            near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
             reach = touched.reach + wp.length(way)
             body = bodies.slots[b]
             if body >= 0:
@@ -125,7 +129,7 @@ def price_worlds(
                 rotation = wp.length(moved(steps, bodies.first + 2 * body + 1, w))
                 reach += wp.length(centre) + rotation * wp.length(x - now.places[row])
             if near.gap - touched.skin < reach or progress[w] < 1.0:
-                limit = touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
+                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                 here = f64(0.0)
@@ -149,6 +153,26 @@ def price_worlds(
                         here = cost
     for j in range(lengths):
         prices_out[lengths * chunk + j, w] = f32(prices[j])
+
+
+@wp.kernel
+def ask_for_length(
+    chunks: int,
+    active: wp.array[wp.int32],
+    prices: wp.array2d[f32],  # of the longest alone
+    gain: wp.array[f32],
+    asked_out: wp.array[wp.int32],
+):
+    """Which worlds have to compare parts of a step: those in which contacts cost more than they let expect."""
+    w = wp.tid()
+    asked = int(0)
+    if active[w] != 0:
+        price = float(0.0)
+        for chunk in range(chunks):
+            price += prices[chunk, w]
+        if not price <= EASY * gain[w]:
+            asked = 1
+    asked_out[w] = asked
 
 
 @wp.kernel

@@ -16,6 +16,10 @@ CONVEX = 0.2
 """Part of what inertia says along a direction below which the energy is taken for not convex there."""
 WORSE = 0.9
 """Part of the least volume in a cell below which a first guess must not bring it."""
+SHARES = 8
+"""Parts of a sum are added in so many shares at a time."""
+LANES = 32
+"""Worlds of a block that sums on CUDA, a thread for each share of each."""
 NEAR = 1.0e-2
 """Part of the first correction at which the last one counts as small: what is left after it is smaller by far."""
 
@@ -134,16 +138,36 @@ def start_running(active: wp.array[wp.int32], running_out: wp.array[wp.int32]):
     running_out[w] = active[w]
 
 
-@wp.func
+_SHARED = """
+    const int share = (count + SHARES - 1) / SHARES;
+    float total = 0.0f;
+    auto part = [&](int s) -> float {
+        const int last = share * (s + 1) < count ? share * (s + 1) : count;
+        float sum = 0.0f;
+        for (int k = share * s; k < last; ++k) sum += parts.data[(size_t)k * parts.shape[1] + w];
+        return sum;
+    };
+    #if defined(__CUDA_ARCH__)
+    __shared__ float sums[SHARES][LANES];
+    sums[threadIdx.x / LANES][threadIdx.x % LANES] = part(threadIdx.x / LANES);
+    __syncthreads();
+    for (int s = 0; s < SHARES; ++s) total += sums[s][threadIdx.x % LANES];
+    __syncthreads();
+    #else
+    for (int s = 0; s < SHARES; ++s) total += part(s);
+    #endif
+    return total;
+""".replace("SHARES", str(SHARES)).replace("LANES", str(LANES))
+
+
+@wp.func_native(_SHARED)
 def summed(parts: wp.array2d[f32], count: int, w: int) -> f32:
-    sum = float(0.0)
-    for k in range(count):
-        sum += parts[k, w]
-    return sum
+    """Sum of the parts of a world, share by share; all threads of a block take part, and all get it."""
 
 
 @wp.kernel
 def steer(
+    lanes: int,
     newton: int,  # iteration of Newton's method
     iteration: int,  # of conjugate gradients
     rough: f32,  # part of the residual at which the first system is solved
@@ -159,10 +183,11 @@ def steer(
     active_out: wp.array[wp.int32],
 ):
     """How much of the last direction the next one keeps; a world whose residual is small enough rests."""
-    w = wp.tid()
-    if running[w] == 0:
+    block, share, lane = wp.tid()
+    w = lanes * block + lane
+    size = summed(parts, wp.where(running[w] != 0, count, 0), w)
+    if share != 0 or running[w] == 0:
         return
-    size = summed(parts, count, w)
     if not wp.isfinite(size):
         running[w] = 0
         active_out[w] = 0
@@ -189,6 +214,7 @@ def steer(
 
 @wp.kernel
 def measure(
+    lanes: int,
     count: int,
     parts: wp.array2d[f32],
     inertial: wp.array2d[f32],
@@ -196,11 +222,14 @@ def measure(
     scalars: Scalars,
 ):
     """How far to go along a direction; where the energy is not convex, what was found so far has to do."""
-    w = wp.tid()
-    if running[w] == 0:
+    block, share, lane = wp.tid()
+    w = lanes * block + lane
+    used = wp.where(running[w] != 0, count, 0)
+    along = summed(parts, used, w)
+    least = CONVEX * summed(inertial, used, w)
+    if share != 0 or running[w] == 0:
         return
-    along = summed(parts, count, w)
-    if not along > CONVEX * summed(inertial, count, w):
+    if not along > least:
         running[w] = 0
         return
     scalars.alpha[w] = scalars.before[w] / along

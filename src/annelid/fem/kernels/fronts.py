@@ -109,10 +109,10 @@ _FRONT = """
 
 _SOLVE_GROUP = """
     typedef TYPE eight __attribute__((ext_vector_type(8), aligned(sizeof(TYPE))));
-    const int count = tree.first.shape[0] - 1;
     eight* r = (eight*)(right.data + (size_t)group * right.shape[1] * 8);
     eight* b = (eight*)(work.data + (size_t)group * work.shape[1] * 8);
-    for (int f = 0; f < count; ++f) {
+    for (int k = 0; k < upward.shape[0]; ++k) {
+        const int f = upward.data[k];
         @FRONT@
         for (int i = s; i < m; ++i) b[i] = 0;
         for (int j = 0; j < s;) {
@@ -137,7 +137,8 @@ _SOLVE_GROUP = """
         for (int i = 0; i < s; ++i) r[own_first + i] = b[i];
         for (int i = 0; i < e; ++i) r[3 * edge[i / 3] + i % 3] += b[s + i];
     }
-    for (int f = count - 1; f >= 0; --f) {
+    for (int k = downward.shape[0] - 1; k >= 0; --k) {
+        const int f = downward.data[k];
         @FRONT@
         for (int i = 0; i < e; ++i) b[s + i] = r[3 * edge[i / 3] + i % 3];
         for (int j = s; j > 0;) {
@@ -170,10 +171,10 @@ _SOLVE_GROUP = """
 
 _SOLVE_ONE = """
     typedef TYPE eight __attribute__((ext_vector_type(8), aligned(sizeof(TYPE))));
-    const int count = tree.first.shape[0] - 1;
     TYPE* r = right.data;
     TYPE* b = work.data;
-    for (int f = 0; f < count; ++f) {
+    for (int k = 0; k < upward.shape[0]; ++k) {
+        const int f = upward.data[k];
         @FRONT@
         for (int i = s; i < m; ++i) b[i] = 0;
         for (int j = 0; j < s;) {
@@ -199,7 +200,8 @@ _SOLVE_ONE = """
         for (int i = 0; i < s; ++i) r[own_first + i] = b[i];
         for (int i = 0; i < e; ++i) r[3 * edge[i / 3] + i % 3] += b[s + i];
     }
-    for (int f = count - 1; f >= 0; --f) {
+    for (int k = downward.shape[0] - 1; k >= 0; --k) {
+        const int f = downward.data[k];
         @FRONT@
         for (int i = 0; i < e; ++i) b[s + i] = r[3 * edge[i / 3] + i % 3];
         for (int j = s; j > 0;) {
@@ -218,11 +220,11 @@ _SOLVE_ONE = """
                 a3 += *(const eight*)(l3 + i) * x;
             }
             TYPE s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-            for (int k = 0; k < 8; ++k) {
-                s0 += a0[k];
-                s1 += a1[k];
-                s2 += a2[k];
-                s3 += a3[k];
+            for (int lane = 0; lane < 8; ++lane) {
+                s0 += a0[lane];
+                s1 += a1[lane];
+                s2 += a2[lane];
+                s3 += a3[lane];
             }
             for (; i < m; ++i) {
                 s0 += l0[i] * b[i];
@@ -274,17 +276,26 @@ def factor_kernel(single: bool) -> Any:
 
 @functools.cache
 def solve_kernel(single: bool, many: bool) -> Any:
-    """Replaces right-hand sides by solutions: groups [g, size, 8], or one alone [1, size, 1]."""
+    """Replaces right-hand sides by solutions: groups [g, size, 8], or one alone [1, size, 1].
+
+    Only fronts of the lists are gone through, ascending, on the way up with L and on the way down with its transpose:
+    where few right-hand sides differ from 0, and few solutions are wanted, that is enough.
+    """
     real = wp.float32 if single else wp.float64
 
     @wp.func_native(_typed((_SOLVE_GROUP if many else _SOLVE_ONE).replace("@FRONT@", _FRONT), single))
     def substitute(
-        group: int, tree: Tree, panels: wp.array[real], right: wp.array3d[real],
-        work: wp.array3d[real],
+        group: int, tree: Tree, upward: wp.array[wp.int32], downward: wp.array[wp.int32], panels: wp.array[real],
+        right: wp.array3d[real], work: wp.array3d[real],
     ) -> None: ...  # fmt: skip
 
     @wp.kernel(module="unique", enable_backward=False)
-    def solve_fronts(tree: Tree, panels: wp.array[real], right: wp.array3d[real], work: wp.array3d[real]):
-        substitute(wp.tid(), tree, panels, right, work)
+    def solve_fronts(
+        # Parameters:
+        first: int, tree: Tree, upward: wp.array[wp.int32], downward: wp.array[wp.int32], panels: wp.array[real],
+        # State in place:
+        right: wp.array3d[real], work: wp.array3d[real],
+    ):  # fmt: skip
+        substitute(first + wp.tid(), tree, upward, downward, panels, right, work)
 
     return solve_fronts

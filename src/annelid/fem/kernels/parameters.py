@@ -12,6 +12,9 @@ f64 = wp.float64
 STIFFNESS, MASS, DAMPING = range(PULL, PULL + 3)
 """Columns of the factors of a world; damping is there for solids in motion only. `LAST` others follow."""
 
+FRICTION, BODY_MASS, BODY_SIZE = range(DAMPING + 1, DAMPING + 4)
+"""Those of worlds that are stepped together among obstacles; the last two where some of these are free bodies."""
+
 DERIVED = 6
 """Numbers that are derived of a world: its pull [m/s²], three of them, and its factors."""
 

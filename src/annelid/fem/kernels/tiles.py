@@ -209,3 +209,19 @@ def check_pivots(tile: int, diagonals: wp.array2d[wp.int32], tiles: wp.array2d[f
     pivot = tiles[diagonals[item, 0] * tile + i, i]
     if not (pivot > f64(0.0) and pivot < f64(1.0e300)):
         bad_out[0] = 1
+
+
+@wp.kernel
+def pull_at(nodes: wp.array[wp.int32], forces: wp.array2d[wp.vec3d]):
+    """Unit forces on nodes, along one axis after the other: three columns a node."""
+    number, axis = wp.tid()
+    force = wp.vec3d()
+    force[axis] = f64(1.0)
+    forces[nodes[number], 3 * number + axis] = force
+
+
+@wp.kernel
+def pick(nodes: wp.array[wp.int32], vectors: wp.array2d[wp.vec3d], picked_out: wp.array2d[wp.vec3d]):
+    """Rows of some nodes."""
+    row, column = wp.tid()
+    picked_out[row, column] = vectors[nodes[row], column]

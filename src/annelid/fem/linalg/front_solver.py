@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class FrontSolver(Forgetful):
         self._entries = _entries(unknowns)
         self._type = wp.float32 if single else wp.float64
         self._panels, self._updates = (wp.zeros(int(n), dtype=self._type, device="cpu") for n in (panels[-1], room))
+        self._all = _indices(np.arange(fronts.count))
         self._tallest = int((own + edge).max())
         self._bad = wp.zeros(1, dtype=wp.int32, device="cpu")
         letter = "s" if single else "d"
@@ -72,13 +74,52 @@ class FrontSolver(Forgetful):
         for group, chosen in enumerate(_chunks(vectors.shape[1], lanes)):
             self.unknowns.packed(vectors[:, chosen], _view(packed[group]).transpose())
         scale = self._rounded(packed, rows)
-        arguments = [self._tree, self._panels, rows, work]
-        wp.launch(solve_kernel(self.single, lanes > 1), len(packed), arguments, device="cpu")
+        self._substitute(self._all, self._all, rows, work)
         if self.single:
             np.multiply(rows.numpy(), scale, out=packed)
         for group, chosen in enumerate(_chunks(vectors.shape[1], lanes)):
             self.unknowns.unpacked(_view(packed[group]).transpose(), solutions[:, chosen])
         return result
+
+    def responses(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """How some nodes answer to forces on some: blocks of the inverse, shape [3 rows, 3 columns].
+
+        Nothing is computed but on the ways of these nodes through the tree, and no value depends on what else is asked.
+
+        Args:
+            rows: Nodes that answer; all have a free component.
+            columns: Nodes that are pulled at.
+        """
+        places = self.unknowns.order.places.numpy()
+        sources, targets = (3 * places[nodes][:, None] + np.arange(3) for nodes in (columns, rows))
+        up, down = (_indices(self.unknowns.fronts.above(places[nodes])) for nodes in (columns, rows))
+        groups = -(-sources.size // MANY)
+        right = np.zeros((groups, self.unknowns.count, MANY), np.float32 if self.single else np.float64)
+        number = np.arange(sources.size)
+        right[number // MANY, sources.ravel(), number % MANY] = 1.0
+        work = wp.zeros((groups, self._tallest, MANY), dtype=self._type, device="cpu")
+        self._substitute(up, down, wp.array(right, dtype=self._type, device="cpu", copy=False), work)
+        found = right[:, targets.ravel()].transpose(1, 0, 2).reshape(targets.size, -1)[:, : sources.size]
+        free = [~self.unknowns.held[nodes].ravel() for nodes in (rows, columns)]
+        return np.asarray(np.where(np.outer(*free), found, 0.0), float)
+
+    def _substitute(self, up: wp.array[Any], down: wp.array[Any], rows: wp.array[Any], work: wp.array[Any]) -> None:
+        """Replace groups of right-hand sides by solutions, each thread of the crew some of the groups."""
+        kernel = solve_kernel(self.single, rows.shape[2] > 1)
+        arguments = [self._tree, up, down, self._panels, rows, work]
+        crew = self.unknowns.crew
+        if len(rows) == 1 or crew.pool is None:
+            wp.launch(kernel, len(rows), [0, *arguments], device="cpu")
+            return
+        edges = np.linspace(0, len(rows), min(crew.threads, len(rows)) + 1).astype(int).tolist()
+        launches = [
+            wp.launch(kernel, high - low, [low, *arguments], device="cpu", record_cmd=True)
+            for low, high in pairwise(edges)
+        ]
+        others = [crew.pool.submit(launch.launch) for launch in launches[1:]]
+        launches[0].launch()
+        for other in others:
+            other.result()
 
     def _rounded(self, packed: np.ndarray, rows: wp.array[Any]) -> np.ndarray:
         """Right-hand sides in the precision of the factor, and what they were divided by to stay in its range."""

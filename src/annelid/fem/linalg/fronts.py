@@ -75,6 +75,15 @@ class Fronts:
         on_edge = np.searchsorted(keys, fronts * count + vertices) - self.edge_first[fronts]
         return np.where(vertices < self.first[fronts + 1], own, self.own_counts[fronts] + on_edge)
 
+    def above(self, vertices: np.ndarray) -> np.ndarray:
+        """Fronts that eliminate some vertices, and all their parents, ascending."""
+        found = np.zeros(self.count, bool)
+        found[self.front_of(vertices)] = True
+        for front in range(self.count):  # parents come after their children
+            if found[front] and self.parents[front] >= 0:
+                found[self.parents[front]] = True
+        return np.flatnonzero(found)
+
     def front_of(self, vertices: np.ndarray) -> np.ndarray:
         """The front that eliminates each vertex, shape [k]."""
         return np.searchsorted(self.first, vertices, side="right") - 1

@@ -17,8 +17,9 @@ from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.pool import Job, Pool
 from annelid.core.state import new_state
 from annelid.fem.assembly import Assembly
-from annelid.fem.kernels.iteration import node_rotations, shifted, turn_back, turn_forth
+from annelid.fem.kernels.iteration import shifted
 from annelid.fem.linalg.direct import direct_solver
+from annelid.fem.linalg.frames import NodeFrames
 from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.gradients import ConjugateGradients
 from annelid.fem.linalg.memory import FactorMemory
@@ -55,12 +56,12 @@ class StaleSolver:
     ) -> None:
         self.unknowns, self.device = unknowns, assembly.device
         self.every, self.tolerance, self.iterations = every, tolerance, iterations
-        self._assembly, self._tetrahedra = assembly, tetrahedra
+        self._assembly = assembly
         self._used = self._made()
         self._spare = None if isinstance(self._used, TileSolver) else self._made()
         self._values, self._stored, self._factored = (wp.zeros_like(assembly.values) for _ in range(3))
-        self._now, self._then, self._next = (self._rotations() for _ in range(3))
-        self._lists = self._node_lists(tetrahedra)
+        self._frames = NodeFrames(tetrahedra, unknowns.order.held)
+        self._next = self._frames.units()
         self._shift, self._factored_shift, self._age, self._direct = 0.0, 0.0, -1, False
         self._pool = Pool(1, "annelid-factor")
         self._job: Job[bool] | None = None
@@ -71,7 +72,7 @@ class StaleSolver:
         """Take a matrix; the first one, and one that is shifted, is factored at once."""
         wp.copy(self._values, values)
         self._shift = shift
-        self._find_rotations(self._now)
+        self._frames.find()
         if self._age < 0 or shift:
             self._factor_now()
             return
@@ -150,7 +151,7 @@ class StaleSolver:
 
     def _pairs(self, memory: FactorMemory) -> list[tuple[wp.array[Any], wp.array[Any]]]:
         """Arrays of a memory and those that they stand for."""
-        now = [(memory.matrix, self._factored), (memory.rotations, self._then)]
+        now = [(memory.matrix, self._factored), (memory.rotations, self._frames.then)]
         return [*now, (memory.next_matrix, self._stored), (memory.next_rotations, self._next)]
 
     # --- factors ---
@@ -166,14 +167,14 @@ class StaleSolver:
         self._used.factor(self._values, shift=self._shift)
         wp.copy(self._factored, self._values)
         self._factored_shift = self._shift
-        wp.copy(self._then, self._now)
+        wp.copy(self._frames.then, self._frames.now)
         self._age, self._direct = 0, True
 
     def _renew(self) -> None:
         """Begin to factor the matrix at hand."""
         if self._spare is None:
             return  # on CUDA it is made when it is adopted: nothing else could make it meanwhile
-        wp.copy(self._next, self._now)
+        wp.copy(self._next, self._frames.now)
         wp.copy(self._stored, self._values)
         self._job = self._pool.submit(partial(self._prepare, self._spare))
 
@@ -192,7 +193,7 @@ class StaleSolver:
             return
         if self._job is not None and self._job.result():
             self._used, self._spare = self._spare, self._used
-            self._then, self._next = self._next, self._then
+            self._frames.then, self._next = self._next, self._frames.then
             self._factored, self._stored = self._stored, self._factored
             self._factored_shift = 0.0
         self._job, self._age = None, 0
@@ -206,35 +207,11 @@ class StaleSolver:
 
     def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
         self._assembly.multiply(vectors, products, self._values)
-        self._launch(shifted, [wp.float64(self._shift), self.unknowns.order.held, vectors, products])
+        arguments = [wp.float64(self._shift), self.unknowns.order.held, vectors, products]
+        wp.launch(shifted, products.shape, arguments, device=self.device)
 
     def _improve(self, rest: wp.array[Any], better: wp.array[Any]) -> None:
         """Solve with the old factor, in the frames that nodes had when it was made."""
-        self._launch(turn_back, [self._then, self._now, rest, better])
+        self._frames.back(rest, better)
         self._used.solve(better, better)
-        self._launch(turn_forth, [self.unknowns.order.held, self._then, self._now, better, better])
-
-    def _launch(self, kernel: Any, arguments: list[Any]) -> None:
-        wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
-
-    # --- rotations ---
-
-    def _find_rotations(self, out: wp.array[Any]) -> None:
-        first, entries = self._lists
-        arguments = [first, entries, self._tetrahedra.volumes, self._tetrahedra.frames, out]
-        wp.launch(node_rotations, self.unknowns.node_count, arguments, device=self.device)
-
-    def _node_lists(self, tetrahedra: Tetrahedra) -> tuple[wp.array[Any], wp.array[Any]]:
-        """Integration points around each node."""
-        nodes = tetrahedra.point_nodes
-        order = np.argsort(nodes.ravel(), kind="stable")
-        first = np.searchsorted(nodes.ravel()[order], np.arange(self.unknowns.node_count + 1))
-        entries = order // nodes.shape[1]
-        return self._indices(first), self._indices(entries)
-
-    def _indices(self, values: np.ndarray) -> wp.array[Any]:
-        return wp.array(values.astype(np.int32), dtype=wp.int32, device=self.device)
-
-    def _rotations(self) -> wp.array[Any]:
-        unit = np.broadcast_to(np.eye(3), (self.unknowns.node_count, 3, 3))
-        return wp.array(np.ascontiguousarray(unit), dtype=wp.mat33d, device=self.device)
+        self._frames.forth(better, better)

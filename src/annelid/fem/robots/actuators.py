@@ -22,6 +22,7 @@ from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.mesh import Hollow
 from annelid.fem.robots.limits import Limits, Span
+from annelid.fem.selection import Where
 from annelid.fem.solid import Solid
 
 ATMOSPHERE = 101_325.0
@@ -233,10 +234,46 @@ class PointForce(Actuator):
 
     def __post_init__(self) -> None:
         self.limits()
-        length = float(np.linalg.norm(np.asarray(self.direction, float)))
-        if np.shape(self.direction) != (3,) or not (math.isfinite(length) and length > 0.0):
-            raise InvalidValue(f"direction of {self.name} must be three finite numbers, not {self.direction!r}.")
+        _require_direction(self.direction, self.name)
 
     def limits(self) -> tuple[Limits, Limits]:
         """Limits of force and travel."""
         return self._limits(self.force, self.force_rate, self.travel, self.travel_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slide(Actuator):
+    """A hold that is moved along a direction: the palm of a hand, a jaw. What it must exert for that is not asked.
+
+    Several slides of the same nodes add up.
+
+    Attributes:
+        where: Which nodes; all of their components must be held, by `Solid.fix`.
+        direction: Direction in which they go; its length does not matter.
+        travel: Limits of how far they are from where they rest [m], or how far they are held.
+        travel_rate: Largest speed [m/s].
+    """
+
+    effort_name: ClassVar[str] = "travel"
+    effort_unit: ClassVar[str] = "m"
+    stroke_name: ClassVar[str] = "travel"
+    stroke_unit: ClassVar[str] = "m"
+
+    where: Where
+    direction: Sequence[float]
+    travel: Span = _FREE
+    travel_rate: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.limits()
+        _require_direction(self.direction, self.name)
+
+    def limits(self) -> tuple[Limits, Limits]:
+        """Limits of the travel; it is what is commanded, so there are no others."""
+        return self._limits(self.travel, self.travel_rate, _FREE, math.inf)
+
+
+def _require_direction(direction: Sequence[float], name: str) -> None:
+    length = float(np.linalg.norm(np.asarray(direction, float)))
+    if np.shape(direction) != (3,) or not (math.isfinite(length) and length > 0.0):
+        raise InvalidValue(f"direction of {name} must be three finite numbers, not {direction!r}.")

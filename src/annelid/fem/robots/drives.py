@@ -24,7 +24,7 @@ from annelid.fem.kernels.actuation import (
     push_point,
 )
 from annelid.fem.parameters import Varied
-from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce
+from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce, Slide
 from annelid.fem.robots.points import attached, is_number, node_number
 from annelid.fem.solid import Solid
 from annelid.shapes.values import as_vector
@@ -228,6 +228,48 @@ class ChamberDrive(Drive):
         return found
 
 
+class SlideDrive(Drive):
+    """A hold that is moved; solvers bring its nodes there.
+
+    Attributes:
+        nodes: Nodes that are moved, shape [k].
+        way: Direction of unit length, shape [3].
+    """
+
+    def __init__(self, slide: Slide, solid: Solid, device: wp.Device) -> None:
+        self.actuator, self.sets = slide, ()
+        self.nodes = solid.indices(slide.where)
+        free = self.nodes[~solid.held[self.nodes].all(axis=1)]
+        if len(self.nodes) == 0 or len(free):
+            what = f"node {free[0]}, which is not held" if len(free) else "no node"
+            raise InvalidValue(f"{slide.name} moves {what}: hold what a Slide moves with solid.fix first.")
+        direction = np.asarray(slide.direction, float)
+        self.way = direction / np.linalg.norm(direction)
+        self._effort = 0.0
+        weights = np.full(len(self.nodes), 1.0 / len(self.nodes))
+        self._where = [
+            wp.array(self.nodes[None], dtype=wp.int32, device=device),
+            wp.array(weights, dtype=wp.float64, device=device),
+            wp.vec3d(*self.way.tolist()),
+            wp.vec3d(*solid.nodes[self.nodes].mean(axis=0).tolist()),
+        ]
+
+    @property
+    def shift(self) -> np.ndarray:
+        """How far its nodes are from where they rest [m], shape [3]."""
+        return np.asarray(self._effort * self.way)
+
+    def exert(self, effort: float) -> None:
+        """Have its nodes this far from where they rest [m]."""
+        self._effort = effort
+
+    def stages(
+        self, positions: wp.array[Any], column: int, strokes: wp.array[Any], directions: wp.array[Any]
+    ) -> list[Stage]:
+        """How far its nodes have gone, and the slope of that."""
+        return [Stage(aim_point, 1, [*self._where, column, positions, strokes, directions])]
+
+
 def drive_of(actuator: Actuator, solid: Solid, device: wp.Device, gravity: np.ndarray) -> Drive:
     """An actuator compiled for a device."""
     if isinstance(actuator, Cable):
@@ -236,7 +278,9 @@ def drive_of(actuator: Actuator, solid: Solid, device: wp.Device, gravity: np.nd
         return PointDrive(actuator, solid, device)
     if isinstance(actuator, Chamber):
         return ChamberDrive(actuator, solid, device, gravity)
-    raise InvalidValue(f"{actuator!r} is no actuator; give Cable, Pneumatic, Hydraulic or PointForce.")
+    if isinstance(actuator, Slide):
+        return SlideDrive(actuator, solid, device)
+    raise InvalidValue(f"{actuator!r} is no actuator; give Cable, Pneumatic, Hydraulic, PointForce or Slide.")
 
 
 def _pulled(fluid: Fluid, gravity: np.ndarray) -> Fluid | None:

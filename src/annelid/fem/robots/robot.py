@@ -14,7 +14,7 @@ from annelid.core.options import require_kind
 from annelid.core.replay import Replays, Stage
 from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
-from annelid.fem.robots.actuators import Actuator
+from annelid.fem.robots.actuators import Actuator, Slide
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
 from annelid.fem.robots.limits import Limits
@@ -67,7 +67,7 @@ class Robot:
         _require_each("effector", effectors, Effector)
         solid.require_held()
         _require_elastic(solid)
-        _require_still(solid)
+        _require_still(solid, actuators)
         chosen = choose_device(device)
         self.solid = solid
         self.size = float(np.ptp(solid.nodes, axis=0).max())
@@ -196,8 +196,11 @@ def _require_elastic(solid: Solid) -> None:
             )
 
 
-def _require_still(solid: Solid) -> None:
-    """Refuse holds that follow a path, for which a robot has no clock."""
+def _require_still(solid: Solid, actuators: Sequence[Actuator]) -> None:
+    """Refuse holds that follow a path, for which a robot has no clock, and those that are moved."""
+    slides = [actuator.name for actuator in actuators if isinstance(actuator, Slide)]
+    if slides:
+        raise InvalidValue(f"{slides[0]} moves a hold, and a fem.Robot is held where it is: use fem.simulation.")
     if solid.carried:
         raise InvalidValue(
             "the solid of a fem.Robot is held where it is, and holds of this one follow a path: leave the motion of "

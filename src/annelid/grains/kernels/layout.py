@@ -60,6 +60,9 @@ def contact_horizon(hard: bool) -> float:
     return 2.05 if hard else 1.5
 
 
+UNKNOWN = 6.0
+"""Contacts that a grain is taken to have where none were counted, before the first sweep of a step that converges."""
+
 IMPACT = 1024
 """What the number of contacts of a grain grows by for each part of one that shares its mass in the next impacts."""
 
@@ -85,6 +88,7 @@ class Features:
         free: Some body is free.
         points: Bodies touch each other.
         tolerant: Sweeps end at a residual, not after a fixed number.
+        converging: Sweeps go on, faster than plain ones, until a step is solved; see `kernels.converge`.
         guests: Some grains are moved by someone else, who is told what pushes them.
         worlds: Several worlds lie side by side; each makes its lists when it must, so that it moves as it would alone.
         varied: Worlds differ in parameters, `Parameters.varied`.
@@ -103,6 +107,7 @@ class Features:
     free: bool = False
     points: bool = False
     tolerant: bool = False
+    converging: bool = False
     guests: bool = False
     worlds: bool = False
     varied: bool = False
@@ -167,6 +172,9 @@ class Parameters:
     cell_count: wp.int32  # in one world
     worlds: wp.int32
     tolerance: wp.float32  # [m/s]
+    deep: wp.float32  # rate at which what is deep in a body is pushed out, where steps converge [1/s]
+    over: wp.float32  # how much further than plain sweeps those go that converge
+    spread: wp.float32  # and the square of how much their rates of convergence differ
     first_guest: wp.int32  # grains from this name on are guests
     varied: wp.array[Varied]  # of each world, where they differ
 
@@ -210,6 +218,12 @@ class Lists:
     flags: wp.array[wp.int32]
     clock: wp.array[wp.int64]  # steps done before this batch
     trouble: wp.array[wp.int64]  # first step whose result was not finite, -1 while all are
+    earlier: wp.array[wp.float32]  # impulses before the last sweep, where steps converge, as `impulses`
+    body_earlier: wp.array[wp.vec3]
+    totals: wp.array[ContactSum]  # what each grain has summed in the last sweep
+    changes: wp.array[wp.float32]  # largest change of a relative velocity by a sweep in each world [m/s]
+    active: wp.array[wp.int32]  # whether some world is not solved yet, and which are not
+    blend: wp.array[wp.float32]  # weights of the next two sweeps, and how many have been
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
 
 

@@ -36,6 +36,7 @@ def wrapped(x: float, period: float) -> float:
 def foresee(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of grain i at the end of the step."""
     guests, bouncing, pull = features.guests, features.bouncing, pull_on(features)
+    converging = features.converging
 
     @wp.func
     def look_ahead(i: int, total: ContactSum, parameters: Parameters, grains: Grains, grains_out: Grains):
@@ -51,6 +52,9 @@ def foresee(features: Features) -> wp.Function:
         if wp.static(bouncing):
             grains_out.starts[i] = grains.starts[i]
         push, twist = total.impulse, total.angular
+        if wp.static(converging):  # contacts count from the first sweep on
+            here = grains.positions[i]
+            grains_out.positions[i] = wp.vec4(here[0], here[1], here[2], wp.max(here[3], total.contacts))
         grains_out.forecast[i] = wp.vec4(
             v[0] + g[0] + w[3] * push[0], v[1] + g[1] + w[3] * push[1], v[2] + g[2] + w[3] * push[2], v[3]
         )

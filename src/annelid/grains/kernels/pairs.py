@@ -14,6 +14,7 @@ from annelid.grains.kernels.layout import (
     IMPACT,
     MARGIN,
     REACHES,
+    UNKNOWN,
     WORLD_REACHES,
     Features,
     Grains,
@@ -135,12 +136,13 @@ _NONSMOOTH = """
             const F scale = slips ? limit / SQRT(force + 1.0e-30f) : one;
             fx *= scale; fy *= scale; fz *= scale;
         }
-        const F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
+        @FROM_PLAIN@F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
+        @BLEND@
         @RESIDUAL@
         // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
         const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / light;
         F kept_share = one;
-        if (final == 1 && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
+        if (@FINAL@ && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
         IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
@@ -251,6 +253,24 @@ _FORESEEN = """
         touching += again | ((soon | (close & (push > 0.0f))) & ~impact) ? more : zero;
 """
 
+_BLEND = """
+        // The sweep before this one says where impulses were going; see `kernels.converge`.
+        {
+            const F rx = IMPULSE(lists.earlier, 0), ry = IMPULSE(lists.earlier, 1), rz = IMPULSE(lists.earlier, 2);
+            IMPULSE(lists.earlier, 0) = lx; IMPULSE(lists.earlier, 1) = ly; IMPULSE(lists.earlier, 2) = lz;
+            px = rx + blend * (lx + parameters.over * (px - lx) - rx);
+            py = ry + blend * (ly + parameters.over * (py - ly) - ry);
+            pz = rz + blend * (lz + parameters.over * (pz - lz) - rz);
+            const F along = px * nx + py * ny + pz * nz;
+            push = close ? MAX(along, -pull) : zero;
+            fx = px - along * nx; fy = py - along * ny; fz = pz - along * nz;
+            const F most = friction * (close ? push + pull : zero), rubs = fx * fx + fy * fy + fz * fz;
+            const F cut = rubs > most * most ? most / SQRT(rubs + 1.0e-30f) : one;
+            fx *= cut; fy *= cut; fz *= cut;
+            px = push * nx + fx; py = push * ny + fy; pz = push * nz + fz;
+        }
+"""
+
 _FACET = """
     const int am_guest = my_motion[3] < parameters.smallest ? -1 : 0;
     const Number* my_facet = (const Number*)&grains.facets.data[i];
@@ -295,7 +315,7 @@ _COUPLE = """
 
 _DEEP = """
         // Light guests are pressed by the whole of their body: what is deep in them is pushed out harder.
-        bias += guest ? 0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate : zero;
+        bias += guest ? @DEPTH@ : zero;
 """
 
 _COHESION = """
@@ -349,6 +369,22 @@ _NOT_BOUNCING = {
 }  # fmt: skip
 
 
+def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
+    """Parts of the text where steps converge: plain sweeps begin them, and blended ones go on."""
+    parts = {"FROM_PLAIN": "" if blended else "const ", "BLEND": _BLEND if blended else ""}
+    parts["FINAL"] = "false" if blended else "final == 1"
+    parts["DEPTH"] = "0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate"
+    if features.converging:
+        parts["DEPTH"] = "parameters.deep * MIN(gap + 0.1f * parameters.smallest, 0.0f)"
+        parts["OWN"] = f"const Number own_contacts = mine[3] > 0.0f ? mine[3] : {UNKNOWN}f;"
+        parts["COUNTS"] = f"nj = nj > 0.0f ? nj : {UNKNOWN}f + zero;"
+        parts["RESIDUAL"] = _RESIDUAL
+    if blended:
+        parts["PARTING"] = "zero"
+        parts["OWN"] += " const Number blend = lists.blend.data[final];"
+    return parts
+
+
 def _varied_parts(features: Features, world: str) -> dict[str, str]:
     """Parts of the text where worlds differ in parameters: factors on what contacts have, and masses of a world."""
     if not features.varied:
@@ -365,10 +401,11 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
 
 
 @functools.cache
-def pair_impulses(features: Features) -> wp.Function:
+def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
-    What the next step is expected to bring matters in the final sweep of a step alone.
+    What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
+    final, and that number says which of two it is.
     """
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
@@ -395,6 +432,7 @@ def pair_impulses(features: Features) -> wp.Function:
         **(_BESIDE_GUESTS if features.guests else _AMONG_GRAINS),
         "RESIDUAL": _RESIDUAL if features.tolerant else "",
         **_varied_parts(features, world),
+        **_converging_parts(features, blended=blended),
     }
     parts |= {
         "AHEAD": f"{contact_horizon(features.bouncing)}f",

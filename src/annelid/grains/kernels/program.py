@@ -48,12 +48,18 @@ def close_batch(done: int, last: int, lists: Lists):
 
 
 @functools.cache
-def grain_impulses(features: Features) -> wp.Function:
-    """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method."""
+def grain_impulses(features: Features, *, blended: bool = False) -> wp.Function:
+    """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method.
+
+    Of blended sweeps, see `kernels.converge`, none is final, and that number says which of two it is.
+    """
     with_bodies, paper = bool(features.kinds) and features.method != "paper", features.method == "paper"
-    pairs = {"nonsmooth": pair_impulses, "hertz": hertz_pairs, "paper": paper_pairs}[features.method](features)
-    bodies_of = hertz_bodies if features.method == "hertz" else body_impulses
-    touch = bodies_of(features) if with_bodies else None
+    if features.method == "nonsmooth":
+        pairs = pair_impulses(features, blended=blended)
+        touch = body_impulses(features, blended=blended) if with_bodies else None
+    else:
+        pairs = (hertz_pairs if features.method == "hertz" else paper_pairs)(features)
+        touch = hertz_bodies(features) if with_bodies else None
 
     @wp.func
     def impulses(

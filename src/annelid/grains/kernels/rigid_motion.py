@@ -35,7 +35,7 @@ def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
 @functools.cache
 def foresee_body(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of a free body at the end of the step."""
-    given, pull = given_to(features), pull_in(features)
+    given, pull, converging = given_to(features), pull_in(features), features.converging
 
     @wp.func
     def foresee(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -44,6 +44,8 @@ def foresee_body(features: Features) -> wp.Function:
             dt = parameters.dt
             turn = bodies.turns[b]
             load = given(b, step, lists, bodies)
+            if wp.static(converging):  # contacts count from the first sweep on
+                bodies.contacts[b] = wp.max(bodies.contacts[b], sums.contacts)
             twist = sums.angular + load[1] * dt
             push = (pull(form.world, parameters) + form.inverse_mass * load[0]) * dt
             bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse

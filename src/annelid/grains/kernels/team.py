@@ -8,6 +8,7 @@ from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.bodies import body_speed, body_total, point_contacts
 from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
+from annelid.grains.kernels.converge import team_solve
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -222,7 +223,10 @@ def barriers(features: Features) -> int:
 @functools.cache
 def team_kernel(features: Features) -> wp.Kernel:
     """Take steps, as one member of a team; grains are in `a` at the beginning and at the end."""
-    refresh, take, each = team_refresh(features), team_step(features), barriers(features)
+    refresh, converging = team_refresh(features), features.converging
+    solve = team_solve(features) if converging else None
+    take = None if converging else team_step(features)
+    each = barriers(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
@@ -249,13 +253,18 @@ def team_kernel(features: Features) -> wp.Kernel:
             if lists.flags[wp.static(HALTED)] == 1:
                 going = False
             if going:
-                taken = take(
-                    rank, size, counter, ticket, share[0], share[1], done, sweeps, flips, turn, parameters, a, b,
-                    lists, bodies,
-                )  # fmt: skip
-                ticket += wp.static(each) * taken
-                flips += taken
-                turn += taken
+                if wp.static(converging):
+                    ticket += solve(
+                        rank, size, counter, ticket, share[0], share[1], done, sweeps, parameters, a, b, lists, bodies
+                    )
+                else:
+                    taken = take(
+                        rank, size, counter, ticket, share[0], share[1], done, sweeps, flips, turn, parameters, a, b,
+                        lists, bodies,
+                    )  # fmt: skip
+                    ticket += wp.static(each) * taken
+                    flips += taken
+                    turn += taken
                 done += 1
         team_barrier(counter, size, ticket + 1)
         if rank == 0:

@@ -9,6 +9,7 @@ from annelid.grains.kernels.layout import (
     FREE,
     IMPACT,
     MARGIN,
+    UNKNOWN,
     Bodies,
     Features,
     Grains,
@@ -145,6 +146,7 @@ def grain_side(features: Features) -> wp.Function:
     """A function `(i, parameters, grains) -> Side`."""
     bouncing, sizes, materials, guests = features.bouncing, features.sizes, features.materials, features.guests
     varied, pull, world = features.varied, pull_on(features), world_of(features)
+    converging = features.converging
 
     @wp.func
     def side_of(i: int, parameters: Parameters, grains: Grains) -> Side:
@@ -180,6 +182,8 @@ def grain_side(features: Features) -> wp.Function:
                 factors = wp.vec4(own.skin_friction, 1.0, 1.0, 1.0)
             side.surface = wp.cw_mul(side.surface, factors)
         side.contacts = here[3]
+        if wp.static(converging):
+            side.contacts = wp.where(here[3] > 0.0, here[3], wp.static(UNKNOWN))
         side.impacts = 0.0
         if wp.static(bouncing):
             parts = wp.floor(here[3] / wp.static(float(IMPACT)))
@@ -238,13 +242,25 @@ def rolling_resistance(
     )
 
 
+@wp.func
+def blended_with(
+    new: wp.vec3, old: wp.vec3, earlier: wp.vec3, n: wp.vec3, friction: float, pull: float, blend: float, over: float
+) -> wp.vec3:
+    """The impulse of a sweep that converges, from that of a plain one and of the two before; see `kernels.converge`."""
+    aimed = earlier + blend * (old + over * (new - old) - earlier)
+    along = wp.dot(aimed, n)
+    push = wp.max(along, -pull)
+    return push * n + clipped(aimed - along * n, friction * (push + pull))
+
+
 @functools.cache
-def body_contact(features: Features) -> wp.Function:
+def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(at, b, final, old, n, gap, side, ...) -> Contact`: what a grain and a body that are close do.
 
     `old` is the impulse that was predicted for this contact [N s].
     """
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
+    converging = features.converging
     horizon = contact_horizon(bouncing or features.free)
     yields, start = yielding_to(features), start_of(features)
 
@@ -271,14 +287,19 @@ def body_contact(features: Features) -> wp.Function:
         if gap < 0.0:
             bias = parameters.correction * gap / dt + soft * before
         if side.guest or free:  # as between grains and guests
-            bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
+            if wp.static(converging):
+                bias += parameters.deep * wp.min(gap + 0.1 * parameters.smallest, 0.0)
+            else:
+                bias += 0.1 * wp.min(gap + 0.1 * parameters.smallest, 0.0) / dt
         pull = float(0.0)
         stiff = shared + soft
         if wp.static(cohesive):
             if gap < 0.02 * side.radius:
                 pull = wp.sqrt(own[3] * theirs[3]) * dt
                 bias = parameters.correction * gap / dt + soft * before
-        parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
+        parting = float(0.0)
+        if wp.static(not blended):
+            parting = parameters.release * wp.max(normal - parameters.calm_speed, 0.0)
         if wp.static(bouncing):  # as among grains
             coming = wp.dot(side.start - start(b, arm, parameters, bodies), n)
             impact = coming < -parameters.bounce_speed and gap + dt * coming < 0.0
@@ -292,6 +313,12 @@ def body_contact(features: Features) -> wp.Function:
         slide = parameters.relaxation / (slanted + 3.5 * soft)
         friction = wp.sqrt(own[0] * theirs[0])
         rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
+        if wp.static(blended):
+            earlier = lists.body_earlier[at]
+            lists.body_earlier[at] = old
+            aimed = blended_with(push * n + rub, old, earlier, n, friction, pull, lists.blend[final], parameters.over)
+            push = wp.dot(aimed, n)
+            rub = aimed - push * n
         contact = Contact()
         contact.impulse = push * n + rub
         contact.count = 1.0
@@ -305,8 +332,9 @@ def body_contact(features: Features) -> wp.Function:
             if (impact and side.impacts > 1.0) or (not impact and (soon or push > 0.0)):
                 contact.count += wp.static(IMPACT / FINEST_IMPACT)
         share = float(1.0)
-        if final == 1:
-            share = predicted_share(push, before, side.light, parameters)
+        if wp.static(not blended):
+            if final == 1:
+                share = predicted_share(push, before, side.light, parameters)
         contact.predicted = share * contact.impulse
         contact.angular = lever * wp.cross(rub, n)
         contact.predicted_angular = share * contact.angular
@@ -321,9 +349,10 @@ def body_contact(features: Features) -> wp.Function:
 
 
 @functools.cache
-def body_impulses(features: Features) -> wp.Function:
+def body_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, final, parameters, grains, lists, bodies) -> ContactSum`: sums over bodies close to grain i."""
-    gap_of, side_of, contact_of = surface_gap(features.kinds), grain_side(features), body_contact(features)
+    gap_of, side_of = surface_gap(features.kinds), grain_side(features)
+    contact_of = body_contact(features, blended=blended)
     world, rolls = world_of(features), features.rolling
 
     @wp.func

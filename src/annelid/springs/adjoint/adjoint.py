@@ -153,9 +153,7 @@ class SpringAdjoint:
     def rates(self) -> dict[str, np.ndarray]:
         """Rates by parameters; see `core.adjoint.Adjoint`."""
         assert self._motion is not None
-        by, way = self._by_numbers(self._motion), self._motion.way
-        assert way is not None
-        return rates_by_inputs(by, self._values, self._base, self._materials, self._waves)
+        return rates_by_inputs(self._by_numbers(self._motion), self._values, self._base, self._materials, self._waves)
 
     def _by_numbers(self, motion: Motion) -> dict[str, np.ndarray]:
         """Rates by the numbers of `Constants`, those that are asked for."""
@@ -171,11 +169,10 @@ class SpringAdjoint:
             "velocities": of(ledger.velocity_bars).reshape(worlds, -1, 3),
         }
         if way.constants:
-            places = self._places.of_springs.reshape(worlds, -1)
-            tension = of(ledger.by_tension)[places]
-            found["stiffness"] = of(ledger.by_stiffness)[places] + now.rest_lengths * tension
+            tension = motion.booked(ledger.by_tension)
+            found["stiffness"] = motion.booked(ledger.by_stiffness) + now.rest_lengths * tension
             found["rest_lengths"] = now.stiffness * tension
-            found["damping"] = of(ledger.by_damping)[places] if way.damped else np.zeros_like(tension)
+            found["damping"] = motion.booked(ledger.by_damping) if way.damped else np.zeros_like(tension)
         if way.own:
             free = ~self._of.one.fixed
             pulls, masses = (of(array).reshape(worlds, -1, 4) for array in (ledger.by_pull, ledger.by_mass))

@@ -15,7 +15,7 @@ from annelid.core.state import overwrite
 from annelid.springs.adjoint.constants import Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
 from annelid.springs.adjoint.kernels.gather import Way
-from annelid.springs.adjoint.kernels.ledger import ledger_of, place_kernel
+from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel
 from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
 from annelid.springs.adjoint.kernels.there import (
     PLACE,
@@ -71,6 +71,9 @@ class Motion:
         self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
         self._work = self._scratch(commands, begun)
         self.ledger = self._ledger(chunks)
+        self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
+        self._as_built = True  # whether springs have the constants of the simulation
+        self._fill_places()
         if model.features.own:
             self._own_surroundings()
 
@@ -83,13 +86,12 @@ class Motion:
             self.way = way
             self._graphs.clear()
             self._book()
-        self._lay(model.arrays.elastic, np.stack([now.stiffness, now.stiffness * now.rest_lengths], axis=-1))
-        if model.features.damped:
-            self._lay(model.arrays.damping, now.damping)
-        if self.device.is_cpu:
-            fill = place_kernel(model.types, model.features.damped, model.features.actuated)
-            inputs = [self._places.width, model.arrays, self.ledger]
-            wp.launch(fill, model.mass_count, inputs, device=self.device)
+        if way.constants or not self._as_built:
+            self._lay(model.arrays.elastic, np.stack([now.stiffness, now.stiffness * now.rest_lengths], axis=-1))
+            if model.features.damped:
+                self._lay(model.arrays.damping, now.damping)
+            self._as_built = not way.constants
+            self._fill_places()
         if model.features.pushed:
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
         self._set_surroundings(now)
@@ -101,6 +103,14 @@ class Motion:
         if model.features.actuated:
             course.signals.assign(np.ascontiguousarray(now.signals))
             self._set_table(now.controls)
+
+    def _fill_places(self) -> None:
+        """Bring the numbers of springs to their places, where these are read there."""
+        if self.device.is_cpu:
+            features = self.model.features
+            fill = place_kernel(self.model.types, features.damped, features.actuated)
+            inputs = [self._places.width, self.model.arrays, self.ledger]
+            wp.launch(fill, self.model.mass_count, inputs, device=self.device)
 
     def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
         """Write numbers of springs, shape [worlds, s, ...], to the entries of rows."""
@@ -236,6 +246,13 @@ class Motion:
             self._launch(chunk_kernel(model.types), items, [self.ledger])
             every, arguments = (model.worlds, model.signal_count), [steps, *given, self.ledger]
             wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
+
+    def booked(self, array: wp.array[Any]) -> np.ndarray:
+        """What an array of the ledger holds of each spring, shape [worlds, s]."""
+        picked = self._zeros(len(self._of_springs), array.dtype)
+        inputs = [self._of_springs, array]
+        wp.launch(pick_kernel(array.dtype), len(picked), inputs, [picked], device=self.device)
+        return np.asarray(picked.numpy(), float).reshape(self.model.worlds, -1)
 
     def _launch(self, kernel: wp.Kernel, size: int, arguments: Sequence[Any]) -> None:
         wp.launch(kernel, size, arguments, device=self.device, block_dim=_BLOCK)

@@ -54,6 +54,17 @@ def ledger_of(types: Layout) -> Any:
 
 
 @functools.cache
+def pick_kernel(real: Any) -> wp.Kernel:
+    """What is booked at some places."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def pick(places: wp.array[wp.int32], booked: wp.array[real], picked_out: wp.array[real]):
+        picked_out[wp.tid()] = booked[places[wp.tid()]]
+
+    return pick
+
+
+@functools.cache
 def place_kernel(types: Layout, damped: bool, actuated: bool) -> wp.Kernel:
     """Copy the numbers of springs from the rows of masses to their places; one thread a mass (CPU)."""
     Arrays, Ledger = types.Arrays, ledger_of(types)

@@ -1,0 +1,68 @@
+"""Directions in which actuators act where a solid is, for rates of their efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.replay import Replays, Stage
+from annelid.fem.model import Model
+from annelid.fem.robots.actuators import Hydraulic
+from annelid.fem.robots.drives import ChamberDrive, Drive, PointDrive
+
+
+class Directions:
+    """Slopes of the strokes of actuators.
+
+    Args:
+        model: The model that they act on.
+        drives: The actuators on its device.
+
+    Attributes:
+        columns: Slope of each stroke with the nodes, vec3d of shape [n, k].
+    """
+
+    def __init__(self, model: Model, drives: Sequence[Drive]) -> None:
+        self.drives = tuple(drives)
+        shape = model.node_count, len(self.drives)
+        self.columns = wp.zeros(shape, dtype=wp.vec3d, device=model.device)
+        self._strokes = wp.zeros(len(self.drives), dtype=wp.float64, device=model.device)
+        self._aim = Replays(model.device)
+
+    def aim(self, positions: wp.array[Any]) -> np.ndarray:
+        """Find them at some positions [m], vec3d of shape [n]; the strokes, shape [k]."""
+        for drive in self.drives:
+            drive.measure(positions)
+        self._aim.run(lambda: self._stages(positions), positions)
+        return np.asarray(self._strokes.numpy())
+
+    def _stages(self, positions: wp.array[Any]) -> list[Stage]:
+        every = enumerate(self.drives)
+        return [stage for k, drive in every for stage in drive.stages(positions, k, self._strokes, self.columns)]
+
+
+def require_differentiable(model: Model, drives: Sequence[Drive]) -> None:
+    """Refuse what acts on a solid without an exact tangent."""
+    for drive in drives:
+        actuator = drive.actuator
+        if isinstance(actuator, Hydraulic) and drive.columns == 2:
+            raise refused(f"{actuator.name}, whose weight is found by columns", "give it weight='hydrostatic'.")
+        if isinstance(actuator, Hydraulic) and actuator.fluid.volume is not None:
+            raise refused(f"{actuator.name}, a chamber that is not full", "give its fluid no volume, or use air.")
+    for each in model.extras:
+        if not each.has_tangent and not isinstance(each, PointDrive):
+            raise refused(f"an element set without a tangent, {type(each).__name__}", "give it one.")
+
+
+def weighty(drives: Sequence[Drive]) -> tuple[str, ...]:
+    """Names of actuators with a liquid that weighs something."""
+    return tuple(d.actuator.name for d in drives if isinstance(d, ChamberDrive) and d.fluid is not None)
+
+
+def refused(what: str, remedy: str) -> InvalidValue:
+    """What has no gradient, and what else can be done."""
+    return InvalidValue(f"there is no gradient through {what} yet: {remedy}")

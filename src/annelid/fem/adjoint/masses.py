@@ -1,0 +1,50 @@
+"""Rates of a loss with densities and with nodes at rest, by way of the masses of nodes and of elements."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from annelid.fem.adjoint.element_rates import summed_at
+from annelid.fem.shape_functions import point_gradients, rule, values
+from annelid.fem.solid import Solid
+
+
+class MassRates:
+    """What rates of masses make of those of densities and of nodes at rest.
+
+    Args:
+        solid: The solid.
+        degree: Degree of the rule by which its masses were integrated: 3 for `solid.weights()`, 4 for the coupled
+            masses of 10-node elements in motion.
+    """
+
+    def __init__(self, solid: Solid, degree: int) -> None:
+        self._solid, self._degree = solid, degree
+        self._shape = values(solid.elements.shape[1], rule(degree)[0])
+
+    def of_weights(self, rates: np.ndarray) -> np.ndarray:
+        """Rates of the masses of integration points [t, q], from those of the weights of nodes [1/kg], shape [n]."""
+        return np.asarray(rates[self._solid.elements] @ self._shape.T)
+
+    def of_elements(self, rates: np.ndarray) -> np.ndarray:
+        """The same from rates of the masses of elements [1/kg], shape [t, s, s]."""
+        return np.asarray(np.einsum("tab,qa,qb->tq", rates, self._shape, self._shape, optimize=True))
+
+    def densities(self, rates: np.ndarray) -> np.ndarray:
+        """Rates of the density of each material, shape [m], from those of points."""
+        _, volumes = self._points
+        by_element = (rates * volumes).sum(axis=1)
+        return np.bincount(self._solid.element_materials, by_element, len(self._solid.materials))
+
+    def nodes(self, rates: np.ndarray) -> np.ndarray:
+        """Rates of the nodes at rest [1/m], shape [n, 3], from those of points."""
+        gradients, volumes = self._points
+        masses = rates * volumes * self._solid.property_of("density")[:, None]
+        flux = np.einsum("tq,tqsi->tsi", masses, gradients, optimize=True)
+        return summed_at(self._solid.elements, flux, self._solid.node_count)
+
+    @cached_property
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        return point_gradients(self._solid.nodes, self._solid.elements, self._degree)

@@ -1,0 +1,299 @@
+"""The motion of one solid there and back: positions after each step are kept, each step back is one solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import warp as wp
+from scipy import sparse
+
+from annelid.core.adjoint import Plan, Stretch
+from annelid.core.errors import InvalidValue
+from annelid.core.state import clone_state, overwrite
+from annelid.fem.adjoint.actuation import Directions
+from annelid.fem.adjoint.element_rates import HyperelasticRates, element_rates
+from annelid.fem.adjoint.history_rates import HistoryRates
+from annelid.fem.adjoint.inputs import by_law
+from annelid.fem.adjoint.masses import MassRates
+from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.contact.state import Touching
+from annelid.fem.dynamics import masses
+from annelid.fem.history import StressHistory
+from annelid.fem.hyperelastic import Hyperelastic
+from annelid.fem.kernels.motion_rates import (
+    add_looks,
+    collect_efforts,
+    go_back,
+    rate_holds,
+    rate_masses,
+    seed_step,
+    sum_efforts,
+)
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.robots.drives import ChamberDrive
+from annelid.fem.state import State
+
+_PARTS = 32  # of the nodes, whose products are added up one after the other
+
+
+class Motion:
+    """A motion of one world.
+
+    Args:
+        solver: What steps it; nobody else uses it meanwhile.
+        state: The state it begins in.
+        plan: How it is divided.
+        wanted: Names of the parameters whose rates are wanted.
+        table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
+
+    Attributes:
+        unsettled: Steps whose equation was not solved to the last digit, once all was run.
+    """
+
+    def __init__(
+        self, solver: Stepping, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
+    ) -> None:
+        self._solver, self._plan, self._table = solver, plan, table
+        self.solver, self.unsettled, model = solver, 0, solver.model
+        self._state = state
+        self._clock = int(state.clock.numpy()[0]) - int(state.begun.numpy()[0])
+        self._checkpoints: dict[int, tuple[State, wp.array[Any]]] = {}
+        count, device = model.node_count, model.device
+        self._path = wp.zeros((plan.every + 2, count), dtype=wp.vec3d, device=device)
+        looks = (len(plan.looks), count)
+        self.positions, self.velocities = (wp.zeros(looks, dtype=wp.vec3d, device=device) for _ in range(2))
+        self._efforts = np.zeros((plan.steps + 1, len(solver.drives)))
+        self._efforts[0] = state.efforts.numpy()
+        self._materials = any(name in ("youngs_modulus", "poisson_ratio") or by_law(name) for name in wanted)
+        self._nodes, self._holds = "nodes" in wanted, "offsets" in wanted or "nodes" in wanted
+        self._weighs, self._commanded = "density" in wanted or "nodes" in wanted, "controls" in wanted
+        self._by_law = any(by_law(name) for name in wanted)
+        self._directions = Directions(model, solver.drives)
+        self._elements = element_rates(model.solid, model.tetrahedra, model.crew, nodes=self._nodes)
+        self._memory = self._made_memory()
+        self._histories: list[StressHistory] = []
+        self._poses: list[tuple[np.ndarray, np.ndarray]] = []  # of obstacles after each step of a stretch
+        self._room()
+
+    def _made_memory(self) -> HistoryRates | None:
+        model, elements = self._solver.model, self._elements
+        if not model.relaxes:
+            return None
+        assert isinstance(elements, HyperelasticRates)
+        assert isinstance(model.tetrahedra, Hyperelastic)
+        return HistoryRates(model.solid, model.tetrahedra, elements, self._solver.dt, model.crew, nodes=self._nodes)
+
+    def _room(self) -> None:
+        model, solid, device = self._solver.model, self._solver.model.solid, self._solver.model.device
+        vectors = [model.vectors() for _ in range(9)]
+        self._seed, self._right, self._adjoint, self._pulls = vectors[:4]
+        self._x, self._v, self._forces, self._whole, self._part = vectors[4:]
+        self._damping = wp.zeros(model.node_count, dtype=wp.float64, device=device)
+        nodes, shares = masses(solid)
+        self._mass_nodes = wp.array(nodes, dtype=wp.int32, device=device)
+        self._masses = wp.zeros(shares.shape if self._weighs else (0, 0, 0), dtype=wp.float64, device=device)
+        self._rows = _rows(nodes, shares, model.node_count, device)
+        drives = len(self._solver.drives)
+        self._parts = wp.zeros((drives, _PARTS), dtype=wp.float64, device=device)
+        self._effort_rates = wp.zeros((self._plan.steps, drives), dtype=wp.float64, device=device)
+
+    # --- there ---
+
+    def begin(self) -> None:
+        """Make the state it begins in the first checkpoint."""
+        state = clone_state(self._state)
+        earlier = self._solver.model.vectors(
+            state.positions.numpy() - self._solver.dt * state.velocities.numpy()
+        )  # where it came from, had it gone steadily
+        self._checkpoints = {0: (state, earlier)}
+        self._look(0, state)
+
+    def run(self, stretch: Stretch, *, again: bool) -> None:
+        """Run a stretch from its checkpoint; the first time leave the next one, too."""
+        begin, earlier = self._checkpoints[stretch.number]
+        state = clone_state(begin)
+        wp.copy(self._path[0], earlier)
+        wp.copy(self._path[1], state.positions)
+        self._histories, self._poses = [], []
+        for step in range(stretch.count):
+            if isinstance(state.history, StressHistory):
+                self._histories.append(clone_state(state.history))
+            if self._table is not None:
+                self._command(state, self._table[stretch.first + step])
+            self._solver.advance(state, 1)
+            wp.copy(self._path[step + 2], state.positions)
+            self._efforts[stretch.first + step + 1] = state.efforts.numpy()
+            if isinstance(state.touch, Touching):
+                self._poses.append((state.touch.places.numpy().copy(), state.touch.turns.numpy().copy()))
+            if not again:
+                self._look(stretch.first + step + 1, state)
+        self.unsettled = int(state.unsettled.numpy()[0]) - int(self._state.unsettled.numpy()[0])
+        if not again and not stretch.last:
+            self._checkpoints[stretch.number + 1] = (state, wp.clone(self._path[stretch.count]))
+
+    def _command(self, state: State, values: np.ndarray) -> None:
+        """Command the channels from now on."""
+        still = np.zeros_like(values)
+        overwrite(state.commands, np.column_stack([values, values, still, still]))
+
+    def _look(self, step: int, state: State) -> None:
+        row = self._plan.rows[step]
+        if row >= 0:
+            wp.copy(self.positions[int(row)], state.positions)
+            wp.copy(self.velocities[int(row)], state.velocities)
+
+    # --- back ---
+
+    def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
+        """Begin to run back with rates of the loss by what was looked at, vec3d of shape [looks, n] each."""
+        self._seen = positions, velocities
+        for array in (self._x, self._v, self._forces, self._whole, self._part, self._damping, self._masses):
+            array.zero_()
+        self._elements.clear()
+        if self._memory is not None:
+            self._memory.clear()
+        self._see(self._plan.steps)
+
+    def reverse(self, stretch: Stretch) -> None:
+        """Run a stretch back that was run last."""
+        for step in reversed(range(stretch.count)):
+            where = [self._path[step + k] for k in range(3)]
+            if self._solver.contacts is not None:
+                self._solver.contacts.now.set(*self._poses[step])
+            if self._memory is None:
+                self._step_back(stretch.first + step, *where)
+            else:
+                self._step_back_remembering(stretch.first + step, where, self._histories[step])
+            self._see(stretch.first + step)
+
+    def _step_back_remembering(self, step: int, where: list[wp.array[Any]], before: StressHistory) -> None:
+        """Run a step back whose material remembers what was before it."""
+        assert self._memory is not None
+        tetrahedra = self._solver.model.tetrahedra
+        self._memory.forget(where[2], before, self._x)
+        tetrahedra.pass_time(self._solver.dt, before)
+        try:
+            self._step_back(step, *where)
+        finally:
+            tetrahedra.rest()
+        self._memory.hold(before)
+
+    def _see(self, step: int) -> None:
+        """Add what the loss sees after so many steps."""
+        row = int(self._plan.rows[step])
+        if row >= 0:
+            self._launch(add_looks, [row, *self._seen, self._x, self._v])
+
+    def _step_back(self, step: int, earlier: wp.array[Any], before: wp.array[Any], after: wp.array[Any]) -> None:
+        """Run the step after so many back, from where nodes got to, to where they were."""
+        solver, model = self._solver, self._solver.model
+        dt, damping = wp.float64(solver.dt), wp.float64(solver.inertia.damping)
+        fraction = wp.float64(solver.fraction(self._clock + step + 1))
+        self._launch(seed_step, [dt, model.held, self._x, self._v, self._seed, self._right])
+        self._solve(step, after, float(fraction))
+        if self._materials or self._nodes or self._memory is not None:
+            self._elements.add(self._adjoint, after)
+        if self._weighs:
+            inputs = [dt, damping, self._mass_nodes, self._adjoint, earlier, before, after]
+            wp.launch(rate_masses, len(self._mass_nodes), [*inputs, self._masses], device=model.device)
+        if self._holds:
+            model.assembly.multiply(self._adjoint.reshape((-1, 1)), self._pulls.reshape((-1, 1)))
+            self._launch(rate_holds, [fraction, model.held, self._seed, self._pulls, self._whole, self._part])
+        if self._commanded:
+            self._directions.aim(after)
+            inputs = [self._directions.columns, self._adjoint]
+            wp.launch(sum_efforts, self._parts.shape, [*inputs, self._parts], device=model.device)
+            inputs = [step, self._parts, self._effort_rates]
+            wp.launch(collect_efforts, len(self._parts), inputs, device=model.device)
+        back = [dt, damping, fraction, *self._rows, self._adjoint, before, after]
+        self._launch(go_back, [*back, self._v, self._forces, self._damping, self._x])
+
+    def _solve(self, step: int, after: wp.array[Any], fraction: float) -> None:
+        """z, at the end of a step."""
+        model = self._solver.model
+        for each in model.assembly.sets:
+            each.ramp(fraction)
+        for drive, effort in zip(self._solver.drives, self._efforts[step + 1].tolist(), strict=True):
+            drive.exert(effort)
+        model.assembly.evaluate(after)
+        try:
+            model.linear.factor(model.assembly.values)
+        except NotPositiveDefinite:
+            raise InvalidValue(
+                f"step {step} of the rollout has no gradient: the solid is about to snap from one shape to another in "
+                "it; take a smaller dt."
+            ) from None
+        model.linear.solve(self._right, self._adjoint)
+
+    # --- rates ---
+
+    def rates(self) -> dict[str, np.ndarray]:
+        """Rates by all parameters that were asked for, and some more."""
+        solid, model = self._solver.model.solid, self._solver.model
+        found = {"positions": self._x.numpy().copy(), "velocities": self._v.numpy().copy()}
+        forces = self._forces.numpy().copy()
+        found |= {"forces": forces, "gravity": solid.weights() @ forces, "offsets": self._part.numpy().copy()}
+        found["velocity_damping"] = np.asarray(self._damping.numpy().sum())
+        if self._materials:
+            found |= self._elements.materials(by_law=self._by_law)
+        if self._memory is not None:
+            found["prony"] = self._memory.prony()
+        if self._weighs:
+            shaped = self._by_masses(found, forces @ model.gravity)
+        if self._nodes:
+            found["nodes"] = self._elements.nodes() + shaped + self._whole.numpy()
+        if self._commanded:
+            found["controls"] = self._by_commands()
+        return found
+
+    def _by_masses(self, found: dict[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
+        """Put rates of densities where they belong; what masses make of those of nodes at rest, shape [n, 3]."""
+        solid, inertia = self._solver.model.solid, self._masses.numpy()
+        weighed, moved = MassRates(solid, 3), None
+        if solid.elements.shape[1] == 4:
+            weights = weights + inertia[:, 0, 0]
+        else:
+            moved = MassRates(solid, 4)
+        points = weighed.of_weights(weights)
+        found["density"], shaped = weighed.densities(points), weighed.nodes(points) if self._nodes else np.zeros(3)
+        if moved is not None:
+            points = moved.of_elements(inertia)
+            found["density"] = found["density"] + moved.densities(points)
+            shaped = shaped + (moved.nodes(points) if self._nodes else 0.0)
+        return shaped
+
+    def _by_commands(self) -> np.ndarray:
+        """Rates of the commands of each step, shape [steps, channels]: what does not go as fast goes on as before."""
+        solver, channels = self._solver, self._solver.channels.every
+        steps = np.arange(self._plan.steps)
+        rates = self._effort_rates.numpy().copy()
+        shares = np.array([solver.fraction(self._clock + step + 1) for step in steps.tolist()])
+        for number, drive in enumerate(solver.drives):
+            if isinstance(drive, ChamberDrive):
+                rates[:, number] *= shares
+        assert self._table is not None
+        found = np.zeros((self._plan.steps, len(channels)))
+        for place, channel in enumerate(channels):
+            carried = 0.0
+            followed = self._efforts[1:, channel.number] == self._table[:, place]
+            for step in reversed(steps.tolist()):
+                rate = rates[step, channel.number] + carried
+                found[step, place], carried = (rate, 0.0) if followed[step] else (0.0, rate)
+        return found
+
+    def _launch(self, kernel: Any, arguments: list[Any]) -> None:
+        wp.launch(kernel, self._solver.model.node_count, arguments, device=self._solver.model.device)
+
+
+def _rows(nodes: np.ndarray, shares: np.ndarray, count: int, device: wp.Device) -> list[wp.array[Any]]:
+    """The matrix of masses by rows, on the device: where each begins, columns, values."""
+    width = nodes.shape[1]
+    rows, columns = np.repeat(nodes, width, axis=1).ravel(), np.tile(nodes, (1, width)).ravel()
+    matrix = sparse.csr_array(sparse.coo_array((shares.ravel(), (rows, columns)), shape=(count, count)))
+    matrix.sum_duplicates()
+    indices = [
+        wp.array(part.astype(np.int32), dtype=wp.int32, device=device) for part in (matrix.indptr, matrix.indices)
+    ]
+    return [*indices, wp.array(matrix.data, dtype=wp.float64, device=device)]

@@ -1,0 +1,48 @@
+"""What of a solid in motion has no adjoint, refused by name with what to do instead."""
+
+from __future__ import annotations
+
+from annelid.core.errors import InvalidValue
+from annelid.fem.adjoint.actuation import require_differentiable, weighty
+from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.adjoint.touching import require_smooth
+from annelid.fem.robots.actuators import PointForce
+from annelid.fem.robots.points import is_number
+from annelid.fem.state import State
+
+
+def require_adjoint(solver: Stepping, state: State) -> None:
+    """Refuse a simulation that cannot be run back."""
+    model = solver.model
+    known = {id(each) for drive in solver.drives for each in drive.sets} | {id(solver.inertia)}
+    known |= set() if solver.contacts is None else {id(each) for each in solver.contacts.sets}
+    refused = {
+        f"the {model.world.integrator} integrator": (
+            model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
+        "element sets of the user (extras)": (
+            any(id(each) not in known for each in model.extras), "use actuators, forces and holds"),
+        "parameters of worlds (simulation.parameters)": (
+            state.variation.there, "give moduli, densities, damping and gravity to the rollout"),
+    }  # fmt: skip
+    for name, (there, remedy) in refused.items():
+        if there:
+            raise InvalidValue(f"{name} cannot be run back for gradients (Rollout): {remedy}.")
+    require_differentiable(model, solver.drives)
+    require_smooth(solver.contacts)
+
+
+def missing(solver: Stepping) -> dict[str, str]:
+    """What there is no gradient by, and why."""
+    solid, found = solver.model.solid, {}
+    if solid.threads or solid.fabrics:
+        found["nodes"] = "threads and fabrics would change with them, too"
+    if solid.carried:
+        found["nodes"] = "paths that carry held nodes would change with them, too"
+    for drive in solver.drives:
+        if isinstance(drive.actuator, PointForce) and not is_number(drive.actuator.at):
+            found["nodes"] = (
+                f"the point of {drive.actuator.name} would change with them, too: give the number of a node"
+            )
+    for name in weighty(solver.drives):
+        found["gravity"] = found["nodes"] = f"the weight of the liquid in {name} would change with it, too"
+    return found

@@ -1,0 +1,59 @@
+"""What steps a solid in motion, as those see it who run motions back."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.dynamics import Inertia
+from annelid.fem.model import Model
+from annelid.fem.robots.channels import Channels
+from annelid.fem.robots.drives import Drive
+from annelid.fem.solid import Solid
+from annelid.fem.state import State
+from annelid.fem.world import World
+
+
+class Stepping(Protocol):
+    """A solver of backward Euler for one solid by itself.
+
+    Attributes:
+        model: The model.
+        inertia: Its inertia.
+        drives: Actuators that act on it.
+        dt: Time step [s].
+        channels: Channels that command them.
+        contacts: What it touches, if anything.
+    """
+
+    model: Model
+    inertia: Inertia
+    drives: tuple[Drive, ...]
+    dt: float
+    channels: Channels
+    contacts: Contacts | None
+
+    @property
+    def worlds(self) -> int:
+        """Number of worlds side by side."""
+        ...
+
+    def fraction(self, step: float) -> float:
+        """Part of the loads that acts after so many steps."""
+        ...
+
+    def advance(self, state: State, steps: int) -> None:
+        """Take steps."""
+        ...
+
+    def diverged_at(self) -> int | None:
+        """The step after which positions were no longer finite, None while all are."""
+        ...
+
+    def world(self, state: State, world: int) -> State:
+        """One of the worlds as a state of its own, to be read; the next call overwrites it."""
+        ...
+
+    def twin(self, solid: Solid, world: World) -> Stepping:
+        """A solver like it, for one solid of the same mesh in another world."""
+        ...

@@ -1,0 +1,180 @@
+"""Newton's method for a large solid in motion that touches, led by a factor that is kept over iterations and steps.
+
+Elements are asked for forces only: directions come from an old factor, turned along with the nodes, to which the
+present stiffness of contacts is added on the nodes that touch. So an iteration costs a few solutions instead of a
+factorisation. Where iterations do not lead on, the factor is made anew, and then a direction is Newton's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+from scipy.linalg import lu_factor, lu_solve
+
+from annelid.core.linalg.blas import one_thread
+from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.stiffness import Stiffness, added, own_blocks
+from annelid.fem.linalg.kept_factor import KeptFactor
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.model import Model
+from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Settings
+
+_MANY = 12  # iterations of a step after which the next one begins with a new factor
+_SLOW = 0.5  # of the force left before: more than this is no progress
+_PATIENCE = 3  # iterations without progress, after which the factor is made anew
+_MOST = 250  # nodes whose contacts are added to a factor
+
+
+class KeptNewton(TouchingNewton):
+    """Finds the equilibria of time steps with few factorisations.
+
+    Args:
+        model: The model; its linear solver is a `KeptFactor`.
+        contacts: What it touches.
+        settings: How.
+    """
+
+    def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
+        super().__init__(model, contacts, settings)
+        assert isinstance(model.linear, KeptFactor)
+        self.kept = self.linear = model.linear
+        self._contact_sets = contacts.sets
+        self._push_back = model.vectors()
+        self._wasted, self._fresh_factor = 0, False
+        if contacts.pairs is not None:
+            contacts.pairs.few = -1
+
+    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
+        self._here, self._wasted, self._fresh_factor = positions, 0, False
+        self._turned = False
+        found = super()._descend(positions, fraction, iterations)
+        self.kept.iterations = found.iterations
+        self.kept.age += 1 if self.kept.age >= 0 else 0
+        return found
+
+    def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
+        for each in self.model.assembly.sets:
+            each.evaluate(positions, tangent=tangent and each in self._contact_sets)
+        self.model.assembly.sum_forces()
+        return self._left(positions, fraction, tangent=tangent)
+
+    def _look_again(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
+        for each in self._contact_sets:
+            each.evaluate(positions)
+        self.model.assembly.sum_forces()
+        return self._left(positions, fraction)
+
+    def _search(
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        found = super()._search(positions, fraction, energy, slope, left)
+        if found is None and not self._fresh_factor:
+            self._look(positions, fraction)
+            found = super()._search(positions, fraction, energy, self._renewed(), left)
+        if found is not None:
+            self._wasted = self._wasted + 1 if found[1] > _SLOW * left else 0
+        return found
+
+    def _direction(self) -> float:
+        kept = self.kept
+        tired = self._wasted >= _PATIENCE or (not self._turned and kept.age > 0 and kept.iterations > _MANY)
+        if kept.age < 0 or tired:
+            return self._renewed()
+        if not self._turned:
+            kept.turn()
+            self._turned = True
+        self._fresh_factor = False
+        slope = self._solved()
+        return slope if slope > 0.0 else self._renewed()
+
+    def _factor(self) -> None:
+        """A factor to guess with, where held nodes move."""
+        if self.kept.age < 0:
+            self._renew(0.0)
+
+    def _renewed(self) -> float:
+        """The direction with a new factor, shifted if need be; its slope [J]."""
+        shift, self._wasted = 0.0, 0
+        while shift <= LAST_SHIFT:
+            try:
+                self._renew(shift * self.model.stiffness_scale)
+                slope = self._solved()
+                if slope > 0.0:
+                    return slope
+            except NotPositiveDefinite:
+                pass
+            shift = max(4.0 * shift, FIRST_SHIFT)
+        return float("nan")
+
+    def _renew(self, shift: float) -> None:
+        """Factor the matrix where nodes are, with the contacts that fit its pattern and are not nodes' own."""
+        model, contacts = self.model, self.contacts
+        for each in model.assembly.sets:
+            each.evaluate(self._here)
+        model.assembly.sum_blocks(without=[each for each in self._contact_sets if each is not contacts.nodes])
+        self.kept.factor(model.assembly.values, shift=shift)
+        self.kept.touching = own_blocks(contacts, model.node_count)
+        self._turned = self._fresh_factor = True
+
+    def _solved(self) -> float:
+        """Moves of nodes and bodies: all of contact is a small system on the nodes that touch."""
+        kept, contacts, bodies = self.kept, self.contacts, self.contacts.bodies
+        kept.solve(self._residual, self._step)
+        some = added(contacts, kept, self.model.stiffness_scale)
+        if len(some.nodes) > _MOST and not self._fresh_factor and contacts.pairs is None:
+            self._renew(0.0)
+            return self._solved()
+        matrix, coupling = np.zeros((0, 0)), np.zeros((3 * len(some.nodes), 0))
+        if bodies:
+            matrix, coupling, some = self._bodies(some)
+        forces, moves = self._in_contact(some, matrix, coupling)
+        if forces.any():
+            wide = np.zeros((self.model.node_count, 3))
+            wide[some.nodes] = forces.reshape(-1, 3)
+            self._push_back.assign(wide)
+            kept.solve(self._push_back, self._push_back)
+            self._add(self._step, self._push_back, -1.0, self._step)
+        if bodies:
+            bodies.step = moves.reshape(-1, 6)
+        self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
+        return float(self._scalars.numpy()[3]) + float(bodies.forces @ moves)
+
+    def _in_contact(self, some: Stiffness, matrix: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Forces that contact adds on nodes [N], shape [3 t], and moves of bodies, shape [6 f].
+
+        Args:
+            some: Stiffness of contacts.
+            matrix: That of bodies, shape [6 f, 6 f].
+            coupling: Of nodes and bodies, shape [3 t, 6 f].
+        """
+        bodies, count = self.contacts.bodies, 3 * len(some.nodes)
+        if not count:
+            return np.zeros(0), bodies.solution(matrix, bodies.forces) if bodies else np.zeros(0)
+        compliance = self.kept.compliance(some.nodes)
+        free = self._step.numpy()[some.nodes].reshape(-1, 1)
+        with one_thread():
+            factored = lu_factor(np.eye(count) + compliance @ some.matrix)
+            found = lu_solve(factored, np.hstack([free, compliance @ coupling]))
+        steps, answers, moves = found[:, 0], found[:, 1:], np.zeros(0)
+        if bodies:
+            moves = bodies.solution(matrix - coupling.T @ answers, bodies.forces - coupling.T @ steps)
+            steps = steps - answers @ moves
+        return some.matrix @ steps + coupling @ moves, moves
+
+    def _bodies(self, some: Stiffness) -> tuple[np.ndarray, np.ndarray, Stiffness]:
+        """Matrix of the bodies, their coupling with nodes, and the stiffness on all nodes that either concerns."""
+        contacts = self.contacts
+        matrix, coupling = contacts.bodies.matrices(contacts.now, contacts.nodes, self._outer)
+        contacts.bodies.add_corners(matrix, coupling, contacts.now, self._loads, contacts.rows)
+        coupled = contacts.outer[np.flatnonzero(coupling.any(axis=(1, 2)))]
+        nodes = np.union1d(some.nodes, coupled[contacts.movable[coupled]])
+        wide = np.zeros((len(nodes), 3, len(nodes), 3))
+        places = np.searchsorted(nodes, some.nodes)
+        wide[places[:, None], :, places] = some.matrix.reshape(len(places), 3, -1, 3).transpose(0, 2, 1, 3)
+        rows = contacts.rows[nodes]
+        chosen = np.where(np.reshape(rows >= 0, (-1, 1, 1)), coupling[np.maximum(rows, 0)], 0.0)
+        size = 3 * len(nodes)
+        return matrix, chosen.reshape(size, len(matrix)), Stiffness(nodes, wide.reshape(size, size))

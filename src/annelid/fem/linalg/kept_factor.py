@@ -1,0 +1,175 @@
+"""A factor that is kept over iterations and steps, to lead those of a large solid that touches.
+
+It is turned along with the nodes. What contacts add to a matrix, or take away, since it was made is not in it: whoever
+asks for `compliance`, how some nodes answer to forces on these nodes, can put that right by solving a small system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.state import new_state, rows
+from annelid.fem.assembly import Assembly
+from annelid.fem.linalg.frames import NodeFrames
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.memory import FactorMemory
+from annelid.fem.linalg.tile_solver import TileSolver
+from annelid.fem.linalg.unknowns import Unknowns, columns_of
+from annelid.fem.tetrahedra import Tetrahedra
+
+
+@dataclass(kw_only=True)
+class KeptMemory(FactorMemory):
+    """The same for a factor that is kept; `age` counts steps since it was made.
+
+    Attributes:
+        iterations: Iterations of the last step, shape [1].
+        touching: What contacts had added to the block of each node on the diagonal [N/m], shape [n].
+        batches: When the compliance of a node was asked for: the how manieth time, -1 if never; shape [n].
+    """
+
+    iterations: wp.array[Any] = rows("factor", wp.int64)
+    touching: wp.array[Any] = rows("node", wp.mat33d)
+    batches: wp.array[Any] = rows("node", wp.int32)
+
+
+class KeptFactor:
+    """Solves with an old factor, roughly.
+
+    Args:
+        unknowns: The unknowns.
+        assembly: The sum whose matrices are factored.
+        tetrahedra: Elements that tell how nodes have rotated.
+
+    Attributes:
+        age: Steps since the factor was made, -1 where there is none.
+        iterations: Iterations of the last step.
+        touching: What contacts had added to the block of each node on the diagonal [N/m], shape [n, 3, 3].
+        factorings: Factors made.
+    """
+
+    def __init__(self, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> None:
+        self.unknowns, self.device = unknowns, assembly.device
+        cuda = unknowns.crew.device.is_cuda
+        self._factor: FrontSolver | TileSolver = TileSolver(unknowns) if cuda else FrontSolver(unknowns, single=True)
+        self._frames = NodeFrames(tetrahedra, unknowns.order.held)
+        self._factored = wp.zeros_like(assembly.values)
+        self._shift, self.age, self.iterations, self.factorings = 0.0, -1, 0, 0
+        self.touching = np.zeros((unknowns.node_count, 3, 3))
+        self._forget()
+
+    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
+        """Take a matrix, at positions where the tetrahedra were evaluated last."""
+        self.factorings += 1
+        self.age = -1  # a factor that fails leaves none
+        self._factor.factor(values, shift=shift)
+        wp.copy(self._factored, values)
+        self.turn()
+        wp.copy(self._frames.then, self._frames.now)
+        self._shift, self.age = shift, 0
+        self._forget()
+
+    def turn(self) -> None:
+        """Turn the factor along with the nodes, as the tetrahedra were evaluated last."""
+        self._frames.find()
+
+    def solve(
+        self,
+        right: wp.array[Any],
+        out: wp.array[Any] | None = None,
+        *,
+        guess: wp.array[Any] | None = None,
+        tolerance: float | None = None,
+    ) -> wp.array[Any]:
+        """Rough solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
+        result = wp.empty_like(right) if out is None else out
+        vectors, solutions = columns_of(right), columns_of(result)
+        self._frames.back(vectors, solutions)
+        self._factor.solve(solutions, solutions)
+        self._frames.forth(solutions, solutions)
+        return result
+
+    def compliance(self, nodes: np.ndarray) -> np.ndarray:
+        """How nodes answer to forces on them [m/N], shape [3 t, 3 t]."""
+        new = np.setdiff1d(nodes, self._nodes)
+        if len(new):
+            self._ask(new)
+        places = self._places[nodes]
+        count, turns = len(nodes), self._frames.turns(nodes)
+        blocks = self._known.reshape(len(self._nodes), 3, -1, 3)[places][:, :, places]
+        turned = np.einsum("iab,ibjc->iajc", turns, blocks, optimize=True)
+        return np.einsum("jdc,iajc->iajd", turns, turned, optimize=True).reshape(3 * count, 3 * count)
+
+    def had_touching(self, nodes: np.ndarray) -> np.ndarray:
+        """What contacts had added to the blocks of nodes, turned along with them [N/m], shape [t, 3, 3]."""
+        turns = self._frames.turns(nodes)
+        return np.asarray(turns @ self.touching[nodes] @ turns.transpose(0, 2, 1))
+
+    # --- what states hold ---
+
+    def memory(self, device: wp.Device) -> KeptMemory:
+        """A memory of nothing, as before the first matrix."""
+        counts = {"factor": 1, "block": len(self._factored), "node": self.unknowns.node_count}
+        none = {name: wp.zeros(0, dtype=wp.mat33d, device=device) for name in ("next_matrix", "next_rotations")}
+        found = new_state(KeptMemory, counts, device, **none)
+        found.age.fill_(-1)
+        found.batches.fill_(-1)
+        return found
+
+    def remember(self, memory: FactorMemory) -> None:
+        """Write the matrix and the rotations of the factor, and what was asked of it."""
+        assert isinstance(memory, KeptMemory)
+        memory.age.fill_(self.age)
+        memory.iterations.fill_(self.iterations)
+        memory.shift.fill_(self._shift)
+        memory.batches.assign(self._batches)
+        memory.touching.assign(self.touching)
+        wp.copy(memory.matrix, self._factored)
+        wp.copy(memory.rotations, self._frames.then)
+
+    def recall(self, memory: FactorMemory) -> None:
+        """Make the factor again, unless it is the one at hand."""
+        assert isinstance(memory, KeptMemory)
+        self.iterations, age = int(memory.iterations.numpy()[0]), int(memory.age.numpy()[0])
+        shift, batches = float(memory.shift.numpy()[0]), memory.batches.numpy()
+        pairs = [(memory.matrix, self._factored), (memory.rotations, self._frames.then)]
+        same = shift == self._shift and (age < 0) == (self.age < 0) and np.array_equal(batches, self._batches)
+        self.age, self.touching = age, np.array(memory.touching.numpy())
+        if same and all(np.array_equal(a.numpy(), b.numpy()) for a, b in pairs):
+            return
+        for theirs, ours in pairs:
+            wp.copy(ours, theirs)
+        self._shift = shift
+        self._forget()
+        if age >= 0:
+            self._factor.factor(self._factored, shift=shift)
+            self._ask_again(np.array(batches))
+
+    # --- compliances ---
+
+    def _forget(self) -> None:
+        """Know no compliances."""
+        self._batches = np.full(self.unknowns.node_count, -1, np.int32)
+        self._places = np.full(self.unknowns.node_count, -1)
+        self._nodes, self._known = np.zeros(0, int), np.zeros((0, 0))
+
+    def _ask(self, new: np.ndarray) -> None:
+        """Find the compliances of nodes with each other and with those that are known."""
+        before, count = 3 * len(self._nodes), 3 * (len(self._nodes) + len(new))
+        nodes = np.concatenate([self._nodes, new])
+        found = np.zeros((count, count))
+        found[:before, :before] = self._known
+        found[:, before:] = self._factor.responses(nodes, new)
+        found[before:, :before] = found[:before, before:].T
+        self._batches[new] = self._batches.max() + 1
+        self._nodes, self._known = nodes, found
+        self._places[new] = np.arange(before // 3, len(nodes))
+
+    def _ask_again(self, batches: np.ndarray) -> None:
+        """Know what was known, in the same order, so that the same rounding is made."""
+        for batch in range(batches.max() + 1):
+            self._ask(np.flatnonzero(batches == batch))

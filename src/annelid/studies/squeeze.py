@@ -1,0 +1,262 @@
+"""Soft bodies squeezed at random for many steps: nothing inverts, nothing crosses, nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import tyro
+import warp as wp
+
+from annelid import fem
+from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
+from annelid.core.files import replaced
+from annelid.core.measurement import Measurement
+from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
+from annelid.shapes import Box, Rigid
+from annelid.shapes.values import require_count
+from annelid.studies.support.crossings import crossings, own_crossings
+from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.squeezes import CASES
+
+_KEPT = "squeezes.json"
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """How a body fared that was squeezed for some time.
+
+    Attributes:
+        case: What was squeezed.
+        number: Which of the random motions.
+        steps: Steps that were taken.
+        inverted: Steps after which an element was inside out.
+        crossed: Steps after which a surface crossed another or itself, or a node was within an obstacle.
+        lost: Steps after which a number was not finite.
+        cut: Steps in which a move was cut short.
+        unsettled: Steps whose equation was not solved to the last digit.
+        least_volume: Least volume of an element over that at rest [-].
+        largest_force: Largest force of an obstacle on a node [N].
+        ended: Why it ended early; empty where it did not.
+        seconds: CPU time [s].
+    """
+
+    case: str
+    number: int
+    steps: int = 0
+    inverted: int = 0
+    crossed: int = 0
+    lost: int = 0
+    cut: int = 0
+    unsettled: int = 0
+    least_volume: float = 1.0
+    largest_force: float = 0.0
+    ended: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Squeeze:
+    """Blocks, fingers and a curled strip are squeezed by jaws, balls and plates that move at random."""
+
+    name: ClassVar[str] = "squeeze"
+
+    quick: bool = False
+    """A few steps of each body."""
+    steps: int = 100_000
+    """Steps of all bodies together."""
+    each: int = 250
+    """Steps with one random motion; then another one begins, with the body at rest."""
+    seed: int = 0
+    """Seed of the motions."""
+    only: tuple[str, ...] = ()
+    """Bodies that are squeezed: jaws, ball, fingers, curl; all of them by default."""
+    minutes: float | None = None
+    """Stop after so many minutes; --resume goes on from there."""
+    resume: bool = False
+    """Go on from what is in the folder of results."""
+    folder: Annotated[Path | None, tyro.conf.Suppress] = None
+    """Where it is kept what was done; None keeps nothing."""
+
+    def __post_init__(self) -> None:
+        require_count("steps", self.steps, least=1, most=10**9)
+        require_count("each", self.each, least=1, most=10**9)
+        require_count("seed", self.seed, least=0, most=2**63)
+        if self.minutes is not None and not self.minutes > 0.0:
+            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
+        unknown = [case for case in self.only if case not in CASES]
+        if unknown:
+            raise InvalidValue(f"--only takes {', '.join(CASES)}, not {unknown[0]!r}.")
+
+    def inside(self, folder: Path) -> Squeeze:
+        """The study with its records in a folder."""
+        return replace(self, folder=folder)
+
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Squeezed]:
+        """Squeeze one body after the other, on the CPU, until all steps are taken or time is up."""
+        end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
+        known = {(one.case, one.number): one for one in self._known()} if self.resume else {}
+        found: list[Squeezed] = []
+        for case, number, steps in self._rounds():
+            if (case, number) not in known:
+                if end is not None and time.perf_counter() > end:
+                    progress.say("time is up, --resume goes on from here")
+                    break
+                known[case, number] = squeezed(case, number, steps, seed=self.seed, threads=threads or 1)
+                self._keep(known.values())
+                progress.say(_in_words(known[case, number]))
+            found.append(known[case, number])
+        return found
+
+    def measure(self, found: list[Squeezed]) -> list[Measurement]:
+        """What must not be, and how hard it was."""
+        steps = sum(one.steps for one in found)
+        rows = [
+            Measurement(
+                f"steps-with-{name}", float(sum(getattr(one, key) for one in found)), "steps", 0.0, bound="at-most"
+            )
+            for name, key in (("an-inverted-element", "inverted"), ("a-crossing", "crossed"), ("a-lost-number", "lost"))
+        ]
+        rows.append(Measurement("steps", float(steps), "steps"))
+        rows.append(Measurement("squeezes-that-ended-early", float(sum(bool(one.ended) for one in found))))
+        rows.append(
+            Measurement("least-volume", min((one.least_volume for one in found), default=1.0), "of that at rest")
+        )
+        rows.append(Measurement("largest-force", max((one.largest_force for one in found), default=0.0), "N"))
+        for case in dict.fromkeys(one.case for one in found):
+            some = [one for one in found if one.case == case]
+            taken = max(sum(one.steps for one in some), 1)
+            rows.append(Measurement(f"{case}-steps", float(taken), "steps"))
+            rows.append(Measurement(f"{case}-share-cut", sum(one.cut for one in some) / taken))
+            rows.append(Measurement(f"{case}-share-unsettled", sum(one.unsettled for one in some) / taken))
+            rows.append(Measurement(f"{case}-step", sum(one.seconds for one in some) / taken, "CPU-s"))
+        return rows
+
+    def plot(self, found: list[Squeezed], folder: Path) -> list[Path]:
+        """Least volumes of all squeezes."""
+        return [figure(folder / "squeeze.png", lambda axes: _draw(axes, found), size=(6.4, 4.2), grid=(1, 1))]
+
+    def _rounds(self) -> list[tuple[str, int, int]]:
+        """Body, number of the motion and steps of each squeeze, bodies in turn."""
+        cases = [case for case in CASES if not self.only or case in self.only]
+        each, steps = (3, 3 * len(cases)) if self.quick else (self.each, self.steps)
+        count = -(-steps // each)
+        return [(cases[i % len(cases)], i // len(cases), min(each, steps - i * each)) for i in range(count)]
+
+    def _known(self) -> list[Squeezed]:
+        """What was done before with the same seed and as many steps each."""
+        path = None if self.folder is None else self.folder / _KEPT
+        if path is None or not path.exists():
+            return []
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if (kept["seed"], kept["each"]) != (self.seed, self.each):
+                raise InvalidValue(
+                    f"{path} has squeezes of seed {kept['seed']} with {kept['each']} steps each; give the same --seed "
+                    "and --each to go on, or leave out --resume."
+                )
+            return [Squeezed(**one) for one in kept["squeezes"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(
+                f"{path} is not a list of squeezes: {error}; delete it, or leave out --resume."
+            ) from error
+
+    def _keep(self, found: Iterable[Squeezed]) -> None:
+        if self.folder is None or self.quick:
+            return
+        kept = {"seed": self.seed, "each": self.each, "squeezes": [asdict(one) for one in found]}
+        with replaced(self.folder / _KEPT) as temporary:
+            temporary.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def squeezed(case: str, number: int, steps: int, *, seed: int = 0, threads: int = 1) -> Squeezed:
+    """Squeeze a body with one of its random motions, and look at it after every step."""
+    begin = time.process_time()
+    order = list(CASES).index(case)
+    simulation = CASES[case](np.random.default_rng([seed, order, number]), threads)
+    found = Squeezed(case, number)
+    for step in range(steps):
+        try:
+            simulation.step()
+        except AnnelidError as error:
+            found = replace(found, ended=f"step {step}: {error}")
+            break
+        found = _after(found, simulation)
+        if found.lost:
+            break
+    state = simulation.state
+    cut, unsettled = int(state.touch.cut.numpy()[0]), int(state.unsettled.numpy()[0])
+    return replace(found, cut=cut, unsettled=unsettled, seconds=time.process_time() - begin)
+
+
+def _after(found: Squeezed, simulation: Simulation[fem.Solver]) -> Squeezed:
+    """What a step adds to what was found."""
+    solid, positions = simulation.solver.model.solid, simulation.positions()
+    if not np.isfinite(positions).all():
+        return replace(found, steps=found.steps + 1, lost=found.lost + 1)
+    volume = float((_volumes(positions, solid.elements) / _volumes(solid.nodes, solid.elements)).min())
+    forces = np.linalg.norm(simulation.state.touch.forces.numpy(), axis=-1)
+    return replace(
+        found,
+        steps=found.steps + 1,
+        inverted=found.inverted + int(volume <= 0.0),
+        crossed=found.crossed + int(_crosses(simulation, positions)),
+        least_volume=min(found.least_volume, volume),
+        largest_force=max(found.largest_force, float(forces.max(initial=0.0))),
+    )
+
+
+def _crosses(simulation: Simulation[fem.Solver], positions: np.ndarray) -> bool:
+    """Whether the surface crosses itself or a box, or a node is under the ground or in a ball."""
+    contacts, touch = simulation.solver.contacts, simulation.state.touch
+    assert contacts is not None
+    faces = contacts.corners.faces
+    if own_crossings(positions, faces):
+        return True
+    contacts.now.set(touch.places.numpy(), touch.turns.numpy())
+    if contacts.nodes.gaps(simulation.state.positions, contacts.now.device_pose).min() <= 0.0:
+        return True
+    return any(
+        crossings(positions, faces, contacts.now.points(np.full(len(points), number), points), triangles)
+        for number, rigid in enumerate(contacts.rigids)
+        for points, triangles in _boxes(rigid)
+    )
+
+
+def _boxes(rigid: Rigid) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Corners in the frame of a box and its triangles; none of what is no box."""
+    if not isinstance(rigid.geometry, Box):
+        return []
+    surface = rigid.geometry.surface()
+    return [(np.array(surface.vertices), np.array(surface.triangles))]
+
+
+def _volumes(nodes: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    corners = nodes[elements[:, :4]]
+    return np.asarray(np.linalg.det(corners[:, 1:] - corners[:, :1]))
+
+
+def _in_words(one: Squeezed) -> str:
+    bad = one.inverted + one.crossed + one.lost
+    words = (
+        f"{one.case} {one.number}: {one.steps} steps, {one.cut} cut, {one.unsettled} unsettled, {bad} bad, least "
+        f"volume {one.least_volume:.2f}, {one.seconds / max(one.steps, 1):.2f} CPU-s a step"
+    )
+    return f"{words}; ended at {one.ended}" if one.ended else words
+
+
+def _draw(grid: Any, found: list[Squeezed]) -> None:
+    axes = np.ravel(grid)[0]
+    for case, color in zip(CASES, COLORS, strict=False):
+        volumes = [one.least_volume for one in found if one.case == case]
+        axes.plot(volumes, "o", color=color, markersize=3, label=case)
+    axes.set_xlabel("random motion")
+    axes.set_ylabel("least volume of an element over that at rest")
+    axes.set_ylim(0.0, 1.05)
+    axes.legend()
