@@ -35,9 +35,23 @@ def held_out(
     device: Any,
     threads: int | None,
     progress: Progress,
+    *,
     loads: Sequence[str] = tuple(RUNS),
+    start: float = _START,
+    scan: bool = True,
 ) -> list[HeldOut]:
-    """The modulus from where the beam settles under two loads, and the third predicted, for some of the three."""
+    """The modulus from where the beam settles under two loads, and the third predicted, for some of the three.
+
+    Args:
+        folder: Where the tracks are.
+        beam: The beam as a solid.
+        device: Where to compute.
+        threads: CPU threads.
+        progress: What shows how far it is.
+        loads: Runs to hold out, one after the other.
+        start: Modulus with which the search begins [Pa].
+        scan: Whether the search begins with a scan.
+    """
     runs = _runs(folder)
     low = beam.solid(_START, 0.0).nodes.min(axis=0)
     markers = {f"tip{number}": tuple(place + low) for number, place in enumerate(MARKERS, 1)}
@@ -50,9 +64,9 @@ def held_out(
     for out in (run for run in runs if run.name in loads):
         fitted = [run for run in runs if run is not out]
         plan = Calibration(
-            silicone, fitted, markers, {"youngs_modulus": _START}, held_out=[out], reach=_REACH, world=world
+            silicone, fitted, markers, {"youngs_modulus": start}, held_out=[out], reach=_REACH, world=world
         )
-        found = identify(plan)
+        found = identify(plan, scan=scan)
         results.append(HeldOut(out.name, found, 1e3 * (found.runs[-1].model - found.runs[-1].measured)[0]))
         progress.say(f"without {out.name}: {found!r}")
     return results
