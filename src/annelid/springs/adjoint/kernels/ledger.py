@@ -83,19 +83,19 @@ def place_kernel(types: Layout, damped: bool, actuated: bool) -> wp.Kernel:
     Arrays, Ledger, Shelf = types.Arrays, ledger_of(types), shelf_of(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def fill_places(width: int, model: Arrays, ledger: Ledger, shelf: Shelf):
+    def fill_places(width: int, model: Arrays, ledger: Ledger, shelf_out: Shelf):
         i = wp.tid()
         row = model.rows[model.row_of[i]]
         first = ledger.first_places[i // width] + i % width
         for slot in range(row[1]):
             entry = row[0] + slot * model.stride
             place = first + slot * width
-            shelf.offsets[place] = model.offsets[entry]
-            shelf.stiffness[place] = model.elastic[entry][0]
-            shelf.tensions[place] = model.elastic[entry][1]
+            shelf_out.offsets[place] = model.offsets[entry]
+            shelf_out.stiffness[place] = model.elastic[entry][0]
+            shelf_out.tensions[place] = model.elastic[entry][1]
             if wp.static(damped):
-                shelf.damping[place] = model.damping[entry]
+                shelf_out.damping[place] = model.damping[entry]
             if wp.static(actuated):
-                shelf.signals[place] = model.signals[entry]
+                shelf_out.signals[place] = model.signals[entry]
 
     return fill_places
