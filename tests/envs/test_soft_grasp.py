@@ -32,7 +32,7 @@ def test_balls_differ_and_lie_on_the_ground_wherever_an_episode_begins() -> None
     assert len(set(sizes.tolist())) == 3
     places = worlds.now["object"].numpy()
     np.testing.assert_allclose(places[:, 2], 0.025 * sizes + 0.97 * 3e-3, rtol=1e-6)
-    assert 0.0 < np.abs(places[:, :2]).max() <= 3e-3
+    assert 0.0 < np.abs(places[:, :2]).max() <= 2e-3
     np.testing.assert_allclose(worlds.info()["rise"], 0.0, atol=1e-12)
     for _ in range(3):
         worlds.step(np.full((3, 3), -1.0))
@@ -64,7 +64,7 @@ def test_the_script_lifts_a_light_ball_and_leaves_a_heavy_one() -> None:
     told = worlds.info()
     np.testing.assert_array_equal(told["success"], [1.0, 0.0])
     assert told["rise"][0] > 0.03 > 1e-3 > told["rise"][1]
-    assert 0.0 < total[1] < 0.15 < total[0] < 1.0
+    assert 0.0 < total[1] + 0.1 < total[0] < 1.0
 
 
 def test_outcomes_tell_the_share_of_successes() -> None:

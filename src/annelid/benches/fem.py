@@ -1,4 +1,4 @@
-"""Times of the finite elements: assembly, factors, solutions, the weight of fluids, and steps of inverse control."""
+"""Times of the finite elements: assembly, factors, solutions, weights of fluids, inverse control, motion in contact."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid import fem
+from annelid.benches.support.touching import touching
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.fem.fluids.columns import FluidColumns
@@ -38,6 +39,8 @@ class Options:
     """Wall time for each number [s]."""
     sizes: tuple[str, ...] = ("small", "large")
     """Robots: small (399 nodes, columns 100²) and large (4,997 nodes, columns 200²)."""
+    only_touching: bool = False
+    """Measure nothing but the motion of a large body in contact."""
 
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
@@ -47,12 +50,17 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     unknown = [size for size in options.sizes if size not in _SIZES]
     if unknown:
         raise InvalidValue(f"--sizes must be some of {', '.join(_SIZES)}, not {unknown[0]!r}.")
+    if options.only_touching:
+        yield from touching(device, threads, options.seconds)
+        return
     yield _fluid(device, options)
     for size in options.sizes:
         few = 1 if size == "small" and threads is None else threads  # one thread is what a small robot needs
         yield from _parts(size, device, few, options)
         for weight in _WEIGHTS:
             yield from _steps(size, weight, device, few, options)
+        if size == "large":
+            yield from touching(device, threads, options.seconds)
 
 
 def robot(size: str, weight: Weight, device: Any, threads: int | None) -> fem.Robot:

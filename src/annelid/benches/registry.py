@@ -14,7 +14,7 @@ BENCHES = {
     "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
     "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",
     "coupling": "A worm of springs in a bed of grains against real time",
-    "fem": "Assembly, factors, fluid weight and inverse steps of soft robots",
+    "fem": "Assembly, factors, fluid weight, inverse steps of soft robots, steps in contact",
     "fem-batch": "World-steps per second of many soft fingers that are stepped together",
     "envs": "Actions per second of the environments, one world and many",
     "tasks": "Returns of doing nothing, of chance and of scripted policies in the environments",

@@ -342,7 +342,7 @@ class Newton:
         return None
 
     def _leads_on(self, rest: float, left: float) -> bool:
-        """Whether a step as long as it may be is good for the force left after it and before it, whatever the energy."""
+        """Whether a step as long as may be is good for the force left after it and before it, whatever the energy."""
         return False
 
     def _try(self, positions: wp.array[Any], length: float) -> None:

@@ -118,7 +118,7 @@ class Model:
         if world.converge != "auto":
             return bool(world.converge)
         plain = world.iterations is not None or world.tolerance is not None
-        return bool(loads) and world.method == "nonsmooth" and not plain and not self._bounces()
+        return bool(loads) and world.method == "nonsmooth" and not (plain or self.guests or self._bounces())
 
     @property
     def count(self) -> int:

@@ -161,7 +161,7 @@ class Squeeze:
                     f"{path} has squeezes of seed {kept['seed']} with {kept['each']} steps each; give the same --seed "
                     "and --each to go on, or leave out --resume."
                 )
-            return [Squeezed(**one) for one in kept["squeezes"]]
+            return [_checked(Squeezed(**one)) for one in kept["squeezes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
                 f"{path} is not a list of squeezes: {error}; delete it, or leave out --resume."
@@ -173,6 +173,17 @@ class Squeeze:
         kept = {"seed": self.seed, "each": self.each, "squeezes": [asdict(one) for one in found]}
         with replaced(self.folder / _KEPT) as temporary:
             temporary.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _checked(one: Squeezed) -> Squeezed:
+    """The same, if all is of the kind that it must be."""
+    if one.case not in CASES or type(one.number) is not int:
+        raise ValueError(f"{one.case!r} {one.number!r} is no squeeze")
+    for name, usual in asdict(Squeezed(one.case, 0)).items():
+        value = getattr(one, name)
+        if not isinstance(value, (int, float) if isinstance(usual, float) else type(usual)):
+            raise ValueError(f"{name} is {value!r}")
+    return one
 
 
 def squeezed(case: str, number: int, steps: int, *, seed: int = 0, threads: int = 1) -> Squeezed:

@@ -63,6 +63,25 @@ def test_solutions(name: str, many: int, device: str) -> None:
     assert not result[~free].any()
 
 
+@pytest.mark.parametrize("name", ["fronts", "tiles"])
+def test_responses_are_blocks_of_the_inverse(name: str, device: str) -> None:
+    if name == "fronts" and device != "cpu":
+        pytest.skip("LAPACK works on the CPU")
+    model = fem.Model(hanging(), device=device, threads=1)
+    model.assembly.evaluate(model.rest)
+    solver = SOLVERS[name](model)
+    solver.factor(model.assembly.values)
+    rows, columns = model.node_count - np.array([4, 1, 9, 12]), model.node_count - np.array([1, 6])
+    free = ~model.solid.held.ravel()
+    inverse = np.zeros((len(free), len(free)))
+    inverse[np.ix_(free, free)] = np.linalg.inv(model.assembly.matrix().toarray()[free][:, free])
+    places = [(3 * nodes[:, None] + np.arange(3)).ravel() for nodes in (rows, columns)]
+    expected = inverse[np.ix_(*places)]
+    found = solver.responses(rows, columns)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_array_equal(found[:, 3:], solver.responses(rows, columns[1:]))
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_indefinite_matrices_are_noticed(name: str, device: str) -> None:
     if name == "fronts" and device != "cpu":

@@ -20,9 +20,10 @@ from annelid.robots.tube_hand import tube_hand
 from annelid.shapes import Rigid, Sphere, Surface, ground
 from annelid.view.camera.camera import Camera
 
-_OPENING = 0.038  # of the fingers from the axis [m]
+_OPENING = 0.036  # of the fingers from the axis [m]
 _ABOVE = 0.01  # of the finger tips above the ground where the hand is lowest [m]
 _LENGTH = 0.08  # of a finger [m]
+_MODULI = 140e3, 2e6  # of tubes and plates [Pa]
 _REACH, _STIFFNESS = 3e-3, 4e3  # of contacts [m], [N/m]: fingers of few nodes meet round objects
 _CLEARANCE = 0.97 * _REACH  # of an object on the ground: it is carried there
 _FIRM = 0.1  # [N]
@@ -56,21 +57,21 @@ class SoftGrasp(Task):
     every = 1.0 / 30.0
     fingers: int = 2
     chambers: int = 5
-    pressure: float = 30e3
+    pressure: float = 60e3
     lift: float = 0.06
     radius: float = 0.025
-    mass: float = 0.03
-    friction: float = 0.7
-    spread: float = 3e-3
+    mass: float = 0.02
+    friction: float = 0.8
+    spread: float = 2e-3
     dt: float = 1.0 / 120.0
     newtons: int = 3
     gradients: int = 8
 
     arrays = "warp"
     randomise: ClassVar[Mapping[str, Any]] = {
-        "body_size": Uniform(0.85, 1.15),
+        "body_size": Uniform(0.9, 1.15),
         "body_mass": LogUniform(0.5, 2.0),
-        "friction": Uniform(0.5, 1.2),
+        "friction": Uniform(0.6, 1.2),
         "stiffness": Uniform(0.9, 1.1),
     }
     observed: ClassVar[Mapping[str, str]] = {
@@ -90,12 +91,12 @@ class SoftGrasp(Task):
         super().__post_init__()
         require("fingers", self.fingers, 2, 8, whole=True)
         require("chambers", self.chambers, 1, 100, whole=True)
-        require("pressure", self.pressure, 1.0, 40e3)
+        require("pressure", self.pressure, 1.0, 80e3)
         require("lift", self.lift, 0.01, 1.0)
-        require("radius", self.radius, 0.015, 0.026)
+        require("radius", self.radius, 0.015, 0.025)
         require("mass", self.mass, 1e-3, 1.0)
         require("friction", self.friction, 0.0, 10.0)
-        require("spread", self.spread, 0.0, 3e-3)
+        require("spread", self.spread, 0.0, 2e-3)
         require("dt", self.dt, 1e-4, 0.05)
 
     def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[fem.Solver]:
@@ -103,7 +104,7 @@ class SoftGrasp(Task):
         top = self.lift + _ABOVE + _LENGTH
         hand = tube_hand(
             fingers=self.fingers, chambers=self.chambers, opening=_OPENING, height=top, length=_LENGTH,
-            friction=self.friction, pressure=self.pressure, pressure_rate=self.pressure / _FILLING,
+            moduli=_MODULI, friction=self.friction, pressure=self.pressure, pressure_rate=self.pressure / _FILLING,
         )  # fmt: skip
         ball = Rigid(
             Sphere(self.radius), Surface(friction=self.friction), motion="free", mass=self.mass, name="object",

@@ -119,7 +119,7 @@ class TouchingNewton(Newton):
         return found
 
     def _leads_on(self, rest: float, left: float) -> bool:
-        """Near the end energies do not tell: torques of bodies and friction have none that is true to the last digit."""
+        """Near the end energies do not tell: torques of bodies have none that is true to the last digit."""
         return rest <= (_CLOSER if left <= _NEAR * self._first else _MUCH_CLOSER) * left
 
     def _try(self, positions: wp.array[Any], length: float) -> None:

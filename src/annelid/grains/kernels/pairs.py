@@ -256,7 +256,10 @@ _FORESEEN = """
 _BLEND = """
         // The sweep before this one says where impulses were going; see `kernels.converge`.
         {
-            const F rx = IMPULSE(lists.earlier, 0), ry = IMPULSE(lists.earlier, 1), rz = IMPULSE(lists.earlier, 2);
+            F rx = lx, ry = ly, rz = lz;  // the first has no earlier one
+            if (!fresh) {
+                rx = IMPULSE(lists.earlier, 0); ry = IMPULSE(lists.earlier, 1); rz = IMPULSE(lists.earlier, 2);
+            }
             IMPULSE(lists.earlier, 0) = lx; IMPULSE(lists.earlier, 1) = ly; IMPULSE(lists.earlier, 2) = lz;
             px = rx + blend * (lx + parameters.over * (px - lx) - rx);
             py = ry + blend * (ly + parameters.over * (py - ly) - ry);
@@ -382,6 +385,7 @@ def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
     if blended:
         parts["PARTING"] = "zero"
         parts["OWN"] += " const Number blend = lists.blend.data[final];"
+        parts["OWN"] += " const bool fresh = final == 0 && lists.blend.data[2] == 1.0f;"
     return parts
 
 

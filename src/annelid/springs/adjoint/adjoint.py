@@ -170,9 +170,12 @@ class SpringAdjoint:
         }
         if way.constants:
             tension = motion.booked(ledger.by_tension)
-            found["stiffness"] = motion.booked(ledger.by_stiffness) + now.rest_lengths * tension
-            found["rest_lengths"] = now.stiffness * tension
-            found["damping"] = motion.booked(ledger.by_damping) if way.damped else np.zeros_like(tension)
+            if self._asked("stiffness"):
+                found["stiffness"] = motion.booked(ledger.by_stiffness) + now.rest_lengths * tension
+            if self._asked("rest_length"):
+                found["rest_lengths"] = now.stiffness * tension
+            if self._asked("damping"):
+                found["damping"] = motion.booked(ledger.by_damping)
         if way.own:
             free = ~self._of.one.fixed
             pulls, masses = (of(array).reshape(worlds, -1, 4) for array in (ledger.by_pull, ledger.by_mass))
@@ -190,6 +193,10 @@ class SpringAdjoint:
             signals[:, :, :3] = ledger.by_signals.numpy()
             found["signals"], found["controls"] = signals, np.array(ledger.by_controls.numpy())
         return found
+
+    def _asked(self, name: str) -> bool:
+        """Whether rates by a constant of springs, or by a factor on it, are asked for."""
+        return any(given.startswith(name) for given in self._values)
 
     # --- parts ---
 

@@ -15,7 +15,7 @@ from annelid.core.state import overwrite
 from annelid.springs.adjoint.constants import Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
 from annelid.springs.adjoint.kernels.gather import Way
-from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel
+from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel, shelf_of
 from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
 from annelid.springs.adjoint.kernels.there import (
     PLACE,
@@ -24,6 +24,7 @@ from annelid.springs.adjoint.kernels.there import (
     keep_kernel,
     lay_kernel,
     load_kernel,
+    sight_of,
     stretch_kernel,
 )
 from annelid.springs.adjoint.places import Chunks, Places
@@ -31,7 +32,6 @@ from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
 
 _BLOCK = 128
-_OF_PLACES = {"offsets": int, "stiffness": float, "tensions": float, "damping": float, "signals": int}
 
 
 class Motion:
@@ -67,10 +67,10 @@ class Motion:
         self._team = None if self.device.is_cuda else Team(threads)
         self._graphs = Graphs(self.device, kept=8)
         self._where = np.zeros(len(PLACE), np.int32)
-        self.course = self._course()
+        self.course, self._sight = self._course(), self._new_sight()
         self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
         self._work = self._scratch(commands, begun)
-        self.ledger = self._ledger(chunks)
+        self.ledger, self._shelf = self._ledger(chunks), self._new_shelf()
         self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
         self._as_built = True  # whether springs have the constants of the simulation
         self._fill_places()
@@ -109,7 +109,7 @@ class Motion:
         if self.device.is_cpu:
             features = self.model.features
             fill = place_kernel(self.model.types, features.damped, features.actuated)
-            inputs = [self._places.width, self.model.arrays, self.ledger]
+            inputs = [self._places.width, self.model.arrays, self.ledger, self._shelf]
             wp.launch(fill, self.model.mass_count, inputs, device=self.device)
 
     def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
@@ -166,7 +166,7 @@ class Motion:
             self._work.trouble.fill_(-1)
         self._stand(stretch, fresh=not again)
         if self._team is not None:
-            arguments = [stretch.count, self.model.arrays, self._work, self.course]
+            arguments = [stretch.count, self.model.arrays, self._work, self._sight, self.course]
             self._team.run(stretch_kernel(self.model.features), arguments)
             return
         seen = (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count] >= 0).any()
@@ -176,7 +176,7 @@ class Motion:
     def _stand(self, stretch: Stretch, *, fresh: bool) -> None:
         """Tell the device where the motion stands."""
         self._where[:] = stretch.first, stretch.number, fresh, stretch.last
-        overwrite(self.course.place, self._where)
+        overwrite(self._sight.place, self._where)
         if self.device.is_cuda:
             self._work.clock.fill_(self._clock + stretch.first)
         else:
@@ -184,18 +184,20 @@ class Motion:
 
     def _enqueue(self, steps: int, kept: int) -> None:
         """Launch the steps of a stretch (CUDA)."""
-        model, course = self.model, self.course
-        wp.launch(load_kernel(model.types), model.mass_count, [course], device=self.device)
+        model, sight, course = self.model, self._sight, self.course
+        wp.launch(load_kernel(model.types), model.mass_count, [sight, course], device=self.device)
         if model.features.actuated:
             size = (steps, model.signal_count * model.worlds)
-            wp.launch(factor_kernel(model.features), size, [model.arrays, self._work, course], device=self.device)
+            wp.launch(
+                factor_kernel(model.features), size, [model.arrays, self._work, sight, course], device=self.device
+            )
         kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
         for step in range(steps):
             here, after = (course.xs[step], course.vs[step]), (course.xs[step + 1], course.vs[step + 1])
             self._launch(kernel, threads, [model.arrays, self._work, step, step, *here, *here, *after])
         if kept:
             size = (kept, model.mass_count)
-            wp.launch(keep_kernel(model.types), size, [steps + 1 - kept, steps, course], device=self.device)
+            wp.launch(keep_kernel(model.types), size, [steps + 1 - kept, steps, sight, course], device=self.device)
 
     @property
     def _threads_of_masses(self) -> int:
@@ -210,8 +212,8 @@ class Motion:
 
     def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Forget the rates of the last time, and take over what the loss says at the looks."""
-        wp.copy(self.course.position_seeds, positions)
-        wp.copy(self.course.velocity_seeds, velocities)
+        wp.copy(self._sight.position_seeds, positions)
+        wp.copy(self._sight.velocity_seeds, velocities)
         ledger = self.ledger
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
@@ -224,7 +226,8 @@ class Motion:
         """Run a stretch back whose states are kept."""
         assert self.way is not None
         if self._team is not None:
-            arguments = [stretch.count, self.model.arrays, self._work, self.course, self.ledger]
+            given = [stretch.count, self.model.arrays, self._work, self._sight]
+            arguments = [*given, self.course, self.ledger, self._shelf]
             self._team.run(team_back(self.model.features, self.way, self._kinds), arguments)
         else:
             self._graphs.run(("back", stretch.count), lambda: self._enqueue_back(stretch.count))
@@ -233,8 +236,9 @@ class Motion:
         """Launch the steps of a stretch from its last to its first (CUDA)."""
         model, way, course, threads = self.model, self.way, self.course, self._threads_of_masses
         assert way is not None
-        given = [model.arrays, self._work, course]
-        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, self.ledger])
+        given = [model.arrays, self._work, self._sight]
+        end = [course.xs[steps - 1], course.vs[steps - 1], course.vs[steps]]
+        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, *end, self.ledger])
         kernel, items = step_kernel(model.features, way, model.lanes), self.ledger.by_chunk.shape[1]
         chunks = -(-items // _BLOCK) * _BLOCK if way.factors else 0
         for step in range(steps - 1, -1, -1):
@@ -244,7 +248,7 @@ class Motion:
             self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
         if way.factors:
             self._launch(chunk_kernel(model.types), items, [self.ledger])
-            every, arguments = (model.worlds, model.signal_count), [steps, *given, self.ledger]
+            every, arguments = (model.worlds, model.signal_count), [steps, *given, course, self.ledger]
             wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
 
     def booked(self, array: wp.array[Any]) -> np.ndarray:
@@ -266,20 +270,41 @@ class Motion:
         """Checkpoints, the states of a stretch, looks and signals."""
         model, types, plan, count = self.model, self.model.types, self._plan, self.model.mass_count
         course = course_of(types)()
-        course.place = self._zeros(len(PLACE), wp.int32)
         course.inverse_masses = self._zeros(count, types.real)
-        course.rows = wp.array(plan.rows, dtype=wp.int32, device=self.device)
-        sizes = {
-            "saved_positions": len(plan.stretches), "saved_velocities": len(plan.stretches), "vs": plan.every + 1,
-            "positions": len(plan.looks), "velocities": len(plan.looks), "position_seeds": len(plan.looks),
-            "velocity_seeds": len(plan.looks),
-        }  # fmt: skip
+        saved, looks = len(plan.stretches), len(plan.looks)
+        sizes = {"saved_positions": saved, "saved_velocities": saved, "vs": plan.every + 1}
+        sizes |= {"positions": looks, "velocities": looks}
         for name, rows in sizes.items():
             setattr(course, name, self._zeros((rows, count), types.vec3))
         course.xs = self._zeros((plan.every + 1, count), types.vec4)
         course.signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
         course.table, course.interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
         return course
+
+    def _new_sight(self) -> Any:
+        """Where the motion stands, and rates of the loss by what it sees."""
+        sight = sight_of(self.model.types)()
+        sight.place = self._zeros(len(PLACE), wp.int32)
+        sight.rows = wp.array(self._plan.rows, dtype=wp.int32, device=self.device)
+        shape = (len(self._plan.looks), self.model.mass_count)
+        for name in ("position_seeds", "velocity_seeds"):
+            setattr(sight, name, self._zeros(shape, self.model.types.vec3))
+        return sight
+
+    def _new_shelf(self) -> Any:
+        """What a CPU computes with."""
+        types, shelf = self.model.types, shelf_of(self.model.types)()
+        here = self.device.is_cpu
+        places, count = (self._places.count, self.model.mass_count) if here else (0, 0)
+        shelf.first_owned = wp.array(self._places.first_owned, dtype=wp.int32, device=self.device)
+        for name in ("offsets", "signals"):
+            setattr(shelf, name, self._zeros(places, wp.int32))
+        for name in ("stiffness", "tensions", "damping"):
+            setattr(shelf, name, self._zeros(places, types.real))
+        for name in ("position_sums", "velocity_sums"):
+            setattr(shelf, name, self._zeros(count, types.vec3))
+        shelf.efforts = self._zeros(count, types.real)
+        return shelf
 
     def _scratch(self, commands: wp.array[Any], begun: wp.array[Any]) -> Any:
         model, count = self.model, self.model.mass_count
@@ -296,16 +321,9 @@ class Motion:
         model, types, count = self.model, self.model.types, self.model.mass_count
         ledger = ledger_of(types)()
         ledger.first_places = wp.array(self._places.first, dtype=wp.int32, device=self.device)
-        ledger.first_owned = wp.array(self._places.first_owned, dtype=wp.int32, device=self.device)
         for name in ("position_bars", "velocity_bars"):
             setattr(ledger, name, self._zeros(count, types.vec3))
         ledger.pulls, ledger.speeds = self._zeros((2, count), types.vec4), self._zeros((2, count), types.vec4)
-        places = 0 if self.device.is_cuda else self._places.count
-        for name, kind in _OF_PLACES.items():
-            setattr(ledger, name, self._zeros(places, wp.int32 if kind is int else types.real))
-        sums = 0 if self.device.is_cuda else count
-        ledger.position_sums, ledger.velocity_sums = self._zeros(sums, types.vec3), self._zeros(sums, types.vec3)
-        ledger.efforts = self._zeros(sums, types.real)
         table = chunks.table.reshape(-1, 3)
         ledger.chunks = wp.array(table, dtype=wp.vec3i, device=self.device) if len(table) else self._zeros(0, wp.vec3i)
         members = self._places.of_springs.reshape(model.worlds, -1)[:, chunks.members]

@@ -11,10 +11,10 @@ import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.adjoint.kernels.gather import Way, thread_back, vector_back
-from annelid.springs.adjoint.kernels.ledger import ledger_of
+from annelid.springs.adjoint.kernels.ledger import ledger_of, shelf_of
 from annelid.springs.adjoint.kernels.own import own_back
 from annelid.springs.adjoint.kernels.signals import Kinds, add_chunk, add_signal
-from annelid.springs.adjoint.kernels.there import ENDS, FIRST, course_of
+from annelid.springs.adjoint.kernels.there import ENDS, FIRST, course_of, sight_of
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.kernels.program import Features, mass_world
@@ -40,21 +40,31 @@ def _seeded(types: Layout) -> wp.Function:
 def _begin(features: Features, rated: bool) -> wp.Function:
     """What the last step of a stretch needs of mass i alone."""
     types = layout(features.real)
-    real, Arrays, Work = types.real, types.Arrays, types.Work
-    Course, Ledger = course_of(types), ledger_of(types)
+    real, vec3, vec4 = types.real, types.vec3, types.vec4
+    Arrays, Work, Sight, Ledger = types.Arrays, types.Work, sight_of(types), ledger_of(types)
     own, seeded = own_back(features, rated), _seeded(types)
 
     @wp.func
-    def begin(i: int, steps: int, model: Arrays, work: Work, course: Course, ledger: Ledger):
+    def begin(
+        i: int,
+        steps: int,
+        model: Arrays,
+        work: Work,
+        sight: Sight,
+        x_before: wp.array[vec4],
+        v_before: wp.array[vec3],
+        v_at: wp.array[vec3],
+        ledger: Ledger,
+    ):
         last = steps - 1
         row = int(-1)
-        if course.place[wp.static(ENDS)] == 1:  # else it was looked at as the first state of the stretch after this one
-            row = course.rows[course.place[wp.static(FIRST)] + steps]
-        x_bar = seeded(ledger.position_bars[i], i, row, course.position_seeds)
-        v_bar = seeded(ledger.velocity_bars[i], i, row, course.velocity_seeds)
+        if sight.place[wp.static(ENDS)] == 1:  # else it was looked at as the first state of the stretch after this one
+            row = sight.rows[sight.place[wp.static(FIRST)] + steps]
+        x_bar = seeded(ledger.position_bars[i], i, row, sight.position_seeds)
+        v_bar = seeded(ledger.velocity_bars[i], i, row, sight.velocity_seeds)
         own(
-            i, last, model, work, x_bar, v_bar, real(0.0), course.xs[last, i], course.vs[last, i], course.vs[steps, i],
-            course.xs[last], course.vs[last], ledger, ledger.pulls[last % 2], ledger.speeds[last % 2],
+            i, last, model, work, x_bar, v_bar, real(0.0), x_before[i], v_before[i], v_at[i], x_before, v_before,
+            ledger, ledger.pulls[last % 2], ledger.speeds[last % 2],
         )  # fmt: skip
 
     return begin
@@ -79,7 +89,8 @@ def _finish(types: Layout, rated: bool) -> wp.Function:
 def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     """A stretch run back by a team of CPU threads, which meet after each step."""
     types = layout(features.real)
-    real, Arrays, Work, Course, Ledger = types.real, types.Arrays, types.Work, course_of(types), ledger_of(types)
+    real, Arrays, Work, Sight, Course = types.real, types.Arrays, types.Work, sight_of(types), course_of(types)
+    Ledger, Shelf = ledger_of(types), shelf_of(types)
     gather, begin, own = vector_back(types, way), _begin(features, way.own), own_back(features, way.own)
     seeded, add_up, add_signals = _seeded(types), add_chunk(types), add_signal(features, kinds)
     rated, factors, finish = way.own, way.factors, _finish(types, way.own)
@@ -92,15 +103,17 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
         steps: int,
         model: Arrays,
         work: Work,
+        sight: Sight,
         course: Course,
         ledger: Ledger,
+        shelf: Shelf,
     ):
         share = team_range(rank, size, (model.mass_count + wp.static(WIDTH - 1)) // wp.static(WIDTH), 8)
         chunks = team_range(rank, size, ledger.by_chunk.shape[1], 8)
-        start = course.place[wp.static(FIRST)]
+        start = sight.place[wp.static(FIRST)]
         last = steps - 1
         for i in range(share[0] * wp.static(WIDTH), wp.min(share[1] * wp.static(WIDTH), model.mass_count)):
-            begin(i, steps, model, work, course, ledger)
+            begin(i, steps, model, work, sight, course.xs[last], course.vs[last], course.vs[steps], ledger)
         ticket = int(1)
         team_barrier(counter, size, ticket)
         for turned in range(steps):
@@ -115,24 +128,24 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
             pulls_before = ledger.pulls[(step + 1) % 2]
             speeds_before = ledger.speeds[(step + 1) % 2]
             by_factor = ledger.by_factor[step % 2]
-            row = course.rows[start + step]
+            row = sight.rows[start + step]
             factor_base = step * model.signal_count * model.world_count
             for group in range(share[0], share[1]):
                 gather(
                     group, model.mass_count, work.factors, factor_base, model.signal_count, model.masses_a_world,
-                    ledger.first_places, ledger.first_owned, ledger.offsets, ledger.stiffness, ledger.tensions,
-                    ledger.damping, ledger.signals, x_at, pulls, speeds, ledger.position_sums, ledger.velocity_sums,
-                    ledger.efforts, ledger.by_stiffness, ledger.by_tension, ledger.by_damping, by_factor,
+                    ledger.first_places, shelf.first_owned, shelf.offsets, shelf.stiffness, shelf.tensions,
+                    shelf.damping, shelf.signals, x_at, pulls, speeds, shelf.position_sums, shelf.velocity_sums,
+                    shelf.efforts, ledger.by_stiffness, ledger.by_tension, ledger.by_damping, by_factor,
                 )  # fmt: skip
                 lowest = group * wp.static(WIDTH)
                 for i in range(lowest, wp.min(lowest + wp.static(WIDTH), model.mass_count)):
-                    x_bar = ledger.position_bars[i] - ledger.position_sums[i]
-                    v_bar = ledger.velocity_bars[i] - ledger.velocity_sums[i]
-                    x_bar = seeded(x_bar, i, row, course.position_seeds)
-                    v_bar = seeded(v_bar, i, row, course.velocity_seeds)
+                    x_bar = ledger.position_bars[i] - shelf.position_sums[i]
+                    v_bar = ledger.velocity_bars[i] - shelf.velocity_sums[i]
+                    x_bar = seeded(x_bar, i, row, sight.position_seeds)
+                    v_bar = seeded(v_bar, i, row, sight.velocity_seeds)
                     effort = real(0.0)
                     if wp.static(rated):
-                        effort = ledger.efforts[i]
+                        effort = shelf.efforts[i]
                     if step > 0:
                         own(
                             i, before, model, work, x_bar, v_bar, effort, x_before[i], v_before[i], v_at[i], x_before,
@@ -153,7 +166,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
             signals = team_range(rank, size, model.signal_count * model.world_count, 1)
             for item in range(signals[0], signals[1]):
                 world = item // model.signal_count
-                add_signals(world, item - world * model.signal_count, steps, model, work, course, ledger)
+                add_signals(world, item - world * model.signal_count, steps, model, work, sight, course, ledger)
 
     return run_back
 
@@ -162,12 +175,22 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
 def begin_kernel(features: Features, rated: bool) -> wp.Kernel:
     """What the last step of a stretch needs of each mass alone (CUDA)."""
     types = layout(features.real)
-    Arrays, Work, Course, Ledger = types.Arrays, types.Work, course_of(types), ledger_of(types)
+    vec3, vec4 = types.vec3, types.vec4
+    Arrays, Work, Sight, Ledger = types.Arrays, types.Work, sight_of(types), ledger_of(types)
     begin = _begin(features, rated)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def begin_back(steps: int, model: Arrays, work: Work, course: Course, ledger: Ledger):
-        begin(wp.tid(), steps, model, work, course, ledger)
+    def begin_back(
+        steps: int,
+        model: Arrays,
+        work: Work,
+        sight: Sight,
+        x_before: wp.array[vec4],
+        v_before: wp.array[vec3],
+        v_at: wp.array[vec3],
+        ledger: Ledger,
+    ):
+        begin(wp.tid(), steps, model, work, sight, x_before, v_before, v_at, ledger)
 
     return begin_back
 
@@ -181,7 +204,7 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
     """
     types = layout(features.real)
     vec3, vec4 = types.vec3, types.vec4
-    Arrays, Work, Course, Ledger = types.Arrays, types.Work, course_of(types), ledger_of(types)
+    Arrays, Work, Sight, Ledger = types.Arrays, types.Work, sight_of(types), ledger_of(types)
     sums, own, seeded, add_up = (
         thread_back(types, way, lanes),
         own_back(features, way.own),
@@ -196,7 +219,7 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
         threads: int,  # of masses, whole blocks
         model: Arrays,
         work: Work,
-        course: Course,
+        sight: Sight,
         x_before: wp.array[vec4],
         v_before: wp.array[vec3],
         x_at: wp.array[vec4],
@@ -219,11 +242,11 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
         speeds = ledger.speeds[step % 2]
         found = sums(mass, lane, step % 2, factor_base, model, work, ledger, pulls, speeds, x_at)
         if lane == 0:
-            row = course.rows[course.place[wp.static(FIRST)] + step]
+            row = sight.rows[sight.place[wp.static(FIRST)] + step]
             x_bar = ledger.position_bars[i] - vec3(found[0, 0], found[0, 1], found[0, 2])
             v_bar = ledger.velocity_bars[i] - vec3(found[1, 0], found[1, 1], found[1, 2])
-            x_bar = seeded(x_bar, i, row, course.position_seeds)
-            v_bar = seeded(v_bar, i, row, course.velocity_seeds)
+            x_bar = seeded(x_bar, i, row, sight.position_seeds)
+            v_bar = seeded(v_bar, i, row, sight.velocity_seeds)
             if step > 0:
                 own(
                     i, step - 1, model, work, x_bar, v_bar, found[2, 0], x_before[i], v_before[i], v_at[i], x_before,

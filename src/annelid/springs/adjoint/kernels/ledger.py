@@ -23,19 +23,10 @@ def ledger_of(types: Layout) -> Any:
     return make_struct(
         f"SpringLedger{bits}",
         first_places=wp.array[wp.int32],  # of each group of masses
-        first_owned=wp.array[wp.int32],  # first place of each group that some owner has (CPU)
         position_bars=wp.array[vec3],
         velocity_bars=wp.array[vec3],
         pulls=wp.array2d[vec4],  # rates by the force on each mass, of even and of odd steps
         speeds=wp.array2d[vec4],  # velocities, likewise: four numbers are read at once
-        offsets=wp.array[wp.int32],  # from each place to the other mass of its spring (CPU)
-        stiffness=wp.array[real],  # of the springs at places (CPU)
-        tensions=wp.array[real],
-        damping=wp.array[real],
-        signals=wp.array[wp.int32],
-        position_sums=wp.array[vec3],  # over the springs of each mass (CPU)
-        velocity_sums=wp.array[vec3],
-        efforts=wp.array[real],
         by_stiffness=wp.array[real],  # of each place, stiffness times rest length held
         by_tension=wp.array[real],  # by stiffness times rest length
         by_damping=wp.array[real],
@@ -54,6 +45,28 @@ def ledger_of(types: Layout) -> Any:
 
 
 @functools.cache
+def shelf_of(types: Layout) -> Any:
+    """The structure that holds what a CPU computes with: springs by places, and sums over those of each mass.
+
+    It is one of its own because the parameters of a kernel on CUDA may not take more than 4 kB.
+    """
+    real, vec3 = types.real, types.vec3
+    bits = 32 if real is wp.float32 else 64
+    return make_struct(
+        f"SpringShelf{bits}",
+        first_owned=wp.array[wp.int32],  # first place of each group that some owner has
+        offsets=wp.array[wp.int32],  # from each place to the other mass of its spring
+        stiffness=wp.array[real],
+        tensions=wp.array[real],
+        damping=wp.array[real],
+        signals=wp.array[wp.int32],
+        position_sums=wp.array[vec3],
+        velocity_sums=wp.array[vec3],
+        efforts=wp.array[real],
+    )
+
+
+@functools.cache
 def pick_kernel(real: Any) -> wp.Kernel:
     """What is booked at some places."""
 
@@ -67,22 +80,22 @@ def pick_kernel(real: Any) -> wp.Kernel:
 @functools.cache
 def place_kernel(types: Layout, damped: bool, actuated: bool) -> wp.Kernel:
     """Copy the numbers of springs from the rows of masses to their places; one thread a mass (CPU)."""
-    Arrays, Ledger = types.Arrays, ledger_of(types)
+    Arrays, Ledger, Shelf = types.Arrays, ledger_of(types), shelf_of(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def fill_places(width: int, model: Arrays, ledger: Ledger):
+    def fill_places(width: int, model: Arrays, ledger: Ledger, shelf_out: Shelf):
         i = wp.tid()
         row = model.rows[model.row_of[i]]
         first = ledger.first_places[i // width] + i % width
         for slot in range(row[1]):
             entry = row[0] + slot * model.stride
             place = first + slot * width
-            ledger.offsets[place] = model.offsets[entry]
-            ledger.stiffness[place] = model.elastic[entry][0]
-            ledger.tensions[place] = model.elastic[entry][1]
+            shelf_out.offsets[place] = model.offsets[entry]
+            shelf_out.stiffness[place] = model.elastic[entry][0]
+            shelf_out.tensions[place] = model.elastic[entry][1]
             if wp.static(damped):
-                ledger.damping[place] = model.damping[entry]
+                shelf_out.damping[place] = model.damping[entry]
             if wp.static(actuated):
-                ledger.signals[place] = model.signals[entry]
+                shelf_out.signals[place] = model.signals[entry]
 
     return fill_places

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.springs.adjoint.kernels.ledger import ledger_of
-from annelid.springs.adjoint.kernels.there import FIRST, course_of
+from annelid.springs.adjoint.kernels.there import FIRST, course_of, sight_of
 from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.kernels.program import Features
 
@@ -63,11 +63,14 @@ def add_chunk(types: Layout) -> wp.Function:
 def add_signal(features: Features, kinds: Kinds) -> wp.Function:
     """Add up the rates of a stretch by the factor of a signal of a world, from its last step to its first."""
     types = layout(features.real)
-    Arrays, Work, Ledger, Course = types.Arrays, types.Work, ledger_of(types), course_of(types)
+    Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
+    Sight, Course = sight_of(types), course_of(types)
     commanded, sine, worlds = kinds.commanded, kinds.sine, features.worlds
 
     @wp.func
-    def add_up(world: int, signal: int, steps: int, model: Arrays, work: Work, course: Course, ledger: Ledger):
+    def add_up(
+        world: int, signal: int, steps: int, model: Arrays, work: Work, sight: Sight, course: Course, ledger: Ledger
+    ):  # fmt: skip
         kind = model.signal_kinds[signal]
         numbers = course.signals[world, signal]
         begun = wp.int64(0)
@@ -81,7 +84,7 @@ def add_signal(features: Features, kinds: Kinds) -> wp.Function:
                 rate += wp.float64(ledger.by_chunk[step, world * count + chunk])
             if wp.static(commanded > 0):
                 if kind == wp.static(commanded) and ledger.by_controls.shape[1] > 0:
-                    at = (course.place[wp.static(FIRST)] + step) // course.interval
+                    at = (sight.place[wp.static(FIRST)] + step) // course.interval
                     channel = int(numbers[0])
                     ledger.by_controls[world, at, channel] = ledger.by_controls[world, at, channel] + rate
             if wp.static(sine > 0):
@@ -103,12 +106,13 @@ def add_signal(features: Features, kinds: Kinds) -> wp.Function:
 def signal_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
     """The same for all signals of all worlds (CUDA)."""
     types = layout(features.real)
-    Arrays, Work, Ledger, Course = types.Arrays, types.Work, ledger_of(types), course_of(types)
+    Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
+    Sight, Course = sight_of(types), course_of(types)
     add_up = add_signal(features, kinds)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def add_stretch(steps: int, model: Arrays, work: Work, course: Course, ledger: Ledger):
+    def add_stretch(steps: int, model: Arrays, work: Work, sight: Sight, course: Course, ledger: Ledger):
         world, signal = wp.tid()
-        add_up(world, signal, steps, model, work, course, ledger)
+        add_up(world, signal, steps, model, work, sight, course, ledger)
 
     return add_stretch
