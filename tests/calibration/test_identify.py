@@ -136,6 +136,16 @@ def test_markers_follow_any_affine_motion() -> None:
         )
 
 
+def test_a_group_carries_a_marker_that_stands_off() -> None:
+    body, place = solid(), {"stalk": (0.1, 0.0, 0.021)}
+    weights = marker_weights(body, place, 0.0, {"stalk": "end"})
+    turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(weights @ (body.nodes @ turn.T), np.array([place["stalk"]]) @ turn.T, atol=1e-12)
+    assert not weights[0, body.nodes[:, 0] < 0.09].any()
+    with pytest.raises(InvalidValue, match="lies off the plane"):
+        marker_weights(body, {"stalk": (0.12, 0.0, 0.0)}, 0.0, {"stalk": "end"})
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -41,6 +41,8 @@ class Calibration(Named):
         registration: How the frame of the capture may differ from that of the body in each run: "none", "shift" or
             "rigid"; that is fitted along the way and not reported.
         reach: How far markers may stand off the body [m].
+        carriers: Groups of the body that carry a marker as a whole, by the name of the marker, for markers that stand
+            off a part that keeps its form, such as the end of a beam.
         windows: Ends of the windows of time that are fitted one after the other [s]; by default a fifth of the longest
             run, half of it and all.
         world: Options of the simulation: dt, gravity, obstacles...
@@ -54,6 +56,7 @@ class Calibration(Named):
     held_out: Sequence[Run] = ()
     registration: Registration = "none"
     reach: float = 0.0
+    carriers: Mapping[str, str] = field(default_factory=dict)
     windows: Sequence[float] | None = None
     world: Mapping[str, Any] = field(default_factory=dict)
     name: str = "calibration"
@@ -89,7 +92,7 @@ class Calibration(Named):
         if isinstance(self.body, springs.Body):
             _require_nothing_given(run)
             _require_groups(run, self.body.groups)
-            weights = marker_weights(self.body, self.markers, self.reach)
+            weights = marker_weights(self.body, self.markers, self.reach, self.carriers)
             twin = SpringsTwin(self.body, run, weights, {"precision": "float64", **options})
             twin.require(self.free)
             return twin
@@ -97,7 +100,8 @@ class Calibration(Named):
         first = make({name: float(one.start) for name, one in self.space.free.items()})
         require_kind("what the function of the body makes", first, fem.Solid, "a fem.Solid")
         _require_groups(run, first.groups)
-        return SolidsTwin(make, run, marker_weights(first, self.markers, self.reach), options)
+        weights = marker_weights(first, self.markers, self.reach, self.carriers)
+        return SolidsTwin(make, run, weights, options)
 
     def _maker(self, run: Run) -> Callable[[Mapping[str, float]], fem.Solid]:
         """The solid of a run for constants."""

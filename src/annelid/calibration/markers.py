@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.fem import Solid
 from annelid.fem.shape_functions import values as shape_values
 from annelid.shapes.tet.locate import Locator
@@ -18,13 +18,16 @@ _NEAR = 8  # masses that carry a marker
 _SAME = 1e-9  # of the size of a body: a marker on a mass
 
 
-def marker_weights(body: Body | Solid, markers: Mapping[str, Any], reach: float) -> np.ndarray:
+def marker_weights(
+    body: Body | Solid, markers: Mapping[str, Any], reach: float, carriers: Mapping[str, str] | None = None
+) -> np.ndarray:
     """Weights of masses or nodes by which markers are found from their places, shape [m, n].
 
     Args:
         body: The body.
         markers: Where they are on the body as built [m], by name.
         reach: How far outside of the body they may be [m], carried along with what is nearest.
+        carriers: Groups of the body that carry a marker as a whole, by the name of the marker.
     """
     if not markers:
         raise InvalidValue(
@@ -35,6 +38,11 @@ def marker_weights(body: Body | Solid, markers: Mapping[str, Any], reach: float)
         weights, outside = _on_solid(body, points)
     else:
         weights, outside = _on_springs(body, points)
+    for name, group in (carriers or {}).items():
+        if name not in markers:
+            raise UnknownName("marker", name, markers)
+        row = list(markers).index(name)
+        weights[row], outside[row] = _carried(body, name, group, points[row]), 0.0
     worst = int(outside.argmax())
     if outside[worst] > reach + 1e-9:
         low, high = (body.nodes.min(axis=0), body.nodes.max(axis=0)) if isinstance(body, Solid) else body.bounds()
@@ -83,6 +91,24 @@ def _on_solid(solid: Solid, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         else:
             weights[row, nodes] = shape_values(len(nodes), share[None])[0]
     return weights, outside
+
+
+def _carried(body: Body | Solid, name: str, group: str, point: np.ndarray) -> np.ndarray:
+    """Weights of the affine motion that fits a group best, at a point that may stand off it in its plane."""
+    if group not in body.groups:
+        raise UnknownName("group of the body", group, body.groups)
+    chosen, places = body.groups[group], body.nodes if isinstance(body, Solid) else body.positions
+    size = float(np.ptp(places[chosen], axis=0).max())
+    system = np.vstack([np.ones(len(chosen)), (places[chosen] - point).T / max(size, 1e-12)])
+    shares, goal = np.linalg.pinv(system)[:, 0], np.array([1.0, 0.0, 0.0, 0.0])
+    if not np.allclose(system @ shares, goal, atol=1e-6):
+        raise InvalidValue(
+            f"group {group!r} does not carry marker {name!r}, which lies off the plane or line of its "
+            f"{len(chosen)} points: choose a group with points on all sides."
+        )
+    weights = np.zeros(len(places))
+    weights[chosen] = shares
+    return weights
 
 
 def _beyond(corners: np.ndarray, share: np.ndarray) -> float:
