@@ -98,6 +98,15 @@ def test_a_solid_in_motion_comes_back() -> None:
         assert found.constants[name] == pytest.approx(value, rel=1e-3)
 
 
+def test_constants_that_no_material_has_count_as_bad() -> None:
+    markers = {"a": (0.05, 0.0, 0.015), "b": (0.1, 0.0, 0.015)}
+    seen = Tracks(TIMES, np.broadcast_to(list(markers.values()), (31, 2, 3)), tuple(markers))
+    plan = Calibration(solid(), [Run(seen, motion=False)], markers, {"poisson_ratio": 0.4})
+    (one,) = plan.comparisons(plan.runs, "cpu", 1)
+    left = one.residuals({"poisson_ratio": np.array([0.4, 0.6])}, 0.0)
+    assert np.isfinite(left).all(axis=1).tolist() == [True, False]
+
+
 def test_a_capture_in_another_frame_is_registered() -> None:
     chance = np.random.default_rng(2)
     model = chance.normal(size=(4, 3, 3))

@@ -20,6 +20,10 @@ OF_WORLD = ("velocity_damping",)
 _STATIC = ("gravity", "device", "threads", "settings")
 
 
+class _Impossible(Exception):
+    """A trial has constants that no material has, such as a Poisson's ratio of 0.6."""
+
+
 class SolidsTwin:
     """A solid in a run.
 
@@ -53,19 +57,19 @@ class SolidsTwin:
         found = []
         for each in _rows(constants):
             try:
-                found.append(self._weights @ self._equilibrium(self._make(each), stage))
-            except NoEquilibrium:
+                found.append(self._weights @ self._equilibrium(self._made(each), stage))
+            except (NoEquilibrium, _Impossible):
                 found.append(np.full((len(self._weights), 3), np.nan))
         return np.array(found)
 
     def _one(self, constants: Mapping[str, float], times: np.ndarray) -> np.ndarray:
         try:
             return self._moved(constants, times)
-        except (SimulationDiverged, NoEquilibrium):
+        except (SimulationDiverged, NoEquilibrium, _Impossible):
             return np.full((len(times), len(self._weights), 3), np.nan)
 
     def _moved(self, constants: Mapping[str, float], times: np.ndarray) -> np.ndarray:
-        solid = self._make(constants)
+        solid = self._made(constants)
         options = {**self._options, **{name: constants[name] for name in OF_WORLD if name in constants}}
         step = self._fitting(times)
         stages = self._run.stages(max(float(times[-1]), step))
@@ -84,6 +88,13 @@ class SolidsTwin:
                 marks.append(self._weights @ simulation.positions())
             positions, velocities = simulation.positions(), simulation.velocities()
         return interpolated(np.array(known), np.array(marks)[None], times)[0]
+
+    def _made(self, constants: Mapping[str, float]) -> fem.Solid:
+        """The solid for constants; those of the start are tried elsewhere, so that only a trial can be impossible."""
+        try:
+            return self._make(constants)
+        except InvalidValue as error:
+            raise _Impossible from error
 
     def _fitting(self, times: np.ndarray) -> float:
         """A time step with which measured moments fall on steps, where they are evenly spaced [s]."""

@@ -22,6 +22,8 @@ STUDIES = {
     "fem-accuracy": ("annelid.studies.fem_accuracy", "FemAccuracy"),
     "measured-beam": ("annelid.studies.measured_beam", "MeasuredBeam"),
     "measured-arm": ("annelid.studies.measured_arm", "MeasuredArm"),
+    "identify-springs": ("annelid.studies.identify_springs", "IdentifySprings"),
+    "identify-solid": ("annelid.studies.identify_solid", "IdentifySolid"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
     "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),

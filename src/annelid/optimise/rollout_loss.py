@@ -1,0 +1,75 @@
+"""A loss of a motion as descents take it: values and gradients of parameters by name, in one world or in many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from annelid.core.errors import SimulationDiverged
+from annelid.core.rollout import Loss, Rollout
+
+
+class RolloutLoss:
+    """The loss of a rollout as a function of parameters by name.
+
+    Motions that diverge, and losses that are not finite, are infinite and have no gradient, world by world, so that a
+    trial that goes too far does not end a search.
+
+    Args:
+        rollout: The motion. With several worlds, parameters have a leading axis of worlds, and so have losses and
+            gradients.
+        loss: What is lost, as `Rollout.gradient` takes it.
+    """
+
+    def __init__(self, rollout: Rollout, loss: Loss) -> None:
+        self.rollout, self._loss = rollout, loss
+
+    def __call__(self, parameters: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Losses, one number or one a world, and gradients in the shapes of the parameters."""
+        found = self._looked(parameters)
+        if found is None:
+            return self._lost(), {name: np.zeros(np.shape(given)) for name, given in parameters.items()}
+        losses, seeds, finite = found
+        rates = self.rollout.backward(seeds)
+        for values in rates.values():
+            values[~np.isfinite(values)] = 0.0
+        shaped = {name: np.reshape(rates[name], np.shape(given)) for name, given in parameters.items()}
+        return np.where(finite, losses, np.inf), shaped
+
+    def value(self, parameters: Mapping[str, Any]) -> np.ndarray:
+        """Losses alone, one number or one a world."""
+        found = self._looked(parameters)
+        return self._lost() if found is None else np.where(found[2], found[0], np.inf)
+
+    def _lost(self) -> np.ndarray:
+        return np.full(self.rollout.worlds, np.inf) if self.rollout.worlds > 1 else np.array(np.inf)
+
+    def _looked(self, parameters: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray] | None:
+        """Losses, their rates by the track, and which are finite; None where nothing is left of the motion."""
+        try:
+            track = self.rollout.forward({name: self._full(name, given) for name, given in parameters.items()})
+        except SimulationDiverged:
+            return None
+        with np.errstate(invalid="ignore", over="ignore"):
+            value, rates = self._loss(track)
+        losses = np.asarray(value, float)
+        if self.rollout.worlds == 1:
+            losses = losses.reshape(())
+        parts = rates if isinstance(rates, Mapping) else {"positions": rates}
+        seeds = {name: np.array(np.broadcast_to(np.asarray(part, float), track.shape)) for name, part in parts.items()}
+        finite = np.isfinite(losses)
+        for part in seeds.values():
+            finite = finite & np.isfinite(part).all(axis=(0, 2, 3) if losses.ndim else None)
+        for part in seeds.values():
+            part[:, ~finite if losses.ndim else np.full(self.rollout.worlds, not finite)] = 0.0
+        return losses, seeds, finite
+
+    def _full(self, name: str, given: Any) -> np.ndarray:
+        """A parameter with its axis of worlds in front of the axes that it leaves out."""
+        values = np.asarray(given, float)
+        if self.rollout.worlds == 1:
+            return values
+        missing = self.rollout.value(name).ndim - values.ndim
+        return values.reshape((values.shape[0], *(1,) * missing, *values.shape[1:]))
