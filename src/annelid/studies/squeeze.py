@@ -156,16 +156,18 @@ class Squeeze:
             return []
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            if (kept["seed"], kept["each"]) != (self.seed, self.each):
-                raise InvalidValue(
-                    f"{path} has squeezes of seed {kept['seed']} with {kept['each']} steps each; give the same --seed "
-                    "and --each to go on, or leave out --resume."
-                )
-            return [_checked(Squeezed(**one)) for one in kept["squeezes"]]
+            same = (kept["seed"], kept["each"]) == (self.seed, self.each)
+            found = [_checked(Squeezed(**one)) for one in kept["squeezes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
                 f"{path} is not a list of squeezes: {error}; delete it, or leave out --resume."
             ) from error
+        if not same:
+            raise InvalidValue(
+                f"{path} has squeezes of another seed, or of more or fewer steps; give the same --seed and --each to "
+                "go on, or leave out --resume."
+            )
+        return found
 
     def _keep(self, found: Iterable[Squeezed]) -> None:
         if self.folder is None or self.quick:

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Replays, Stage
+from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.robots.actuators import Hydraulic
 from annelid.fem.robots.drives import ChamberDrive, Drive, PointDrive
@@ -46,7 +47,9 @@ class Directions:
 
 
 def require_differentiable(model: Model, drives: Sequence[Drive]) -> None:
-    """Refuse what acts on a solid without an exact tangent."""
+    """Refuse what acts on a solid without an exact tangent, and solvers that are not exact."""
+    if isinstance(model.linear, KeptFactor):
+        raise refused("steps with a kept factor, which is only near the matrix", "give linear='direct'.")
     for drive in drives:
         actuator = drive.actuator
         if isinstance(actuator, Hydraulic) and drive.columns == 2:
