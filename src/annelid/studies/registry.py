@@ -23,6 +23,7 @@ STUDIES = {
     "measured-beam": ("annelid.studies.measured_beam", "MeasuredBeam"),
     "measured-arm": ("annelid.studies.measured_arm", "MeasuredArm"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
+    "random-pushes": ("annelid.studies.random_pushes", "RandomPushes"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
     "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),
     "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),
