@@ -19,7 +19,6 @@ from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.adjoint.stepping import Stepping
 from annelid.fem.contact.state import Touching
-from annelid.fem.dynamics import masses
 from annelid.fem.history import StressHistory
 from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.kernels.motion_rates import (
@@ -86,12 +85,12 @@ class Motion:
         return HistoryRates(model.solid, model.tetrahedra, elements, self._solver.dt, model.crew, nodes=self._nodes)
 
     def _room(self) -> None:
-        model, solid, device = self._solver.model, self._solver.model.solid, self._solver.model.device
+        model, device = self._solver.model, self._solver.model.device
         vectors = [model.vectors() for _ in range(9)]
         self._seed, self._right, self._adjoint, self._pulls = vectors[:4]
         self._x, self._v, self._forces, self._whole, self._part = vectors[4:]
         self._damping = wp.zeros(model.node_count, dtype=wp.float64, device=device)
-        nodes, shares = masses(solid)
+        nodes, shares = self._solver.inertia.nodes, self._solver.inertia.masses
         self._mass_nodes = wp.array(nodes, dtype=wp.int32, device=device)
         self._masses = wp.zeros(shares.shape if self._weighs else (0, 0, 0), dtype=wp.float64, device=device)
         self._rows = _rows(nodes, shares, model.node_count, device)
@@ -231,10 +230,10 @@ class Motion:
 
     def rates(self) -> dict[str, np.ndarray]:
         """Rates by all parameters that were asked for, and some more."""
-        solid, model = self._solver.model.solid, self._solver.model
+        model = self._solver.model
         found = {"positions": self._x.numpy().copy(), "velocities": self._v.numpy().copy()}
         forces = self._forces.numpy().copy()
-        found |= {"forces": forces, "gravity": solid.weights() @ forces, "offsets": self._part.numpy().copy()}
+        found |= {"forces": forces, "gravity": model.weights @ forces, "offsets": self._part.numpy().copy()}
         found["velocity_damping"] = np.asarray(self._damping.numpy().sum())
         if self._materials:
             found |= self._elements.materials(by_law=self._by_law)
