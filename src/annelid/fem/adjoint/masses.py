@@ -19,13 +19,13 @@ class MassRates:
 
     Args:
         solid: The solid.
-        degree: Degree of the rule by which its masses were integrated: 3 for `solid.weights()`, 4 for the coupled
-            masses of 10-node elements in motion.
+        coupled: Whether its masses are the coupled ones of 10-node elements in motion, instead of `solid.weights()`.
     """
 
-    def __init__(self, solid: Solid, degree: int) -> None:
-        self._solid, self._degree = solid, degree
-        self._shape = values(solid.elements.shape[1], rule(degree)[0])
+    def __init__(self, solid: Solid, *, coupled: bool = False) -> None:
+        linear = solid.elements.shape[1] == 4
+        self._solid, self._degree = solid, 4 if coupled else 1 if linear else 3  # enough to be exact
+        self._shape = values(solid.elements.shape[1], rule(self._degree)[0])
 
     def of_weights(self, rates: np.ndarray) -> np.ndarray:
         """Rates of the masses of integration points [t, q], from those of the weights of nodes [1/kg], shape [n]."""
@@ -62,13 +62,13 @@ def of_motion(solid: Solid, weights: np.ndarray, inertia: np.ndarray, *, nodes: 
         inertia: Rates of the masses of elements of inertia, see `dynamics.masses` [1/kg], shape [k, m, m].
         nodes: Whether those of the nodes are wanted; else they are 0.
     """
-    lumped, weighed = solid.elements.shape[1] == 4, MassRates(solid, 3)
+    lumped, weighed = solid.elements.shape[1] == 4, MassRates(solid)
     points = weighed.of_weights(weights + inertia[:, 0, 0] if lumped else weights)
     density, shaped = weighed.densities(points), np.zeros(solid.nodes.shape)
     if nodes:
         shaped = weighed.nodes(points)
     if not lumped:
-        moved = MassRates(solid, 4)
+        moved = MassRates(solid, coupled=True)
         points = moved.of_elements(inertia)
         density = density + moved.densities(points)
         shaped = shaped + moved.nodes(points) if nodes else shaped

@@ -50,7 +50,7 @@ class Sensitivity:
         self._missing = _missing(model, self._drives)
         self._balance = Balance(model, self._drives)
         self._elements = element_rates(solid, model.tetrahedra, model.crew, nodes="nodes" not in self._missing)
-        self._masses = MassRates(solid, 3)
+        self._masses = MassRates(solid)
         others = ["density", "gravity", "forces", "offsets", "nodes", *(["efforts"] if self._drives else [])]
         others += ["prony"] if model.relaxes else []
         others += ["strokes"] if self._drives and isinstance(subject, Robot) else []
