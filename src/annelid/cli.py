@@ -22,16 +22,12 @@ COMMANDS = {
     "study": "Repeat an experiment of a paper",
     "evolve": "Search for robots: an experiment by name or TOML file",
     "train": "Train agents",
-    "identify": "Find constants of a body from measured tracks: FILE.py:NAME",
+    "identify": "Find constants of a body from measured tracks",
     "materials": "List materials, their laws and sources, and draw them",
     "bench": "Measure throughput",
     "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",
 }
-
-
-_SHORT = ("train", "bench")
-"""Commands whose names are so few that the help shows them all."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,10 +82,12 @@ def _help() -> None:
     console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 1))
     for name, text in COMMANDS.items():
-        table.add_row(f"annelid {name}", f"{text}: {', '.join(known[name])}" if name in _SHORT else text)
+        table.add_row(f"annelid {name}", text)
     console.print(table)
     console.print(f"\nScenes: {', '.join(known['run'])}.")
-    listed = f"{len(known['study'])} studies, {len(known['evolve'])} experiments: annelid study|evolve --list."
+    counts = {"study": "studies", "evolve": "experiments", "train": "tasks", "bench": "benches"}
+    numbers = ", ".join(f"{len(known[name])} {what}" for name, what in counts.items())
+    listed = f"{numbers}: annelid {'|'.join(counts)} --list."
     console.print(f"{listed} Your own: FILE.py:NAME.", markup=False)
     console.print("Commands take --help and --json; those that compute --device, most --threads.")
 

@@ -48,7 +48,7 @@ class IdentifySolid:
         if folder is None:
             progress.say("the measured beam is left out: name the folder of its tracks with --data")
             return known, []
-        beam = Beam((4, 1, 1) if self.quick else (6, 1, 1), 3e-3)
+        beam = Beam((4, 1, 1) if self.quick else (8, 2, 2), 3e-3)
         return known, beam_held_out.held_out(folder, beam, device, threads, progress)
 
     def _solid(self) -> fem.Solid:
