@@ -130,7 +130,7 @@ def test_what_soft_robots_do_not_touch_is_named(obstacle: Obstacle, missing: str
 
 
 def test_a_soft_robot_says_that_it_slides() -> None:
-    with pytest.raises(InvalidValue, match=r"without friction yet, and obstacle 0, a Plane, has 0.6: leave it out, or"):
+    with pytest.raises(InvalidValue, match=r"without friction, and obstacle 0, a Plane, has 0.6: leave it out, or"):
         robot_among([ground(friction=0.6)])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from annelid import fem, springs
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.materials import SILICONES, Law, Material, Silicone, matching, material, names
 from annelid.materials.silicones import LawName
 from annelid.shapes import tet_beam
@@ -133,3 +133,13 @@ def test_a_silicone_is_scaled_to_ones_own_casting() -> None:
     assert cast.law is not None
     assert cast.measured_to == 3.0
     assert 3.0 * cast.law.shear_modulus == pytest.approx(264e3, rel=0.01)
+
+
+def test_impossible_stretches_and_ranges_are_refused() -> None:
+    law = EVERY[0].law
+    assert law is not None
+    for wrong in (0.0, -1.0, float("nan")):
+        with pytest.raises(InvalidValue, match="a stretch is a length over that at rest"):
+            law.uniaxial(wrong)
+    with pytest.raises(InvalidValue, match="measured_to"):
+        material("ecoflex-00-30").with_(measured_to=1e9)

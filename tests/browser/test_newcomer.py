@@ -2,7 +2,7 @@
 
 import re
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +26,40 @@ body
 """
 
 
-@pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)[0]
     assert sum(bool(line.strip()) for line in text.splitlines()) <= 25
-    path = tmp_path / "newcomer.py"
+    path = tmp_path_factory.mktemp("newcomer") / "newcomer.py"
     path.write_text(text.replace("page.close()\n", ""), encoding="utf-8")
     return path
 
 
-def test_the_script_leads_to_a_page_that_plays(script: Path, open_page: Callable[[str], Any]) -> None:
-    made = runpy.run_path(str(script))
+@pytest.fixture(scope="module")
+def made(script: Path) -> Iterator[dict[str, Any]]:
+    """What the script has made, its page still open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(script.parent)
+        found = runpy.run_path(str(script))
+    yield found
+    found["page"].close()
+
+
+def test_the_script_writes_pictures_and_recordings(script: Path, made: dict[str, Any]) -> None:
     for name in ("crawl.png", "crawl.mp4", "crawl.html", "crawl.rec"):
         assert (script.parent / name).stat().st_size > 1000
     assert Image.open(script.parent / "crawl.png").size == (960, 640)
-    viewer, simulation = made["page"], made["simulation"]
-    try:
-        page = open_page(viewer.url)
-        page.get_by_role("button", name="Play").click(timeout=90_000)
-        stood = simulation.step_count
-        wait_until(page, lambda: simulation.step_count > stood, "the robot of the script moves on the page")
-        page.get_by_role("button", name="Pause").click()
-    finally:
-        viewer.close()
+
+
+def test_the_script_leads_to_a_page_that_plays(
+    script: Path, made: dict[str, Any], open_page: Callable[[str], Any]
+) -> None:
+    simulation = made["simulation"]
+    page = open_page(made["page"].url)
+    page.get_by_role("button", name="Play").click(timeout=90_000)
+    stood = simulation.step_count
+    wait_until(page, lambda: simulation.step_count > stood, "the robot of the script moves on the page")
+    page.get_by_role("button", name="Pause").click()
     offline = open_page((script.parent / "crawl.html").as_uri())
     offline.get_by_role("button", name="Play").wait_for()
 

@@ -82,7 +82,7 @@ def test_pushing_delivers_grains() -> None:
 @pytest.mark.parametrize("dt", [2.5e-3, 1e-2])
 def test_no_grain_is_pressed_through_the_floor(dt: float) -> None:
     worlds = field(2, images=False, dt=dt, substeps=round(0.4 / dt))
-    actions = np.random.default_rng(3).uniform(-1.0, 1.0, (25, 2, 2))
+    actions = np.random.default_rng(3).uniform(-1.0, 1.0, (16, 2, 2))
     for given in actions:
         worlds.step(given)
         worlds.restart(worlds.done)
@@ -142,7 +142,7 @@ def test_ego_image_moves_with_the_machine() -> None:
 
 
 def test_worlds_that_age_differently_move_as_alone() -> None:
-    count, steps = 16, 6
+    count, steps = 8, 6
     batch = field(count, substeps=40, speed=1.2)
     actions = np.random.default_rng(0).uniform(-0.2, 1.0, (steps, count, 2)).astype(np.float32)
     rewards, skies = [], []

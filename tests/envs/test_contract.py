@@ -134,7 +134,7 @@ def test_restarted_world_is_a_fresh_one(task: Task, device: str, shared: Shared)
 
 def test_world_in_a_batch_moves_as_alone(task: Task, device: str) -> None:
     name, options = task
-    count, steps = 3, 4
+    count, steps = 3, 3
     batch = envs.make_worlds(name, count, device=device, **options)
     actions = drawn(batch.action_size, steps, count)
     batch.restart(seeds=range(20, 20 + count))

@@ -18,7 +18,7 @@ from annelid.evolve import EA, Experiment, evolve, make_executor
 from annelid.evolve.executors.executor import chunks
 from annelid.evolve.executors.processes import Processes
 
-CRAWL = Experiment("crawl", CrawlOptions(seconds=1.0), EA(population=12), generations=3, repetitions=2)
+CRAWL = Experiment("crawl", CrawlOptions(seconds=0.3), EA(population=8), generations=2, repetitions=2)
 
 
 @given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 4))

@@ -7,14 +7,11 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.core.replay import Crew
 from annelid.core.snapshot import Lines
-from annelid.fem.assembly import Assembly
 from annelid.shapes import tet_hollow_cylinder
 
-from .solids import bar, shaken
+from .solids import STILL, bar, evaluated, reinforcement_only, require_derivatives_that_turn, shaken
 
-STILL = fem.World(gravity=(0.0, 0.0, 0.0))
 BOTH = pytest.mark.parametrize("quadratic", [False, True], ids=["linear", "ten-nodes"])
 
 
@@ -26,34 +23,10 @@ def fabric(**options: Any) -> fem.Fabric:
     return fem.Fabric(**{"where": below, "modulus": (3e8, 1e8), "thickness": 1e-4, "shear_modulus": 2e7, **options})
 
 
-def alone(solid: fem.Solid, device: str = "cpu") -> tuple[fem.Model, Assembly]:
-    model = fem.Model(solid, STILL, device)
-    return model, Assembly(solid.node_count, model.reinforcement, Crew(model.device, 1))
-
-
-def evaluated(model: fem.Model, assembly: Assembly, positions: np.ndarray) -> tuple[float, np.ndarray]:
-    assembly.evaluate(model.vectors(positions))
-    return float(assembly.energy.numpy()[0]), assembly.forces.numpy().copy()
-
-
 @BOTH
 def test_forces_and_tangents_are_derivatives_and_turn_with_the_solid(quadratic: bool, device: str) -> None:
-    rng = np.random.default_rng(2)
     solid = bar(quadratic=quadratic).reinforce(fabric(direction=(1.0, 0.5, 0.0)))
-    model, assembly = alone(solid, device)
-    bent = shaken(solid, 0.02, seed=4)
-    energy, forces = evaluated(model, assembly, bent)
-    matrix, way, step = assembly.matrix(), rng.normal(size=bent.shape), 1e-7
-    (above, after), (under, before) = (evaluated(model, assembly, bent + s * step * way) for s in (1.0, -1.0))
-    product = (matrix @ way.ravel()).reshape(-1, 3)
-    assert abs((above - under) / (2 * step) + (forces * way).sum()) < 1e-7 * abs(forces * way).sum()
-    assert abs(-(after - before) / (2 * step) - product).max() < 1e-7 * abs(product).max()
-    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    turn *= np.sign(np.linalg.det(turn))
-    again, turned = evaluated(model, assembly, bent @ turn.T + [3.0, -2.0, 1.0])
-    assert abs(turned - forces @ turn.T).max() < 1e-12 * abs(forces).max()
-    assert again == pytest.approx(energy, rel=1e-12)
-    assert abs(evaluated(model, assembly, solid.nodes)[1]).max() < 1e-12 * abs(forces).max()
+    require_derivatives_that_turn(solid, shaken(solid, 0.02, seed=4), device)
 
 
 @BOTH
@@ -61,7 +34,7 @@ def test_it_is_as_stiff_as_it_says_along_and_across_the_warp_and_in_shear(quadra
     area, small = 1.0 * 0.2, 1e-6
     for direction, along, across in (("x", 3e8, 1e8), ("y", 1e8, 3e8)):
         solid = bar(quadratic=quadratic).reinforce(fabric(direction=direction, poisson_ratio=0.0))
-        model, assembly = alone(solid)
+        model, assembly = reinforcement_only(solid)
         cases = {(1, 0, 0): along, (0, 1, 0): across, (0, 0, 1): 2e7}
         for (stretch, widen, shear), modulus in cases.items():
             gradient = np.eye(3) + small * np.array([[stretch, shear, 0.0], [0.0, widen, 0.0], [0.0, 0.0, 0.0]])
@@ -95,7 +68,7 @@ def test_worlds_checkpoints_and_energies_have_it() -> None:
         simulation = fem.simulation(each, gravity=(0.0, 0.0, 0.0), device="cpu")
         simulation.state.positions.assign(stretched)
         energies.append(simulation.summary().elastic)
-    model, assembly = alone(solid)
+    model, assembly = reinforcement_only(solid)
     assert energies[0] - energies[1] == pytest.approx(evaluated(model, assembly, stretched)[0])
     prints = {
         fem.Model(each, STILL, "cpu").fingerprint() for each in (solid, bar(), bar().reinforce(fabric(modulus=1e8)))

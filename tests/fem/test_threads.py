@@ -8,17 +8,14 @@ from scipy.optimize import minimize_scalar
 
 from annelid import fem
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.replay import Crew
 from annelid.core.snapshot import Lines, Look
-from annelid.fem.assembly import Assembly
 from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.reinforcing.embedding import embedded, nearest_on_faces
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import tet_hollow_cylinder
 
-from .solids import bar, shaken
+from .solids import STILL, bar, evaluated, reinforcement_only, require_derivatives_that_turn, shaken
 
-STILL = fem.World(gravity=(0.0, 0.0, 0.0))
 CROOKED = np.array([[0.03, 0.02, -0.05], [0.4, -0.06, 0.03], [0.5, 0.05, 0.06], [0.97, 0.1, 0.1]])
 RADIUS, WALL, CAP = 0.01, 5e-4, 2e-3
 SHEAR, PRESSURE = 1e4, 1e3
@@ -28,47 +25,24 @@ def threaded(quadratic: bool = False, **options: Any) -> fem.Solid:
     return bar(quadratic=quadratic).reinforce(fem.Thread(CROOKED, stiffness=300.0, spacing=0.1, **options))
 
 
-def threads_only(solid: fem.Solid, device: str) -> tuple[fem.Model, Assembly]:
-    model = fem.Model(solid, STILL, device)
-    return model, Assembly(solid.node_count, model.reinforcement, Crew(model.device, 1))
-
-
-def evaluated(model: fem.Model, assembly: Assembly, positions: np.ndarray) -> tuple[float, np.ndarray]:
-    assembly.evaluate(model.vectors(positions))
-    return float(assembly.energy.numpy()[0]), assembly.forces.numpy().copy()
-
-
 @pytest.mark.parametrize("one_sided", [True, False], ids=["one-sided", "two-sided"])
 @pytest.mark.parametrize("quadratic", [False, True], ids=["linear", "ten-nodes"])
 def test_forces_and_tangents_are_derivatives_and_turn_with_the_solid(
     quadratic: bool, one_sided: bool, device: str
 ) -> None:
-    rng = np.random.default_rng(2)
     solid = threaded(quadratic, one_sided=one_sided)
-    model, assembly = threads_only(solid, device)
     bent = shaken(solid, 0.02, seed=4)
     strains = solid.threads[0].strains(bent)
     assert strains.min() < -0.01  # some are slack
     assert strains.max() > 0.01
-    energy, forces = evaluated(model, assembly, bent)
-    matrix, way, step = assembly.matrix(), rng.normal(size=bent.shape), 1e-7
-    (above, after), (below, before) = (evaluated(model, assembly, bent + s * step * way) for s in (1.0, -1.0))
-    product = (matrix @ way.ravel()).reshape(-1, 3)
-    assert abs((above - below) / (2 * step) + (forces * way).sum()) < 1e-7 * abs(forces * way).sum()
-    assert abs(-(after - before) / (2 * step) - product).max() < 1e-7 * abs(product).max()
-    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    turn *= np.sign(np.linalg.det(turn))
-    again, turned = evaluated(model, assembly, bent @ turn.T + [3.0, -2.0, 1.0])
-    assert abs(turned - forces @ turn.T).max() < 1e-12 * abs(forces).max()
-    assert again == pytest.approx(energy, rel=1e-12)
-    assert abs(evaluated(model, assembly, solid.nodes)[1]).max() < 1e-12 * abs(forces).max()
+    require_derivatives_that_turn(solid, bent, device)
 
 
 def test_a_thread_resists_stretching_with_its_stiffness_and_is_slack_when_compressed() -> None:
     axis = np.array([[0.0, 0.01, 0.02], [1.0, 0.01, 0.02]])
     for one_sided, pushing in ((True, 0.0), (False, 0.5 * 300.0 * 0.1**2)):
         solid = bar().reinforce(fem.Thread(axis, stiffness=300.0, one_sided=one_sided))
-        model, assembly = threads_only(solid, "cpu")
+        model, assembly = reinforcement_only(solid, "cpu")
         assert solid.threads[0].lengths.sum() == pytest.approx(1.0)
         assert evaluated(model, assembly, solid.nodes * [1.1, 1.0, 1.0])[0] == pytest.approx(0.5 * 300.0 * 0.1**2)
         energy, forces = evaluated(model, assembly, solid.nodes * [0.9, 1.0, 1.0])

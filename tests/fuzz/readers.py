@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +316,21 @@ def measured_runs(path: Path) -> Callable[[Path], Any]:
     return read
 
 
+def squeezes(path: Path) -> Callable[[Path], None]:
+    """What a study of squeezes has kept, to go on from."""
+    from annelid.studies.squeeze import KEPT, Squeeze, Squeezed
+
+    path.write_text(json.dumps({"seed": 0, "each": Squeeze.each, "squeezes": [asdict(Squeezed("jaws", 0))]}))
+
+    def read(found: Path) -> None:
+        folder = found.parent / f"{found.name}-kept"
+        folder.mkdir(exist_ok=True)
+        (folder / KEPT).write_bytes(found.read_bytes())
+        Squeeze(folder=folder).known()
+
+    return read
+
+
 def tracks(path: Path) -> Callable[[Path], None]:
     from annelid.calibration.tracks import read_tracks
     from annelid.core.errors import FileFormatError, InvalidValue
@@ -362,4 +377,5 @@ READERS = {
     "plan": Reader(".json", plan),
     "measured-runs": Reader(".csv", measured_runs),
     "tracks": Reader(".csv", tracks),
+    "squeezes": Reader(".json", squeezes),
 }

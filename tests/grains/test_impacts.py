@@ -13,7 +13,7 @@ from annelid.shapes import Box, Capsule, Plane, Rigid, Sphere, Surface, box_wall
 HERE = {"device": "cpu", "threads": 1}
 STILL = (0.0, 0.0, 0.0)
 SHAPES = (Sphere(0.03), Capsule(0.03, 0.06), Box((0.06,) * 3))
-GAPS = np.linspace(0.005, 0.0059, 4)  # meets at another phase of a step each
+GAPS = np.linspace(0.005, 0.0059, 3)  # meets at another phase of a step each
 
 
 def many_worlds(count: int, bodies: list[Rigid], gravity: tuple[float, float, float]) -> Simulation[grains.Solver]:

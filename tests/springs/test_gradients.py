@@ -235,6 +235,23 @@ def test_refusals(name: str) -> None:
         Rollout(springs.simulation(body, device="cpu", dt=1e-4, **options), 10)
 
 
+def test_edited_bodies_are_refused() -> None:
+    simulation = springs.simulation(springs.block((3, 2, 2)), device="cpu")
+    with simulation.edit() as edit:
+        edit.remove_springs(simulation.solver.model.network.springs.handles()[:1])
+    with pytest.raises(InvalidValue, match="edited while they ran cannot be run back"):
+        Rollout(simulation, 10)
+
+
+def test_motors_are_refused() -> None:
+    arms = springs.block((2, 2, 2)) + springs.block((2, 2, 2)).moved((0.3, 0.0, 0.0))
+    axis = {"point": (0.2, 0.05, 0.05), "direction": (0.0, 1.0, 0.0)}
+    elbow = springs.hinge(arms, "elbow", rotor=np.arange(8), stator=np.arange(8, 16), **axis)
+    simulation = springs.simulation(elbow, device="cpu", motors=[springs.Motor("elbow", torque=0.1)])
+    with pytest.raises(InvalidValue, match="motors cannot be run back"):
+        Rollout(simulation, 10)
+
+
 def test_bad_parameters_and_losses(crawl: Callable[..., Sim]) -> None:
     rollout = Rollout(crawl(), 20)
     stiff = {"stiffness_factor": 1.0}

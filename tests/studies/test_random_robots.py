@@ -58,7 +58,7 @@ def test_out_of_reach_a_robot_comes_as_near_as_its_limits_let_it_and_rests() -> 
 
 def test_the_study_measures_and_draws(tmp_path: Path, silence: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_robots, "stretched", lambda *_: Stretched(1.02e-3, 1e-3, 0.02))
-    study = RandomRobots(quick=True, robots=1, seed=1)
+    study = RandomRobots(robots=1, seed=1, steps=2)
     found = study.compute(wp.get_device("cpu"), 1, silence)
     rows = by_name(study.measure(found))
     assert rows["largest-distance"].passed

@@ -50,10 +50,12 @@ def test_crossings_are_told_from_touches_without_rounding() -> None:
     others, more = np.array(two.vertices), np.array(two.triangles)
     assert crossings(points, triangles, others, more) > 0
     assert crossings(points, triangles, others + np.array([0.1, 0.0, 0.0]), more) == 0
-    ends = np.array([[0.25, 0.25, -1.0], [0.25, 0.25, 0.0], [5.0, 5.0, 5.0]])  # ends in the plane of the triangle
+    ends = np.array(
+        [[0.25, 0.25, -1.0], [0.25, 0.25, 0.0], [0.25, 5.0, -1.0]]
+    )  # one corner in the plane of the triangle
     flat = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     corner = np.array([[0, 1, 2]])
     assert crossings(ends, corner, flat, corner) == 0
     ends[1, 2] = 1e-300
-    assert crossings(ends, corner, flat, corner) == 1
+    assert crossings(ends, corner, flat, corner) == 2
     assert own_crossings(points, triangles) == 0

@@ -16,6 +16,7 @@ BENCHES = {
     "coupling": "A worm of springs in a bed of grains against real time",
     "fem": "Assembly, factors, fluid weight, inverse steps of soft robots, steps in contact",
     "fem-batch": "World-steps per second of many soft fingers that are stepped together",
+    "fem-gradients": "Gradients of solids at rest and through motions beside the way there",
     "envs": "Actions per second of the environments, one world and many",
     "tasks": "Returns of doing nothing, of chance and of scripted policies in the environments",
     "view": "Frames of the camera, and what a viewer costs a simulation",

@@ -54,13 +54,21 @@ def command(arguments: list[str]) -> int:
         return 0
     console = Console(highlight=False)
     console.print(_overview(shown) if brief else _details(shown))
-    for each in shown if options.word and len(shown) <= _SOURCES else ():
-        console.print(f"\n[bold]{each.name}[/bold]: {each.source}")
+    for source, of in _by_source(shown if options.word and len(shown) <= _SOURCES else ()).items():
+        console.print(f"\n[bold]{', '.join(of)}[/bold]: {source}")
     if any(each.law is not None for each in shown):
         console.print(f"\n{_MORE}\n{_ATTRIBUTION}" if brief else f"\n{_ATTRIBUTION}")
     for path in drawn.values():
         console.print(path, soft_wrap=True)
     return 0
+
+
+def _by_source(shown: tuple[Material, ...]) -> dict[str, list[str]]:
+    """Names of materials by their source, each source once."""
+    found: dict[str, list[str]] = {}
+    for each in shown:
+        found.setdefault(each.source, []).append(each.name)
+    return found
 
 
 def plot(path: Path, found: tuple[Material, ...]) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.adjoint import summed
 from annelid.core.errors import InvalidValue
 from annelid.core.track import Track
 
@@ -41,7 +42,7 @@ class Travel:
         rates[-1] -= weights[:, None] * self.direction
         if looks > 1:
             rates[0] += weights[:, None] * self.direction
-        return np.einsum("lwnk,lwnk->w", rates, track.positions), rates
+        return _by_world(rates * track.positions), rates
 
 
 class Match:
@@ -70,9 +71,14 @@ class Match:
         counts = known.sum(axis=(0, 2))
         if not counts.all():
             raise InvalidValue(f"world {int(np.flatnonzero(counts == 0)[0])} has no target that is a number.")
-        off = np.where(known[..., None], here - targets, 0.0) / counts[None, :, None, None]
+        away = np.where(known[..., None], here - targets, 0.0)
+        off = away / counts[None, :, None, None]
         looks, worlds, things, _ = track.shape
         rates = np.zeros((things, looks, worlds, 3))
         np.add.at(rates, chosen, np.moveaxis(off, 2, 0))  # a point may be named twice
-        value = 0.5 * np.einsum("lwnk,lwnk->w", off, np.where(known[..., None], here - targets, 0.0))
-        return value, np.moveaxis(rates, 0, 2)
+        return 0.5 * _by_world(off * away), np.moveaxis(rates, 0, 2)
+
+
+def _by_world(parts: np.ndarray) -> np.ndarray:
+    """Sums of an array of shape [looks, worlds, things, 3] over each world, to the bit those of the world alone."""
+    return summed(np.moveaxis(parts, 1, 0).reshape(parts.shape[1], -1), 1)

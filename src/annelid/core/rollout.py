@@ -90,7 +90,7 @@ class Rollout(Described):
     def value(self, name: str) -> np.ndarray:
         """What the simulation has for a parameter, in its full shape, to begin from."""
         self._require_known(name)
-        return np.array(self._adjoint.inputs[name].value, float)
+        return np.array(self._adjoint.inputs[name].value, float, order="C")
 
     def shape(self, name: str) -> str:
         """The full shape of a parameter in words; what is given is broadcast to it."""

@@ -30,6 +30,7 @@ TASKS = {
     "annelid/FingerReach-v0": ("annelid.envs.tasks.finger_reach", "FingerReach"),
     "annelid/TrunkReach-v0": ("annelid.envs.tasks.trunk_reach", "TrunkReach"),
     "annelid/SoftGrasp-v0": ("annelid.envs.tasks.soft_grasp", "SoftGrasp"),
+    "annelid/SoftCrawl-v0": ("annelid.envs.tasks.soft_crawl", "SoftCrawl"),
 }
 """Module and class of the task of each environment."""
 

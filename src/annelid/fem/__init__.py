@@ -275,7 +275,7 @@ def simulation(
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
-    in_motion = linear_in_motion(linear, solid.node_count, touches=contacts is not None and how is None)
+    in_motion = linear_in_motion(linear, solid, touches=contacts is not None and how is None)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)
     if how is not None:
         return Simulation(

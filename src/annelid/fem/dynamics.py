@@ -48,6 +48,11 @@ class Inertia(ElementSet):
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
 
+    @property
+    def masses(self) -> np.ndarray:
+        """Masses of its elements [kg], shape [k, m, m]."""
+        return np.asarray(self._masses.numpy())
+
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
         fixed = [self._nodes, self._masses, self._goals, self.starts]

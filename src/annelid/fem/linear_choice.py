@@ -10,12 +10,16 @@ from annelid.fem.linalg.direct import direct_solver
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
+from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
 
 Linear = Literal["auto", "direct", "stale", "kept"]
 
 LARGE = 1500
-"""Nodes from which on a solid in motion that touches keeps its factor, unless told otherwise."""
+"""Nodes from which on a solid in motion that touches keeps its factor, unless told otherwise.
+
+Where a law for large strains keeps volumes nearly, an old factor leads too slowly: there each matrix has its own.
+"""
 
 
 def linear_solver(kind: Linear, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> LinearSolver:
@@ -29,8 +33,9 @@ def linear_solver(kind: Linear, unknowns: Unknowns, assembly: Assembly, tetrahed
     return direct_solver(unknowns)
 
 
-def linear_in_motion(kind: Linear, node_count: int, *, touches: bool) -> Linear:
+def linear_in_motion(kind: Linear, solid: Solid, *, touches: bool) -> Linear:
     """What "auto" means for a solid in motion."""
     if kind == "kept" and not touches:
         raise InvalidValue("linear='kept' is for a solid in motion that touches; this one touches nothing: use 'auto'.")
-    return "kept" if kind == "auto" and touches and node_count >= LARGE else kind
+    suited = touches and solid.node_count >= LARGE and not solid.hyperelastic
+    return "kept" if kind == "auto" and suited else kind

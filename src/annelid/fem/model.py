@@ -45,8 +45,8 @@ class Model:
         threads: CPU threads; None takes all cores.
         extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
         linear: How linear systems are solved: "direct" factors every matrix; "stale" keeps a factor for several
-            matrices and iterates, for real-time control of large solids; "kept" is for large solids in motion that touch,
-            see `contact.kept_newton`; "auto" is "direct", and "kept" for those of them in `simulation`.
+            matrices and iterates, for real-time control of large solids; "kept" is for large solids in motion that
+            touch, see `contact.kept_newton`; "auto" is "direct", and "kept" for those of them in `simulation`.
         like: A model of the same mesh, holds and kinds of element sets, whose order of elimination serves here too.
 
     Attributes:
@@ -56,6 +56,7 @@ class Model:
         reinforcement: Threads and fabrics that it has, if any.
         assembly: The sum of all element sets.
         loads: Forces on the nodes that keep their direction, weight included [N], vec3d of shape [n].
+        weights: Mass with which gravity pulls at each node [kg], shape [n].
         load_scale: Root mean square of their components [N].
         pull: Gravity of the world that is stepped [m/s²], shape [3].
         stiffness_scale: Mean stiffness of the elements [N/m].
@@ -98,7 +99,7 @@ class Model:
         self.offsets = self.vectors(solid.offsets)
         self.held = wp.array((solid.held @ np.array([1, 2, 4])).astype(np.int32), dtype=wp.int32, device=self.device)
         self.dead_loads = solid.forces.copy()
-        self._weights = solid.weights()
+        self.weights = solid.weights()
         self.loads = self.vectors()
         self._load()
         edges = np.cbrt(solid.element_volumes)
@@ -224,7 +225,7 @@ class Model:
 
     def _load(self) -> None:
         self.pull = self.gravity
-        self._pulls = Loads(self.dead_loads, self._weights, self.gravity, self.loads, self.crew)
+        self._pulls = Loads(self.dead_loads, self.weights, self.gravity, self.loads, self.crew)
         self.load_scale = self._pulls.scale
 
 

@@ -60,11 +60,17 @@ def point_gradients(rest: np.ndarray, elements: np.ndarray, degree: int | None =
         degree: Degree of the rule; by default that of the energy: 1 for linear, 2 for 10-node tetrahedra.
     """
     width = elements.shape[1]
-    points, weights = rule((1 if width == 4 else 2) if degree is None else degree)
-    local = derivatives(width, points)
-    jacobians = np.einsum("tsi,qsj->tqij", rest[elements], local)
-    volumes = np.linalg.det(jacobians) * weights / 6.0
+    chosen = (1 if width == 4 else 2) if degree is None else degree
+    jacobians, volumes = _jacobians(rest, elements, chosen)
+    local = derivatives(width, rule(chosen)[0])
     return np.einsum("qsj,tqji->tqsi", local, np.linalg.inv(jacobians)), volumes
+
+
+def _jacobians(rest: np.ndarray, elements: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobians at the points of a rule [m], shape [t, q, 3, 3], and their volumes [m³], shape [t, q]."""
+    points, weights = rule(degree)
+    jacobians = np.einsum("tsi,qsj->tqij", rest[elements], derivatives(elements.shape[1], points))
+    return jacobians, np.linalg.det(jacobians) * weights / 6.0
 
 
 def point_places(rest: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -78,7 +84,7 @@ def integrals(rest: np.ndarray, elements: np.ndarray) -> np.ndarray:
     """∫ N_a of every element [m³], shape [t, s]: how a uniform load is shared by its nodes."""
     width = elements.shape[1]
     points, _ = rule(3)
-    _, volumes = point_gradients(rest, elements, 3)
+    _, volumes = _jacobians(rest, elements, 3)
     return volumes @ values(width, points)
 
 
@@ -87,6 +93,6 @@ def products(rest: np.ndarray, elements: np.ndarray) -> np.ndarray:
     width = elements.shape[1]
     degree = 2 if width == 4 else 4
     points, _ = rule(degree)
-    _, volumes = point_gradients(rest, elements, degree)
+    _, volumes = _jacobians(rest, elements, degree)
     shape = values(width, points)
     return np.einsum("tq,qa,qb->tab", volumes, shape, shape)

@@ -69,17 +69,17 @@ class Law(Named):
 
     def uniaxial(self, stretch: ArrayLike) -> np.ndarray:
         """Nominal stress [Pa] of a bar that keeps its volume."""
-        along = np.asarray(stretch, float)
+        along = _stretches(stretch)
         return self.nominal(np.stack([along, along**-0.5, along**-0.5], axis=-1))[..., 0]
 
     def equibiaxial(self, stretch: ArrayLike) -> np.ndarray:
         """Nominal stress [Pa] of a sheet that is stretched alike in two directions and keeps its volume."""
-        along = np.asarray(stretch, float)
+        along = _stretches(stretch)
         return self.nominal(np.stack([along, along, along**-2.0], axis=-1))[..., 0]
 
     def pure_shear(self, stretch: ArrayLike) -> np.ndarray:
         """Nominal stress [Pa] of a wide sheet that is stretched along one direction and keeps its volume."""
-        along = np.asarray(stretch, float)
+        along = _stretches(stretch)
         return self.nominal(np.stack([along, np.ones_like(along), 1.0 / along], axis=-1))[..., 0]
 
     def unstable_at(self, strain: float) -> tuple[str, float] | None:
@@ -322,3 +322,11 @@ class Ogden(Law):
     def scaled(self, factor: float) -> Self:
         """That many times as stiff."""
         return replace(self, terms=tuple((factor * mu, alpha) for mu, alpha in self.terms))
+
+
+def _stretches(given: ArrayLike) -> np.ndarray:
+    """Stretches as numbers; what no bar can be stretched to is refused."""
+    values = np.asarray(given, float)
+    if not (np.isfinite(values) & (values > 0.0)).all():
+        raise InvalidValue(f"a stretch is a length over that at rest, above 0, not {given!r}: 1 is undeformed.")
+    return values

@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Named
 from annelid.materials.laws import Law
 
+_MOST_STRAIN = 100.0  # that anybody has measured, and more
 _RANGE = 0.5
 """Engineering strain within which a law must be stable where it is not said how far it was measured."""
 
@@ -142,8 +143,9 @@ class Material(Named):
 
     def _require_law(self) -> None:
         """Refuse a law that is unstable where it is meant to be used, or that contradicts Young's modulus."""
-        if self.measured_to is not None and not self._number("measured_to") > 0.0:
-            raise self._invalid("measured_to", "give an engineering strain above 0, or None")
+        if self.measured_to is not None and not 0.0 < self._number("measured_to") <= _MOST_STRAIN:
+            wanted = f"give an engineering strain above 0 and at most {_MOST_STRAIN:g}, such as 3.0, or None"
+            raise self._invalid("measured_to", wanted)
         if self.law is None:
             return
         if not isinstance(self.law, Law):

@@ -7,6 +7,7 @@ from annelid.robots.finger import finger, finger_mesh
 from annelid.robots.gear_tower import GearTower, gear_tower
 from annelid.robots.pendulum import pendulum, pendulum_mesh, pendulum_solid
 from annelid.robots.pneunet import pneunet
+from annelid.robots.pusher import pusher
 from annelid.robots.quadruped import quadruped
 from annelid.robots.sand_worm import BuriedWorm
 from annelid.robots.sandbox import Sandbox
@@ -34,6 +35,7 @@ __all__ = [
     "pendulum_mesh",
     "pendulum_solid",
     "pneunet",
+    "pusher",
     "quadruped",
     "thing",
     "trunk",

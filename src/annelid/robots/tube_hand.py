@@ -1,9 +1,4 @@
-"""A hand of few nodes, for thousands of worlds: fingers are tubes of soft silicone that plates divide into chambers.
-
-Plates and the inner side are of a stiffer one: the plates keep the tube from widening, so that air lengthens its outer
-side and curls it inwards, as windings do in fingers of Galloway et al. 2016 (doi:10.1089/soro.2015.0019). Worlds that
-are stepped together have no threads and no fabrics.
-"""
+"""A hand of few nodes, for thousands of worlds: its fingers are tubes of silicone between plates (`robots.tubes`)."""
 
 from __future__ import annotations
 
@@ -14,16 +9,12 @@ from operator import add
 import numpy as np
 
 from annelid import fem
-from annelid.materials import Material, NeoHooke
 from annelid.robots.soft_gripper import SoftGripper
-from annelid.shapes import Surface, TetMesh
-from annelid.shapes.tet.sections import rectangle, steps
-from annelid.shapes.tet.sweep import swept
+from annelid.robots.tubes import tube_materials, tube_mesh
+from annelid.shapes import Surface
 from annelid.shapes.values import require_count, require_positive
 
-_SOFT, _STIFF = 0, 1  # regions of a finger
-_POISSON, _DENSITY = 0.45, 1070.0  # [-], [kg/m³]
-_MOST_FINGERS, _MOST_CHAMBERS = 8, 100
+_MOST_FINGERS = 8
 
 
 def tube_hand(
@@ -59,11 +50,10 @@ def tube_hand(
     """
     count = require_count("fingers", fingers, least=1, most=_MOST_FINGERS)
     opening, height = require_positive("opening", opening), require_positive("height", height)
-    one = _finger(length, width, thickness, wall, chambers)
+    one = tube_mesh(length, width, thickness, wall, chambers)
     hanging = one.rotated("y", 0.5 * math.pi).moved((opening, 0.0, height))
     mesh = reduce(add, [hanging.rotated("z", 2.0 * math.pi * k / count) for k in range(count)])
-    materials = {_SOFT: _silicone("tube", moduli[0]), _STIFF: _silicone("plate", moduli[1])}
-    solid = fem.Solid(mesh, materials, surface=Surface(friction=friction))
+    solid = fem.Solid(mesh, tube_materials(*moduli), surface=Surface(friction=friction))
     solid.fix(np.tile(one.nodes[:, 0] < wall + 1e-9, count))
     tip, air = np.flatnonzero(one.nodes[:, 0] > length - 1e-9), np.concatenate(one.cavities())
     actuators = []
@@ -75,24 +65,3 @@ def tube_hand(
         air_inside = fem.Pneumatic(name=f"air-{k}", cavity=cavity, pressure=limits, pressure_rate=pressure_rate)
         actuators.append(air_inside)
     return SoftGripper(solid, tuple(actuators), height - length)
-
-
-def _finger(length: float, width: float, thickness: float, wall: float, chambers: int) -> TetMesh:
-    """A finger along x with its stiffer side at z = 0, to be held at x = 0."""
-    rooms = require_count("chambers", chambers, least=1, most=_MOST_CHAMBERS)
-    wall = require_positive("wall", wall)
-    wide = require_positive("width of a finger less two walls", width - 2.0 * wall)
-    high = require_positive("thickness of a finger less two walls", thickness - 2.0 * wall)
-    long = require_positive("length of a chamber", (length - (rooms + 1) * wall) / rooms)
-    section = rectangle(steps([wall, wide, wall], [1, 1, 1]) - 0.5 * width, steps([wall, high, wall], [1, 1, 1]))
-    layers = steps([wall, *[long, wall] * rooms], [1] * (2 * rooms + 1))
-    plate = np.arange(len(layers) - 1) % 2 == 0
-    column, row = section.patches.T
-    hollow = ~plate[:, None] & (column == 1) & (row == 1)
-    regions = np.where(plate[:, None] | (row == 0), _STIFF, _SOFT)
-    return swept(section, layers, keep=~hollow, regions=regions, place=lambda at: at[:, [2, 0, 1]])
-
-
-def _silicone(name: str, modulus: float) -> Material:
-    law = NeoHooke(require_positive("a modulus", modulus) / (2.0 + 2.0 * _POISSON))
-    return Material.hyperelastic(name, law, density=_DENSITY, poisson_ratio=_POISSON)

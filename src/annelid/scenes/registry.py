@@ -34,6 +34,7 @@ SCENES = {
     "finger": ("annelid.scenes.finger", "Finger"),
     "pendulum": ("annelid.scenes.pendulum", "Pendulum"),
     "trunk": ("annelid.scenes.trunk", "Trunk"),
+    "push-block": ("annelid.scenes.push_block", "PushBlock"),
     "trunk-wrap": ("annelid.scenes.trunk_wrap", "TrunkWrap"),
     "soft-crawler": ("annelid.scenes.soft_crawler", "SoftCrawler"),
     "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
@@ -41,7 +42,7 @@ SCENES = {
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 
-INVERSE = frozenset({"finger", "pendulum", "silicone-cylinder", "trunk"})
+INVERSE = frozenset({"finger", "pendulum", "push-block", "silicone-cylinder", "trunk"})
 """Scenes whose efforts an optimiser finds, which comes with the extra `fem`."""
 
 DRAWN = frozenset({"cantilever-topology", "finger", "pendulum", "silicone-cylinder"})

@@ -25,6 +25,7 @@ STUDIES = {
     "identify-springs": ("annelid.studies.identify_springs", "IdentifySprings"),
     "identify-solid": ("annelid.studies.identify_solid", "IdentifySolid"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
+    "random-pushes": ("annelid.studies.random_pushes", "RandomPushes"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
     "evolve-body": ("annelid.studies.evolve_body", "EvolveBody"),
     "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),

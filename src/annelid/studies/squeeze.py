@@ -25,7 +25,7 @@ from annelid.studies.support.crossings import crossings, own_crossings
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.squeezes import CASES
 
-_KEPT = "squeezes.json"
+KEPT = "squeezes.json"
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Squeeze:
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Squeezed]:
         """Squeeze one body after the other, on the CPU, until all steps are taken or time is up."""
         end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
-        known = {(one.case, one.number): one for one in self._known()} if self.resume else {}
+        known = {(one.case, one.number): one for one in self.known()} if self.resume else {}
         found: list[Squeezed] = []
         for case, number, steps in self._rounds():
             if (case, number) not in known:
@@ -149,29 +149,31 @@ class Squeeze:
         count = -(-steps // each)
         return [(cases[i % len(cases)], i // len(cases), min(each, steps - i * each)) for i in range(count)]
 
-    def _known(self) -> list[Squeezed]:
+    def known(self) -> list[Squeezed]:
         """What was done before with the same seed and as many steps each."""
-        path = None if self.folder is None else self.folder / _KEPT
+        path = None if self.folder is None else self.folder / KEPT
         if path is None or not path.exists():
             return []
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            if (kept["seed"], kept["each"]) != (self.seed, self.each):
-                raise InvalidValue(
-                    f"{path} has squeezes of seed {kept['seed']} with {kept['each']} steps each; give the same --seed "
-                    "and --each to go on, or leave out --resume."
-                )
-            return [_checked(Squeezed(**one)) for one in kept["squeezes"]]
+            same = (kept["seed"], kept["each"]) == (self.seed, self.each)
+            found = [_checked(Squeezed(**one)) for one in kept["squeezes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
                 f"{path} is not a list of squeezes: {error}; delete it, or leave out --resume."
             ) from error
+        if not same:
+            raise InvalidValue(
+                f"{path} has squeezes of another seed, or of more or fewer steps; give the same --seed and --each to "
+                "go on, or leave out --resume."
+            )
+        return found
 
     def _keep(self, found: Iterable[Squeezed]) -> None:
         if self.folder is None or self.quick:
             return
         kept = {"seed": self.seed, "each": self.each, "squeezes": [asdict(one) for one in found]}
-        with replaced(self.folder / _KEPT) as temporary:
+        with replaced(self.folder / KEPT) as temporary:
             temporary.write_text(json.dumps(kept), encoding="utf-8")
 
 

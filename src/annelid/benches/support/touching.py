@@ -93,7 +93,7 @@ def _parts(simulation: Simulation[fem.Solver], name: str) -> Iterator[Measuremen
     yield Measurement(f"{name}-iterations", iterations / _WATCHED, "a step")
     yield Measurement(f"{name}-factorings", (linear.factorings - factorings) / _WATCHED, "a step")
     for part, spent in watch.seconds.items():
-        yield Measurement(f"{name}-{part}", 1e3 * spent / _WATCHED, "ms")
+        yield Measurement(f"{name}-time-in-{part}", 1e3 * spent / _WATCHED, "ms")
 
 
 def _across_a_post(device: wp.Device, threads: int | None) -> Simulation[fem.Solver]:

@@ -21,6 +21,7 @@ SCRIPTS = {
     "annelid/FingerReach-v0": ("annelid.envs.baselines.reaching", "lifting"),
     "annelid/TrunkReach-v0": ("annelid.envs.baselines.reaching", "pulling"),
     "annelid/SoftGrasp-v0": ("annelid.envs.baselines.grasping", "grasping"),
+    "annelid/SoftCrawl-v0": ("annelid.envs.baselines.waves", "arching"),
 }
 """Module and function of the policy of each environment: from its worlds to what acts in them."""
 

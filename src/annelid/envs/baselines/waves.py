@@ -23,6 +23,11 @@ def burrowing(worlds: Worlds) -> Policy:
     return wave(worlds, frequency=2.0, waves=2.0)
 
 
+def arching(worlds: Worlds) -> Policy:
+    """A soft tube: three arches a second, each twice as long as the tube, from head to tail."""
+    return wave(worlds, frequency=3.0, waves=-0.5)
+
+
 def striding(worlds: Worlds) -> Policy:
     """A voxel robot: half a wave on the body, from its front to its back."""
     return wave(worlds, frequency=1.0, waves=-0.5)

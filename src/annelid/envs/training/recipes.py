@@ -55,6 +55,9 @@ RECIPES = {
     "annelid/SoftGrasp-v0": Recipe(
         worlds=2048, steps=12_000_000, scaled=True, rate=5e-4, discount=0.98, choices=3072, change=0.03, fading=True
     ),
+    "annelid/SoftCrawl-v0": Recipe(
+        worlds=2048, steps=12_000_000, scaled=True, rate=5e-4, discount=0.98, choices=3072, change=0.03, fading=True
+    ),
     # Solids cost most of all, and what an action is worth shows at once: few actions, and a short view ahead.
     "annelid/FingerReach-v0": Recipe(worlds=16, steps=4_000, scaled=True, rate=1e-3, discount=0.5, choices=256),
     "annelid/TrunkReach-v0": Recipe(worlds=16, steps=6_000, scaled=True, rate=1e-3, discount=0.5, choices=256),

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Replays, Stage
+from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.robots.actuators import Hydraulic
 from annelid.fem.robots.drives import ChamberDrive, Drive, PointDrive
@@ -45,8 +46,23 @@ class Directions:
         return [stage for k, drive in every for stage in drive.stages(positions, k, self._strokes, self.columns)]
 
 
+def command_rates(rates: np.ndarray, efforts: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Rates of commands from those of efforts, shape [steps, channels] as all of these.
+
+    An effort that does not get to its command in a step goes as far as it can from where it was before: so its rate is
+    that of the effort before.
+    """
+    found, carried = np.zeros_like(rates), np.zeros(rates.shape[1])
+    for step in reversed(range(len(rates))):
+        rate, followed = rates[step] + carried, efforts[step] == commands[step]
+        found[step], carried = np.where(followed, rate, 0.0), np.where(followed, 0.0, rate)
+    return found
+
+
 def require_differentiable(model: Model, drives: Sequence[Drive]) -> None:
-    """Refuse what acts on a solid without an exact tangent."""
+    """Refuse what acts on a solid without an exact tangent, and solvers that are not exact."""
+    if isinstance(model.linear, KeptFactor):
+        raise refused("steps with a kept factor, which is only near the matrix", "give linear='direct'.")
     for drive in drives:
         actuator = drive.actuator
         if isinstance(actuator, Hydraulic) and drive.columns == 2:

@@ -123,8 +123,10 @@ def _with_constant(law: Law, name: str, index: tuple[int, ...], own: np.ndarray,
         moved[index] += steps * stride
         return changed_law(law, {name: moved})
 
+    laws = [(weight, at(k), at(-k)) for k, weight in _DIFFERENCES]
+
     def slope(of: Callable[[Law], float]) -> float:
-        return sum(weight * (of(at(k)) - of(at(-k))) for k, weight in _DIFFERENCES) / (60.0 * stride)
+        return sum(weight * (of(more) - of(less)) for weight, more, less in laws) / (60.0 * stride)
 
     shear = slope(lambda each: each.shear_modulus)
     return _Change(

@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 import warp as wp
-from scipy import sparse
 
 from annelid.core.adjoint import Plan, Stretch
 from annelid.core.errors import InvalidValue
 from annelid.core.state import clone_state, overwrite
-from annelid.fem.adjoint.actuation import Directions
+from annelid.fem.adjoint.actuation import Directions, command_rates
 from annelid.fem.adjoint.element_rates import HyperelasticRates, element_rates
 from annelid.fem.adjoint.history_rates import HistoryRates
 from annelid.fem.adjoint.inputs import by_law
-from annelid.fem.adjoint.masses import MassRates
+from annelid.fem.adjoint.masses import mass_rows, of_motion
 from annelid.fem.adjoint.stepping import Stepping
 from annelid.fem.contact.state import Touching
-from annelid.fem.dynamics import masses
 from annelid.fem.history import StressHistory
 from annelid.fem.hyperelastic import Hyperelastic
 from annelid.fem.kernels.motion_rates import (
@@ -86,15 +84,15 @@ class Motion:
         return HistoryRates(model.solid, model.tetrahedra, elements, self._solver.dt, model.crew, nodes=self._nodes)
 
     def _room(self) -> None:
-        model, solid, device = self._solver.model, self._solver.model.solid, self._solver.model.device
+        model, device = self._solver.model, self._solver.model.device
         vectors = [model.vectors() for _ in range(9)]
         self._seed, self._right, self._adjoint, self._pulls = vectors[:4]
         self._x, self._v, self._forces, self._whole, self._part = vectors[4:]
         self._damping = wp.zeros(model.node_count, dtype=wp.float64, device=device)
-        nodes, shares = masses(solid)
+        nodes, shares = self._solver.inertia.nodes, self._solver.inertia.masses
         self._mass_nodes = wp.array(nodes, dtype=wp.int32, device=device)
         self._masses = wp.zeros(shares.shape if self._weighs else (0, 0, 0), dtype=wp.float64, device=device)
-        self._rows = _rows(nodes, shares, model.node_count, device)
+        self._rows = mass_rows(nodes, shares, model.node_count, device)
         drives = len(self._solver.drives)
         self._parts = wp.zeros((drives, _PARTS), dtype=wp.float64, device=device)
         self._effort_rates = wp.zeros((self._plan.steps, drives), dtype=wp.float64, device=device)
@@ -231,69 +229,34 @@ class Motion:
 
     def rates(self) -> dict[str, np.ndarray]:
         """Rates by all parameters that were asked for, and some more."""
-        solid, model = self._solver.model.solid, self._solver.model
+        model = self._solver.model
         found = {"positions": self._x.numpy().copy(), "velocities": self._v.numpy().copy()}
         forces = self._forces.numpy().copy()
-        found |= {"forces": forces, "gravity": solid.weights() @ forces, "offsets": self._part.numpy().copy()}
+        found |= {"forces": forces, "gravity": model.weights @ forces, "offsets": self._part.numpy().copy()}
         found["velocity_damping"] = np.asarray(self._damping.numpy().sum())
         if self._materials:
             found |= self._elements.materials(by_law=self._by_law)
         if self._memory is not None:
             found["prony"] = self._memory.prony()
         if self._weighs:
-            shaped = self._by_masses(found, forces @ model.gravity)
+            rates = of_motion(model.solid, forces @ model.gravity, self._masses.numpy(), nodes=self._nodes)
+            found["density"], shaped = rates
         if self._nodes:
             found["nodes"] = self._elements.nodes() + shaped + self._whole.numpy()
-        if self._commanded:
-            found["controls"] = self._by_commands()
+        if self._table is not None and self._commanded:
+            found["controls"] = self._by_commands(self._table)
         return found
 
-    def _by_masses(self, found: dict[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
-        """Put rates of densities where they belong; what masses make of those of nodes at rest, shape [n, 3]."""
-        solid, inertia = self._solver.model.solid, self._masses.numpy()
-        weighed, moved = MassRates(solid, 3), None
-        if solid.elements.shape[1] == 4:
-            weights = weights + inertia[:, 0, 0]
-        else:
-            moved = MassRates(solid, 4)
-        points = weighed.of_weights(weights)
-        found["density"], shaped = weighed.densities(points), weighed.nodes(points) if self._nodes else np.zeros(3)
-        if moved is not None:
-            points = moved.of_elements(inertia)
-            found["density"] = found["density"] + moved.densities(points)
-            shaped = shaped + (moved.nodes(points) if self._nodes else 0.0)
-        return shaped
-
-    def _by_commands(self) -> np.ndarray:
-        """Rates of the commands of each step, shape [steps, channels]: what does not go as fast goes on as before."""
-        solver, channels = self._solver, self._solver.channels.every
-        steps = np.arange(self._plan.steps)
-        rates = self._effort_rates.numpy().copy()
-        shares = np.array([solver.fraction(self._clock + step + 1) for step in steps.tolist()])
+    def _by_commands(self, table: np.ndarray) -> np.ndarray:
+        """Rates of the commands of each step, shape [steps, channels]."""
+        solver, rates = self._solver, self._effort_rates.numpy().copy()
+        steps = range(self._clock + 1, self._clock + 1 + self._plan.steps)
+        fractions = np.array([solver.fraction(step) for step in steps])
         for number, drive in enumerate(solver.drives):
-            if isinstance(drive, ChamberDrive):
-                rates[:, number] *= shares
-        assert self._table is not None
-        found = np.zeros((self._plan.steps, len(channels)))
-        for place, channel in enumerate(channels):
-            carried = 0.0
-            followed = self._efforts[1:, channel.number] == self._table[:, place]
-            for step in reversed(steps.tolist()):
-                rate = rates[step, channel.number] + carried
-                found[step, place], carried = (rate, 0.0) if followed[step] else (0.0, rate)
-        return found
+            if isinstance(drive, ChamberDrive):  # pressures grow with the loads
+                rates[:, number] *= fractions
+        numbers = [channel.number for channel in solver.channels.every]
+        return command_rates(rates[:, numbers], self._efforts[1:, numbers], table)
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
         wp.launch(kernel, self._solver.model.node_count, arguments, device=self._solver.model.device)
-
-
-def _rows(nodes: np.ndarray, shares: np.ndarray, count: int, device: wp.Device) -> list[wp.array[Any]]:
-    """The matrix of masses by rows, on the device: where each begins, columns, values."""
-    width = nodes.shape[1]
-    rows, columns = np.repeat(nodes, width, axis=1).ravel(), np.tile(nodes, (1, width)).ravel()
-    matrix = sparse.csr_array(sparse.coo_array((shares.ravel(), (rows, columns)), shape=(count, count)))
-    matrix.sum_duplicates()
-    indices = [
-        wp.array(part.astype(np.int32), dtype=wp.int32, device=device) for part in (matrix.indptr, matrix.indices)
-    ]
-    return [*indices, wp.array(matrix.data, dtype=wp.float64, device=device)]

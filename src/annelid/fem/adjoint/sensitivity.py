@@ -50,7 +50,7 @@ class Sensitivity:
         self._missing = _missing(model, self._drives)
         self._balance = Balance(model, self._drives)
         self._elements = element_rates(solid, model.tetrahedra, model.crew, nodes="nodes" not in self._missing)
-        self._weights, self._masses = solid.weights(), MassRates(solid, 3)
+        self._masses = MassRates(solid)
         others = ["density", "gravity", "forces", "offsets", "nodes", *(["efforts"] if self._drives else [])]
         others += ["prony"] if model.relaxes else []
         others += ["strokes"] if self._drives and isinstance(subject, Robot) else []
@@ -92,7 +92,7 @@ class Sensitivity:
 
     def _of_loads(self, seed: np.ndarray, wanted: Sequence[str]) -> Rates:
         adjoint = self._balance.adjoint.numpy().copy()
-        found = {"forces": adjoint, "gravity": self._weights @ adjoint, "offsets": self._balance.offsets(seed)}
+        found = {"forces": adjoint, "gravity": self._model.weights @ adjoint, "offsets": self._balance.offsets(seed)}
         found |= {"efforts": self._balance.efforts(), "strokes": self._balance.strokes()}
         if "nodes" in wanted:
             found["nodes"] = self._elements.nodes() + self._masses.nodes(self._weighed()) + found["offsets"]

@@ -179,7 +179,7 @@ class Bodies:
             matrix[rows, rows][3:, 3:] += self._now_inertias[body] / self._dt**2
             blocks = self._blocks(nodes)[:, self.numbers[body]]
             near = np.flatnonzero(blocks.any(axis=(1, 2)))
-            levers = -_levers(x[near] - pose.places[self.numbers[body]])
+            levers = -levers_of(x[near] - pose.places[self.numbers[body]])
             product = blocks[near] @ levers
             coupling[near, :, rows] = product
             matrix[rows, rows] += np.einsum("kia,kib->ab", levers, product)
@@ -216,7 +216,7 @@ class Bodies:
         for load in loads:
             for body in np.flatnonzero(self.numbers == load.obstacle):
                 own = slice(6 * body, 6 * body + 6)
-                lever = _levers(load.place - pose.places[load.obstacle])
+                lever = levers_of(load.place - pose.places[load.obstacle])
                 product = load.tangent @ lever
                 matrix[own, own] += lever.T @ product
                 for node, weight in zip(rows[load.nodes], load.weights, strict=True):
@@ -228,9 +228,9 @@ class Bodies:
         places, blocks = self._places.numpy(), self._blocks(self.points)
         for point, other in np.argwhere(blocks.any(axis=(2, 3))):
             own = int(self._owner[point])
-            sides = [(own, _levers(places[point] - pose.places[self.numbers[own]]))]
+            sides = [(own, levers_of(places[point] - pose.places[self.numbers[own]]))]
             for body in np.flatnonzero(self.numbers == other):
-                sides.append((int(body), -_levers(places[point] - pose.places[other])))
+                sides.append((int(body), -levers_of(places[point] - pose.places[other])))
             for first, left in sides:
                 for second, right in sides:
                     matrix[6 * first : 6 * first + 6, 6 * second : 6 * second + 6] += (
@@ -286,7 +286,7 @@ def _own_points(rigid: Rigid, form: Form) -> tuple[np.ndarray, float]:
     return vertices[chosen], 0.0
 
 
-def _levers(arms: np.ndarray) -> np.ndarray:
+def levers_of(arms: np.ndarray) -> np.ndarray:
     """How points at arms from a centre move with it, [..., 3, 6]: with its centre, and with its rotation."""
     found = np.zeros((*arms.shape[:-1], 3, 6))
     found[..., :3] = np.eye(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,14 @@ _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
 _CAUTION = 0.6
 """Of the way that is free, how much what is driven goes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Where obstacles were at some moment of a step: places [m] and quaternions."""
+
+    places: np.ndarray
+    turns: np.ndarray
 
 
 def touched_by(solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> Contacts | None:
@@ -259,6 +268,16 @@ class Contacts:
         if self.bodies and flying:
             self.bodies.take(self.now)
         return part
+
+    def placed(self) -> Placed:
+        """Where obstacles are."""
+        return Placed(self.now.places.copy(), self.now.turns.copy())
+
+    def put_back(self, placed: Placed) -> None:
+        """Put obstacles back to where they were at some moment of this step."""
+        self.now.set(placed.places, placed.turns)
+        if self.bodies:
+            self.bodies.take(self.now)
 
     def wait(self) -> None:
         """Let free bodies have no goal but where they are."""

@@ -173,7 +173,7 @@ class KeptNewton(TouchingNewton):
         nodes = np.union1d(some.nodes, coupled[contacts.movable[coupled]])
         wide = np.zeros((len(nodes), 3, len(nodes), 3))
         places = np.searchsorted(nodes, some.nodes)
-        wide[places[:, None], :, places] = some.matrix.reshape(len(places), 3, -1, 3).transpose(0, 2, 1, 3)
+        wide[places[:, None], :, places] = some.matrix.reshape(len(places), 3, len(places), 3).transpose(0, 2, 1, 3)
         rows = contacts.rows[nodes]
         chosen = np.where(np.reshape(rows >= 0, (-1, 1, 1)), coupling[np.maximum(rows, 0)], 0.0)
         size = 3 * len(nodes)

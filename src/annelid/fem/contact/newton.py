@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.coupled import CoupledSolver
+from annelid.fem.contact.elimination import Elimination
 from annelid.fem.kernels.motion import hold
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
@@ -148,26 +149,15 @@ class TouchingNewton(Newton):
         bodies = contacts.bodies
         if not bodies:
             return slope
-        matrix, coupling = bodies.matrices(contacts.now, contacts.nodes, self._outer)
-        bodies.add_corners(matrix, coupling, contacts.now, self._loads, contacts.rows)
+        known = Elimination(contacts, self.linear, self._outer, self._loads, self.model.node_count)
         steps = self._step.numpy().copy()
-        right = bodies.forces - np.einsum("kia,ki->a", coupling, steps[contacts.outer])
-        answers = np.zeros((len(steps), 3, len(right)))
-        if coupling.any():
-            answers = self._answers(coupling)
-            matrix = matrix - np.einsum("kia,kib->ab", coupling, answers[contacts.outer])
-        moves = bodies.solution(matrix, right)
+        moves = bodies.solution(
+            known.matrix, bodies.forces - np.einsum("kia,ki->a", known.coupling, steps[contacts.outer])
+        )
         bodies.step = moves.reshape(-1, 6)
-        steps -= answers @ moves
+        steps -= known.answers @ moves
         self._step.assign(steps)
         return float((self._residual.numpy() * steps).sum() + bodies.forces @ moves)
-
-    def _answers(self, coupling: np.ndarray) -> np.ndarray:
-        """How nodes answer to each column of what couples them with bodies, shape [n, 3, 6 f]."""
-        columns = np.zeros((self.model.node_count, coupling.shape[2], 3))
-        columns[self.contacts.outer] = coupling.transpose(0, 2, 1)
-        right = wp.array(columns, dtype=wp.vec3d, device=self.device)
-        return np.asarray(self.linear.solve(right).numpy()).transpose(0, 2, 1)
 
     def _longest(self, positions: wp.array[Any]) -> float:
         return self.contacts.free_part(positions, self._step)

@@ -31,6 +31,10 @@ class PointContacts(ElementSet):
         pair_forces: Force of each pair on its point [N], vec3d of shape [k · o].
         points: What the points are to the kernels, see `kernels.contact`.
         pair_tangents: How it resists motion of the point [N/m], mat33d of shape [k · o].
+        strengths: How hard each pair pressed where friction was followed last [N], float64 of shape [k · o].
+        normals: Normals there, vec3d of shape [k · o].
+        stretches: Stretches of the springs of friction when the step began [m], vec3d of shape [k · o].
+        starts: Where all positions were then [m], vec3d.
     """
 
     def __init__(
@@ -57,11 +61,11 @@ class PointContacts(ElementSet):
         self.points.frictions = wp.array(np.ravel(frictions), dtype=wp.float64, device=device)
         self.points.reach = wp.float64(reach)
         pairs = self.size[0] * self.size[1]
-        self._strengths = wp.zeros(pairs, dtype=wp.float64, device=device)
-        self._normals, self.stretches = (wp.zeros(pairs, dtype=wp.vec3d, device=device) for _ in range(2))
+        self.strengths = wp.zeros(pairs, dtype=wp.float64, device=device)
+        self.normals, self.stretches = (wp.zeros(pairs, dtype=wp.vec3d, device=device) for _ in range(2))
         self.pair_forces = wp.zeros(pairs, dtype=wp.vec3d, device=device)
         self.pair_tangents = wp.zeros(pairs, dtype=wp.mat33d, device=device)
-        self._starts = wp.zeros(count, dtype=wp.vec3d, device=device)
+        self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._parts = wp.zeros(len(numbers), dtype=wp.float64, device=device)
         self._gaps = wp.zeros(self.size, dtype=wp.float64, device=device)
 
@@ -69,17 +73,17 @@ class PointContacts(ElementSet):
         """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where points are."""
         self._begin, self._now = begin, now
         wp.copy(self.stretches, stretches)
-        wp.copy(self._starts, positions)
+        wp.copy(self.starts, positions)
 
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the limits and planes of friction from where points are."""
         inputs = [self.points, self.forms, self._now, positions]
-        wp.launch(follow_points, self.size, inputs, [self._strengths, self._normals], device=self.device)
+        wp.launch(follow_points, self.size, inputs, [self.strengths, self.normals], device=self.device)
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of push and friction."""
         inputs = [int(tangent), self.points, self.forms]
-        lagging = [self._begin, self._now, self._starts, self.stretches, self._strengths, self._normals]
+        lagging = [self._begin, self._now, self.starts, self.stretches, self.strengths, self.normals]
         outputs = [self.energy, self.forces, self.tangent, self.pair_forces, self.pair_tangents]
         wp.launch(touch_points, self.element_count, [*inputs, *lagging, positions], outputs, device=self.device)
 
@@ -88,7 +92,7 @@ class PointContacts(ElementSet):
         self.follow(positions)
         self.evaluate(positions, tangent=False)
         wp.copy(forces, self.pair_forces)
-        fixed = [self.points, self.forms, self._begin, self._now, self._starts, self._strengths, self._normals]
+        fixed = [self.points, self.forms, self._begin, self._now, self.starts, self.strengths, self.normals]
         wp.launch(keep_stretches, self.size, [*fixed, positions, self.stretches], device=self.device)
         wp.copy(stretches, self.stretches)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import warp as wp
@@ -15,11 +15,27 @@ from annelid.core.solver import Solver as AnySolver
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.kernels.sensing import sum_vectors
 from annelid.fem.solid import Where
-from annelid.fem.solver import Solver
 from annelid.shapes import Obstacle
 
 _XYZ = ("x", "y", "z")
 _UNITS = {"forces": "N", "places": "m", "velocities": "m/s"}
+
+
+@runtime_checkable
+class Surrounded(Protocol):
+    """A solver of a solid or a robot that may have obstacles around it."""
+
+    device: wp.Device
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        ...
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """What is touched; None where there is nothing."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +56,11 @@ class ContactSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solid that touches."""
-        if not isinstance(solver, Solver) or solver.contacts is None:
-            raise InvalidValue("contact is read of a solid among obstacles: give fem.simulation obstacles.")
+        if not isinstance(solver, Surrounded) or not isinstance(solver.contacts, Contacts):
+            raise InvalidValue(
+                "contact is read of a solid among obstacles: give fem.simulation obstacles, or a fem.Robot obstacles "
+                "and contact=fem.Contact()."
+            )
         device, worlds = solver.device, solver.worlds
         rows, count = self._rows(solver.contacts)
         members = wp.array(rows.astype(np.int32), dtype=wp.int32, device=device)

@@ -376,8 +376,8 @@ def restore_residual(
     bodies: Bodies,
     # State in:
     running: wp.array[wp.int32], springs: Springs,
-    # State in place:
-    residual: wp.array2d[f32],
+    # State out:
+    residual_out: wp.array2d[f32],
 ):  # fmt: skip
     """Give nodes and bodies their residual back, to the bit."""
     c, w = wp.tid()
@@ -385,6 +385,6 @@ def restore_residual(
         return
     if c >= springs.room:
         body = (c - springs.room) // 2
-        put_vector(residual, centre_of(bodies, body) + (c - springs.room) % 2, w, vector_of(springs.kept, c, w))
+        put_vector(residual_out, centre_of(bodies, body) + (c - springs.room) % 2, w, vector_of(springs.kept, c, w))
     elif c < springs.count[w]:
-        put_vector(residual, springs.nodes[c, w], w, vector_of(springs.kept, c, w))
+        put_vector(residual_out, springs.nodes[c, w], w, vector_of(springs.kept, c, w))

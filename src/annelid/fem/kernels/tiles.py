@@ -212,12 +212,12 @@ def check_pivots(tile: int, diagonals: wp.array2d[wp.int32], tiles: wp.array2d[f
 
 
 @wp.kernel
-def pull_at(nodes: wp.array[wp.int32], forces: wp.array2d[wp.vec3d]):
+def pull_at(nodes: wp.array[wp.int32], force_out: wp.array2d[wp.vec3d]):
     """Unit forces on nodes, along one axis after the other: three columns a node."""
     number, axis = wp.tid()
     force = wp.vec3d()
     force[axis] = f64(1.0)
-    forces[nodes[number], 3 * number + axis] = force
+    force_out[nodes[number], 3 * number + axis] = force
 
 
 @wp.kernel

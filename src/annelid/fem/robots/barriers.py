@@ -167,7 +167,10 @@ def _barrier(number: int, rigid: Rigid) -> Barrier:
     }  # fmt: skip
     found = kinds.get(type(rigid.geometry))
     if found is None:
-        raise InvalidValue(f"soft robots cannot touch {what}, yet: use planes, spheres, boxes and capsules.")
+        raise InvalidValue(
+            f"soft robots cannot touch {what}, yet: use planes, spheres, boxes and "
+            "capsules, or give the robot contact=fem.Contact()."
+        )
     return found(rigid)
 
 
@@ -175,10 +178,14 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
     if rigid.moves != "fixed":
         how = "along a path" if rigid.path is not None else rigid.moves
         raise InvalidValue(
-            f"soft robots cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed'."
+            f"soft robots cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed', or "
+            "give the robot contact=fem.Contact()."
         )
     if rigid.inside:
-        raise InvalidValue(f"soft robots cannot be kept inside a shape yet, as {what}, wants: use planes as walls.")
+        raise InvalidValue(
+            f"soft robots cannot be kept inside a shape yet, as {what}, wants: use planes as walls, or "
+            "give the robot contact=fem.Contact()."
+        )
     if rigid.world != 0:
         raise InvalidValue(f"soft robots live in one world, and {what}, names world {rigid.world}: use world=0.")
     surface = rigid.surface
@@ -189,7 +196,8 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
     ):  # fmt: skip
         if value:
             raise InvalidValue(
-                f"soft robots touch obstacles without {name} yet, and {what}, has {value:g}: leave it out, or give 0."
+                f"soft robots touch obstacles without {name}, and {what}, has {value:g}: leave it out, or "
+                "give 0; with contact=fem.Contact() a robot touches with friction."
             )
 
 

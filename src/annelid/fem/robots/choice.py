@@ -8,6 +8,8 @@ response and changes while that brings the effectors nearer (Coevoet et al., 201
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,17 +33,29 @@ class Situation:
         condensed: The robot to first order.
         forces: Forces of the contacts that take part [N], shape [c].
         dt: Time that the change takes [s], for rates.
+        begun: Efforts and strokes when that time began, shape [k] each; those of now unless told.
     """
 
     robot: Robot
     condensed: Condensed
     forces: np.ndarray
     dt: float
+    begun: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def efforts(self) -> np.ndarray:
         """Efforts of the actuators, then forces of the contacts, shape [k + c]."""
         return np.concatenate([self.robot.efforts, self.forces])
+
+    def effort_change(self, number: int) -> tuple[float, float]:
+        """Smallest and largest change of the effort of an actuator."""
+        limits, now = self.robot.limits[number][0], float(self.robot.efforts[number])
+        return limits.change(now, self.dt, None if self.begun is None else float(self.begun[0][number]))
+
+    def stroke_change(self, number: int) -> tuple[float, float]:
+        """Smallest and largest change of the stroke of an actuator."""
+        limits, now = self.robot.limits[number][1], float(self.condensed.strokes[number])
+        return limits.change(now, self.dt, None if self.begun is None else float(self.begun[1][number]))
 
     @property
     def one_sided(self) -> np.ndarray:
@@ -55,9 +69,8 @@ class Situation:
     def gaps(self) -> np.ndarray:
         """What must not become negative: gaps of contacts, and by how much a held cable is too short; shape [k + c]."""
         gaps = self.condensed.strokes.copy()
-        for i, (_, stroke) in enumerate(self.robot.limits):
-            low, _ = stroke.change(gaps[i], self.dt)
-            gaps[i] = -low
+        for i in range(len(self.robot.limits)):
+            gaps[i] = -self.stroke_change(i)[0]
         return gaps
 
     def laws(self) -> dict[int, tuple[float, float]]:
@@ -122,14 +135,15 @@ class Chooser:
     Args:
         robot: The robot.
         energy: Weight of the work of the actuators against the distance of the effectors [-].
+        standing: Weight of the work of changes of efforts that is always there [-].
 
     Attributes:
         damping: Weight of the work of the changes of efforts [-]: large changes cost more.
         duals: How hard each limit pushed in the last program, which the next one begins with; empty before the first.
     """
 
-    def __init__(self, robot: Robot, energy: float) -> None:
-        self.robot, self.energy, self.damping = robot, energy, 0.0
+    def __init__(self, robot: Robot, energy: float, *, standing: float = 0.0) -> None:
+        self.robot, self.energy, self.standing, self.damping = robot, energy, standing, standing
         self.duals = np.zeros(0)
 
     def damp(self) -> None:
@@ -138,7 +152,18 @@ class Chooser:
 
     def relax(self) -> None:
         """Make them cheaper again."""
-        self.damping = 0.1 * self.damping if self.damping > _FIRST_DAMPING else 0.0
+        self.damping = max(0.1 * self.damping if self.damping > _FIRST_DAMPING else 0.0, self.standing)
+
+    def rest(self) -> None:
+        """Let changes cost what they always do."""
+        self.damping = self.standing
+
+    @contextmanager
+    def undamped(self) -> Iterator[None]:
+        """While this lasts changes cost nothing."""
+        kept, self.damping = self.damping, 0.0
+        yield
+        self.damping = kept
 
     def choose(self, situation: Situation, goals: np.ndarray) -> Choice:
         """The best change of efforts.
@@ -213,7 +238,7 @@ class Chooser:
         hessian, gradient = effect.T @ effect, effect.T @ apart
         work = np.zeros_like(hessian)
         inner = condensed.response[:actuators, :actuators]
-        work[:actuators, :actuators] = 0.5 * (inner + inner.T)
+        work[:actuators, :actuators] = _convex(0.5 * (inner + inner.T))
         total = max(float(np.trace(work)), 1e-300)
         unit = float(np.trace(hessian[:actuators, :actuators])) / total
         factor = self.energy * unit
@@ -227,8 +252,8 @@ class Chooser:
         """Limits of the changes of efforts; a contact that is open has no force."""
         efforts, loose = situation.efforts, situation.one_sided
         low, high = np.full(len(efforts), -np.inf), np.full(len(efforts), np.inf)
-        for i, (effort, _) in enumerate(self.robot.limits):
-            low[i], high[i] = effort.change(efforts[i], situation.dt)
+        for i in range(len(self.robot.limits)):
+            low[i], high[i] = situation.effort_change(i)
         low[loose] = np.maximum(low[loose], -efforts[loose])
         high[loose & ~closed] = -efforts[loose & ~closed]
         low[loose & ~closed] = -efforts[loose & ~closed]
@@ -248,12 +273,20 @@ class Chooser:
                 rows, low, high = [*rows, row], [*low, right], [*high, right]
                 names.append(f"gas law of {actuator.name}")
             elif stroke.bounded and not loose[i]:
-                least, most = stroke.change(float(condensed.strokes[i]), situation.dt)
+                least, most = situation.stroke_change(i)
                 rows.append(condensed.response[i])
                 low.append(least - condensed.drift[i])
                 high.append(most - condensed.drift[i])
                 names.append(f"{actuator.stroke_name} of {actuator.name}")
         return np.array(rows).reshape(-1, len(loose)), low, high, names
+
+
+def _convex(matrix: np.ndarray) -> np.ndarray:
+    """A symmetric matrix without its negative eigenvalues, which friction can make of what actuators do."""
+    values, axes = np.linalg.eigh(matrix)
+    if values[0] >= -1e-9 * max(values[-1], 0.0):
+        return matrix
+    return np.asarray((axes * np.maximum(values, 1e-9 * values.max(initial=1e-300))) @ axes.T)
 
 
 def _names(robot: Robot, count: int) -> tuple[str, ...]:

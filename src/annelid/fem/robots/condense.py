@@ -26,7 +26,7 @@ from annelid.fem.kernels.condense import (
     sum_points,
 )
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
-from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.robots.acceleration import Accelerator
 from annelid.fem.robots.memory import StiffnessMemory
 from annelid.fem.robots.robot import Robot
@@ -65,10 +65,14 @@ class Condenser:
         refresh: Steps for which the factor of a stiffness and the sensitivities found with it serve; above 1 new ones
             are made in the background meanwhile (on the CPU, and without contacts).
         sooner: The same where the robot's responses change fast; as many unless told.
+        linear: What solves with its stiffness; that of its model unless told.
     """
 
-    def __init__(self, robot: Robot, *, refresh: int = 1, sooner: int | None = None) -> None:
+    def __init__(
+        self, robot: Robot, *, refresh: int = 1, sooner: int | None = None, linear: Linear | None = None
+    ) -> None:
         self.robot, self.device = robot, robot.device
+        self._linear: Linear = linear or robot.model.linear
         self.rows = Rows(robot)
         self._before, self._moves, self._step = (robot.model.vectors() for _ in range(3))
         self._parts = wp.zeros(256, dtype=wp.float64, device=self.device)
@@ -207,7 +211,7 @@ class Condenser:
         if self._lagged is None:
             self._resize(len(pairs))
             self._lay(pairs)
-            self.robot.model.linear.solve(self._right, self._solved)
+            self._linear.solve(self._right, self._solved)
         elif not self._refined:
             self._respond(self._lagged)
         return self._collect(self._multiply(), self.rows.sums(self._solved), pairs)
@@ -244,7 +248,7 @@ class Condenser:
         model.assembly.evaluate(robot.positions, tangent=False)
         self._leftover()
         if self._lagged is None:
-            model.linear.solve(self._moves, self._step)
+            self._linear.solve(self._moves, self._step)
         else:
             self._lagged.solve(self._moves, self._step)
             self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
@@ -343,7 +347,7 @@ class Condenser:
     def _factor(self, shift: float) -> None:
         values = self.robot.model.assembly.values
         if self._lagged is None:
-            self.robot.model.linear.factor(values, shift=shift)
+            self._linear.factor(values, shift=shift)
         else:
             self._lagged.factor(values, self._base(), shift=shift)
 

@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
+from annelid.fem.contact.contacts import Placed
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.choice import Situation, response
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.touching import TouchingRobot
 
 _STILL = 1e-9  # of the size: a move that counts as none
 _FAR = 0.1  # of the size: most that one iteration may move a node
@@ -40,12 +42,14 @@ class Posture:
     positions: wp.array[Any]
     efforts: np.ndarray
     forces: np.ndarray | None
+    obstacles: Placed | None = None
 
     @classmethod
     def of(cls, robot: Robot) -> Posture:
         """A copy of where it stands."""
         forces = None if robot.contacts is None else robot.contacts.forces.copy()
-        return cls(wp.clone(robot.positions), robot.efforts.copy(), forces)
+        touched = None if robot.touched is None else robot.touched.placed()
+        return cls(wp.clone(robot.positions), robot.efforts.copy(), forces, touched)
 
     def restore(self, robot: Robot) -> None:
         """Put a robot back."""
@@ -54,6 +58,8 @@ class Posture:
         if robot.contacts is not None and self.forces is not None:
             robot.contacts.forces[:] = self.forces
             robot.touch()
+        if robot.touched is not None and self.obstacles is not None:
+            robot.touched.put_back(self.obstacles)
         robot.weigh()
 
 
@@ -64,14 +70,29 @@ class Forward:
         robot: The robot; it is moved.
         settings: How Newton's method works.
         condenser: Condenses the robot; one of its own unless shared.
+        touching: Takes a robot that touches with friction from step to step; one of its own unless shared.
+        dt: Time that `settle` takes [s], for obstacles that are driven or free; None lets all come to rest.
+
+    Attributes:
+        dt: That time; it can be changed.
     """
 
-    def __init__(self, robot: Robot, settings: Settings | None = None, *, condenser: Condenser | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        settings: Settings | None = None,
+        *,
+        condenser: Condenser | None = None,
+        touching: TouchingRobot | None = None,
+        dt: float | None = None,
+    ) -> None:
         require_kind("what is solved forward", robot, Robot, "a fem.Robot")
         self.robot = robot
         self.settings = settings or Settings()
         self.newton = Newton(robot.model, self.settings)
         self.condenser = condenser or Condenser(robot)
+        self._touching = TouchingRobot(robot) if touching is None and robot.touched is not None else touching
+        self.dt = dt
         self._pairs = np.zeros((0, 2), int)
 
     def settle(self, efforts: Mapping[str, float] | ArrayLike | None = None) -> int:
@@ -86,6 +107,8 @@ class Forward:
         """
         robot = self.robot
         begin, goal = robot.efforts.copy(), self._goal(efforts)
+        if self._touching is not None:
+            return self._go_touching(self._touching, begin, goal)
         last = Posture.of(robot)
         reached, part, parts = 0.0, 1.0, 0
         while True:
@@ -112,6 +135,28 @@ class Forward:
                     fraction=reached,
                     residual=float("nan"),
                 )
+
+    def _go_touching(self, touching: TouchingRobot, begin: np.ndarray, goal: np.ndarray) -> int:
+        """Go from efforts to others in as many parts as need be, each of them a step that friction remembers."""
+        robot, reached, part, parts = self.robot, 0.0, 1.0, 0
+        while reached < 1.0:
+            aim, last = min(1.0, reached + part), Posture.of(robot)
+            robot.exert(begin + aim * (goal - begin))
+            if touching.take(None if self.dt is None else self.dt * (aim - reached)):
+                reached, parts, part = aim, parts + 1, 2.0 * part
+                continue
+            last.restore(robot)
+            part *= 0.5
+            if part < self.settings.smallest_part:
+                raise NoEquilibrium(
+                    f"the robot finds no equilibrium among what it touches beyond {100 * reached:.3g} % of the way to "
+                    "these efforts: it collapses, or a body that nothing holds runs away; it stays in the last "
+                    "equilibrium; exert less, support the body, or give its surface more friction.",
+                    fraction=reached,
+                    residual=float("nan"),
+                )
+        robot.model.measured.look(robot.positions)
+        return parts
 
     def iterate(self, stride: float = 1.0) -> float:
         """One iteration towards the equilibrium, at the efforts at hand; the largest move of a node [m].

@@ -28,13 +28,14 @@ from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.forward import Forward, Posture
 from annelid.fem.robots.memory import ControlMemory
+from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, within_reach
+from annelid.fem.robots.pushing import Pushing
 from annelid.fem.robots.qp import NoSolution, require_optimiser
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.steps import REACHED, Step
+from annelid.fem.robots.touching import TouchingRobot
 
 _SMALLEST_SHARE = 1 / 64
-_PASSES = 6  # at most, in a step
-_NEAR, _NEAR_ENOUGH = 4e-4, 3e-5  # of the size, and [m]: a target as near as the smaller of them needs no further pass
 _DOUBT, _DOUBTED = 5e-4, 3.5e-5  # of the size, and [m]: error of what old stiffnesses foresee, the smaller of them
 _LEAST_DOUBT = 1.5e-4  # of the size, but not less than this
 _LARGE = 1500  # nodes
@@ -45,6 +46,7 @@ _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one bala
 _CORRECTIONS = 12  # at most, with an old stiffness
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
+_STANDING = 1e-3  # weight of the work of changes of efforts, where contacts open and close with them
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -100,20 +102,6 @@ class _Aim:
     thoroughly: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Where a pass has led: distance from the goals, and foreseen [m], how it was chosen and with which contacts."""
-
-    missed: float
-    foreseen: float
-    posture: Posture
-    choice: Choice
-    pairs: np.ndarray
-    share: float
-    moved: float
-    passes: int = 1
-
-
 Sink = Callable[[Step], None]
 """What takes the steps of a control: a stream to a file, a pump."""
 
@@ -144,11 +132,18 @@ class Inverse:
         require_optimiser()
         self.robot, self.settings = robot, settings or InverseSettings()
         self.sinks = list(sinks)
-        self.condenser = Condenser(robot, refresh=self._refresh(), sooner=self.settings.refresh or _SOONER)
-        self.forward = Forward(robot, condenser=self.condenser)
+        touching = None if robot.touched is None else TouchingRobot(robot)
+        self.condenser = Condenser(
+            robot, refresh=self._refresh(), sooner=self.settings.refresh or _SOONER,
+            linear=None if touching is None else touching.linear,
+        )  # fmt: skip
+        self.forward = Forward(robot, condenser=self.condenser, touching=touching)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
-        self.chooser = Chooser(robot, self.settings.energy)
+        self.chooser = Chooser(robot, self.settings.energy, standing=0.0 if touching is None else _STANDING)
+        reach = self.settings.reach * robot.size
+        self._pushing = None if touching is None else Pushing(touching, self.condenser, self.chooser, reach=reach)
         self._slack = self._tolerated()
+        self._begun: tuple[np.ndarray, np.ndarray] | None = None
         self.number = 0
         if settle:
             self.forward.settle()
@@ -169,7 +164,7 @@ class Inverse:
         """Go once towards where the sums of the effectors are to be [m], shape [p, 3]; see `step`."""
         before = Posture.of(self.robot)
         try:
-            found = self._nearer(goals, before)
+            found = self._nearer(goals, before) if self._pushing is None else self._push(self._pushing, goals)
         except BaseException:
             before.restore(self.robot)
             raise
@@ -232,7 +227,7 @@ class Inverse:
     def _refresh(self) -> int:
         """Contacts and held actuators need a stiffness of their own in every iteration."""
         robot, wanted = self.robot, self.settings.refresh
-        if robot.device.is_cuda or robot.constrained:
+        if robot.device.is_cuda or robot.constrained or robot.touched is not None:
             return 1
         return wanted if wanted is not None else (_LATER if robot.model.node_count > _LARGE else 1)
 
@@ -243,12 +238,13 @@ class Inverse:
 
     # --- one step ---
 
-    def _nearer(self, goals: np.ndarray, before: Posture) -> _Found:
+    def _nearer(self, goals: np.ndarray, before: Posture) -> Found:
         """Pass by pass, until the targets are near or as near as was foreseen; the robot stays at the best place."""
-        first, here, best = self._missed(goals), before, None
-        enough, share = min(_NEAR * self.robot.size, _NEAR_ENOUGH), 1.0
-        for number in range(_PASSES):
-            aim = _Aim(goals, enough, share, last=number + 1 == _PASSES)
+        self._begun = None
+        first, here, best = missed(self.robot, goals), before, None
+        enough, share = near_enough(self.robot), 1.0
+        for number in range(PASSES):
+            aim = _Aim(goals, enough, share, last=number + 1 == PASSES)
             try:
                 found = self._first(aim, here) if number == 0 else self._go(aim, here, again=True)
             except (NoEquilibrium, NoSolution, NotPositiveDefinite):
@@ -271,7 +267,12 @@ class Inverse:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)
 
-    def _first(self, aim: _Aim, before: Posture) -> _Found:
+    def _push(self, pushing: Pushing, goals: np.ndarray) -> Found:
+        """The same for a robot that touches with friction."""
+        self.robot.time = self.number * self.settings.dt
+        return pushing.nearer(goals, self.settings.dt)
+
+    def _first(self, aim: _Aim, before: Posture) -> Found:
         """The first pass; a robot that was far from balance, as after a change of its parameters, is balanced first."""
         try:
             return self._go(aim, before, again=False)
@@ -283,17 +284,7 @@ class Inverse:
         self.condenser.outdate()
         return self._go(aim, Posture.of(self.robot), again=False)
 
-    def _foreseen(self, goals: np.ndarray, choice: Choice) -> float:
-        """What `_missed` would be to first order [m]."""
-        condensed = self._condensed
-        places = condensed.places + condensed.place_drift + condensed.effect @ choice.change
-        return float(np.linalg.norm(self.robot.effectors.scale * (places - goals)))
-
-    def _missed(self, goals: np.ndarray) -> float:
-        """Weighted distance of all effectors from their goals [m]."""
-        return float(np.linalg.norm(self.robot.effectors.scale * (self.robot.places() - goals)))
-
-    def _go(self, aim: _Aim, before: Posture, *, again: bool) -> _Found:
+    def _go(self, aim: _Aim, before: Posture, *, again: bool) -> Found:
         """Choose and move; more contacts are watched, or the pass is shortened, until it leads to an equilibrium.
 
         Args:
@@ -308,12 +299,12 @@ class Inverse:
             look()
             pairs = self.forward.touching()
             choice = self._choose(pairs, aim.goals)
-            foreseen = self._foreseen(aim.goals, choice)
-            within = replace(aim, enough=max(aim.enough, foreseen + self._slack), thoroughly=thoroughly)
+            hoped = foreseen(self.robot, self._condensed, aim.goals, choice.change)
+            within = replace(aim, enough=max(aim.enough, hoped + self._slack), thoroughly=thoroughly)
             moved = self._move(pairs, choice, share, within)
             if moved is not None and not self.forward.penetrating(pairs):
                 posture = Posture.of(self.robot)
-                return _Found(self._missed(aim.goals), foreseen, posture, choice, pairs, share, moved)
+                return Found(missed(self.robot, aim.goals), hoped, posture, choice, pairs, share, moved)
             before.restore(self.robot)
             if not self.condenser.lagged:
                 share *= 0.5 if moved is None else 1.0
@@ -332,12 +323,11 @@ class Inverse:
 
     def _choose(self, pairs: np.ndarray, goals: np.ndarray) -> Choice:
         condensed = self._condensed = self.condenser.condense(pairs)
-        apart = goals - condensed.places
-        counts = self.robot.effectors.scale > 0.0
-        far = float(np.linalg.norm(np.where(counts, apart, 0.0), axis=1).max())
         most = (min(self.settings.reach, _SHORT) if self._doubtful else self.settings.reach) * self.robot.size
-        nearer = condensed.places + apart * min(1.0, most / max(far, 1e-300))
-        situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt)
+        nearer = within_reach(condensed.places, goals, self.robot, most)
+        if self._begun is None:
+            self._begun = self.robot.efforts.copy(), condensed.strokes.copy()
+        situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt, self._begun)
         return self.chooser.choose(situation, nearer)
 
     def _move(self, pairs: np.ndarray, choice: Choice, share: float, aim: _Aim) -> float | None:
@@ -386,7 +376,7 @@ class Inverse:
             self.condenser.accept_correction()
             if count >= least and left < close * self.robot.size:
                 return True
-            if count > least and not aim.last and self._missed(aim.goals) > aim.enough + _MARGIN * left:
+            if count > least and not aim.last and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
                 return True
             most = min(most, 4.0 * left)
         return False
@@ -409,7 +399,7 @@ class Inverse:
                 return False
         return last < settled
 
-    def _result(self, goals: np.ndarray, found: _Found) -> Step:
+    def _result(self, goals: np.ndarray, found: Found) -> Step:
         robot, choice = self.robot, found.choice
         strokes, places = robot.aim(), robot.places()
         rows = robot.effectors
@@ -424,7 +414,7 @@ class Inverse:
             active=in_words(robot, active),
             active_numbers=active,
             optimality=choice.solution.optimality,
-            contacts=0 if robot.contacts is None else int((robot.contacts.forces > 0.0).sum()),
+            contacts=robot.pressing,
             share=found.share,
             moved=found.moved,
             passes=found.passes,

@@ -57,11 +57,16 @@ class Limits:
         """Whether there is any limit."""
         return math.isfinite(self.low) or math.isfinite(self.high) or math.isfinite(self.rate)
 
-    def change(self, value: float, dt: float) -> tuple[float, float]:
+    def change(self, value: float, dt: float, since: float | None = None) -> tuple[float, float]:
         """Smallest and largest change from a value within a time `dt` [s].
 
         A value outside the limits, because they were moved, comes back as fast as the rate allows.
+
+        Args:
+            value: The value.
+            dt: The time [s].
+            since: What it was when that time began; the value itself unless told.
         """
-        most = self.rate * dt
+        most, done = self.rate * dt, 0.0 if since is None else value - since
         low, high = self.low - value, self.high - value
-        return min(max(low, -most), most), max(min(high, most), -most)
+        return min(max(low, -most - done), most - done), max(min(high, most - done), -most - done)

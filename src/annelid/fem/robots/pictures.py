@@ -8,6 +8,7 @@ import numpy as np
 
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Lines, Look, Number, Snapshot, Spheres
+from annelid.fem.contact.state import Touching
 from annelid.fem.pictures import Painter
 from annelid.fem.robots.drives import CableDrive
 from annelid.fem.robots.readout import RobotReadout
@@ -45,11 +46,17 @@ class RobotPainter:
         cables = [drive for drive in self.robot.drives if isinstance(drive, CableDrive)]
         parts += [self._cable(drive, positions) for drive in cables]
         parts += self._obstacles()
+        if self.robot.touched is not None and isinstance(state.touch, Touching):
+            parts += self.robot.touched.pictures.parts(state.touch)
         return Snapshot(base.time, base.step, tuple(parts), self._numbers(state) if look.numbers else {})
 
     def scenery(self, worlds: int) -> Scenery:
         """The solid and its obstacles as cameras and lidars see them, in so many worlds."""
-        return Scenery(tuple(self._obstacles()), (self._solid.surface(worlds),))
+        solid, touched = self._solid.surface(worlds), self.robot.touched
+        if touched is None:
+            return Scenery(tuple(self._obstacles()), (solid,))
+        pictures = touched.pictures
+        return Scenery(tuple(pictures.still(touched.first_state())), (solid, *pictures.moving(worlds)))
 
     def _obstacles(self) -> list[Any]:
         return [] if self.robot.contacts is None else [obstacle.part() for obstacle in self.robot.contacts.obstacles]

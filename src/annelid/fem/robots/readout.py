@@ -22,7 +22,8 @@ class RobotReadout(Readout):
     """
 
     def __init__(self, robot: Robot) -> None:
-        super().__init__(robot.model)
+        touched = robot.touched
+        super().__init__(robot.model, *(() if touched is None else (touched.outer, touched.surface)))
         self.robot = robot
 
     def efforts(self, state: RobotState, world: int = 0) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import warp as wp
@@ -12,6 +13,9 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import require_kind
 from annelid.core.replay import Replays, Stage
+from annelid.fem.contact.contacts import touched_by
+from annelid.fem.contact.settings import Contact
+from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
 from annelid.fem.robots.actuators import Actuator, Slide
@@ -19,10 +23,12 @@ from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
 from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.obstacles import Contacts
+from annelid.fem.robots.pins import Pins
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
 
+_SOFTER = 0.1  # of the stiffness of contacts of a solid in motion
 _SUCH_AS = {"actuator": "a Pneumatic or a Cable", "effector": "a Point"}
 
 
@@ -34,6 +40,8 @@ class Robot:
         actuators: What drives it.
         effectors: What of it is to be brought somewhere.
         obstacles: What it must not enter: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        contact: How it touches obstacles and itself, with friction, as a solid of `fem.simulation` does: then obstacles
+            may be of any kind, driven and free. None keeps its nodes out of simple, fixed ones without friction.
         gravity: Acceleration of gravity [m/s²].
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -43,7 +51,11 @@ class Robot:
         model: The solid and all that acts on it, on the device.
         drives: The actuators on the device.
         effectors: The sums of positions that are to be brought somewhere.
-        contacts: Obstacles and their forces; None where there are none.
+        contacts: Obstacles without friction and their forces; None where there are none.
+        touched: What it touches with friction; None where there is nothing.
+        pins: What holds effectors while efforts are found that do; None where nothing is touched with friction.
+        touch_state: What is between it and that, as the last step has left it.
+        time: Time of obstacles that are driven [s].
         positions: Where its nodes are [m], vec3d of shape [n], on the device.
         efforts: What each actuator exerts, shape [k].
         limits: Limits of effort and stroke of each actuator; they can be replaced.
@@ -57,6 +69,7 @@ class Robot:
         effectors: Sequence[Effector] = (),
         *,
         obstacles: Sequence[Obstacle] = (),
+        contact: Contact | None = None,
         gravity: tuple[float, float, float] = World.gravity,
         device: str | wp.Device = "auto",
         threads: int | None = None,
@@ -74,20 +87,30 @@ class Robot:
         self.names = tuple(actuator.name for actuator in actuators)
         if len(set(self.names)) < len(self.names):
             raise InvalidValue(f"two actuators have one name among {', '.join(self.names)}; give each its own.")
-        world = World(gravity=gravity, obstacles=obstacles)
+        world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
         pull = np.asarray(world.gravity, float)
         self.drives = tuple(drive_of(actuator, solid, chosen, pull) for actuator in actuators)
-        self.contacts = Contacts(obstacles, solid, chosen) if obstacles else None
+        self.contacts = Contacts(obstacles, solid, chosen) if obstacles and contact is None else None
+        self.touched = None if contact is None else touched_by(solid, obstacles, _soft(contact, solid), chosen)
         extras = [each for drive in self.drives for each in drive.sets]
         if self.contacts is not None:
             extras.append(self.contacts.loads)
-        self.model = Model(solid, world, chosen, threads=threads, extras=extras, linear=linear)
         self.effectors = EffectorRows(effectors, solid)
+        self.pins: Pins | None = None
+        if self.touched is not None:
+            stiffness = self.touched.settings.stiffness
+            assert stiffness is not None
+            self.pins = Pins(self.effectors, stiffness, chosen)
+            extras.extend([*self.touched.sets, self.pins])
+        self.model = Model(solid, world, chosen, threads=threads, extras=extras, linear=linear)
         self.limits: list[tuple[Limits, Limits]] = [drive.actuator.limits() for drive in self.drives]
+        self._require_exerting()
         self.columns = np.concatenate([[0], np.cumsum([drive.columns for drive in self.drives])]).astype(int)
         self.directions = wp.zeros((solid.node_count, int(self.columns[-1])), dtype=wp.vec3d, device=chosen)
         self._strokes = wp.zeros(int(self.columns[-1]), dtype=wp.float64, device=chosen)
         self.positions = self.model.vectors(solid.nodes)
+        self.touch_state: Touch = Touch() if self.touched is None else self.touched.first_state()
+        self.time = 0.0
         self._aim = Replays(chosen)
         self.efforts = np.zeros(len(self.drives))
         self.exert(self.efforts)
@@ -111,6 +134,20 @@ class Robot:
             or any(stroke.held for _, stroke in self.limits)
             or any(drive.actuator.law(0.0) is not None for drive in self.drives)
         )
+
+    def contact_forces(self) -> np.ndarray:
+        """Force of each obstacle that it touches with friction on each outer node [N], shape [k, o, 3]."""
+        if self.touched is None or not isinstance(self.touch_state, Touching):
+            return np.zeros((0, 0, 3))
+        shape = len(self.touched.outer), len(self.touched.rigids), 3
+        return np.array(self.touch_state.forces.numpy()).reshape(shape)
+
+    @property
+    def pressing(self) -> int:
+        """Number of contacts that press."""
+        if isinstance(self.touch_state, Touching):
+            return int(self.touch_state.forces.numpy().any(axis=1).sum())
+        return 0 if self.contacts is None else int((self.contacts.forces > 0.0).sum())
 
     def number(self, name: str) -> int:
         """Place of an actuator."""
@@ -163,12 +200,33 @@ class Robot:
         i = self.number(name)
         before = self.limits[i]
         self.limits[i] = (effort or before[0], stroke or before[1])
+        self._require_exerting()
 
     def hold(self, name: str, stroke: float) -> None:
         """Hold an actuator at another stroke."""
         i = self.number(name)
         actuator, (effort, before) = self.drives[i].actuator, self.limits[i]
         self.limits[i] = (effort, Limits.of(f"{actuator.stroke_name} of {name}", stroke, before.rate))
+        self._require_exerting()
+
+    def _require_exerting(self) -> None:
+        """Refuse actuators that find their own efforts where contacts do so by Newton's method."""
+        for drive, (_, stroke) in zip(self.drives, self.limits, strict=True):
+            actuator = drive.actuator
+            if self.touched is not None and (stroke.held or actuator.law(0.0) is not None):
+                raise InvalidValue(
+                    f"{actuator.name} finds its own {actuator.effort_name}, which a robot that touches with friction "
+                    f"cannot do yet: do not close it nor hold its {actuator.stroke_name}, or leave out contact=."
+                )
+
+
+def _soft(contact: Contact, solid: Solid) -> Contact:
+    """How a robot touches: softer than a solid in motion, so that its responses change gently as contacts close."""
+    if contact.stiffness is not None:
+        return contact
+    usual = contact.of(solid).stiffness
+    assert usual is not None
+    return replace(contact, stiffness=_SOFTER * usual)
 
 
 def _require_each(what: str, given: Sequence[object], kind: type) -> None:

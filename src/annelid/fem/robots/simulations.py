@@ -155,6 +155,7 @@ class ForwardSolver(RobotSolver):
             if channel.by_stroke:
                 robot.hold(channel.control.name, channel.control.rest)
         self.forward.settle()
+        self.forward.dt = dt
         super().__init__(robot, dt, worlds=worlds)
 
     @property

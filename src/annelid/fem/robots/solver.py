@@ -13,9 +13,10 @@ from annelid.core.events import Event
 from annelid.core.identity import identity
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import overwrite
+from annelid.core.state import clone_state, copy_state, overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjustment import Adjustment
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.one_by_one import OneByOne
@@ -60,6 +61,7 @@ class RobotSolver:
             "forces": np.zeros((0, 0)) if robot.contacts is None else robot.contacts.forces.copy(),
             "goals": robot.places(),
         }
+        self._touch = clone_state(robot.touch_state)
         self._worlds: OneByOne[Any] = OneByOne(worlds, self._first_state)
         self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
 
@@ -72,6 +74,11 @@ class RobotSolver:
     def initial_positions(self) -> np.ndarray:
         """Positions of the nodes at the beginning [m], shape [n, 3]."""
         return self._start["positions"]
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """What it touches with friction; None where there is nothing."""
+        return self.robot.touched
 
     @property
     def drives(self) -> tuple[Drive, ...]:
@@ -161,7 +168,8 @@ class RobotSolver:
         digest = hashlib.blake2b(digest_size=8)
         effectors = [e.name for e in self.robot.effectors.effectors]
         digest.update(identity(self.robot.names, effectors, self.robot.model.world.obstacles).encode())
-        return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}{self._worlds.name}"
+        touched = "" if self.robot.touched is None else f"-{self.robot.touched.identity()}"
+        return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}{touched}{self._worlds.name}"
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""
@@ -177,7 +185,9 @@ class RobotSolver:
             self._take(state)
             try:
                 for _ in range(steps):
-                    self._step(state, int(state.clock.numpy()[0]))
+                    step = int(state.clock.numpy()[0])
+                    self.robot.time = step * self.dt
+                    self._step(state, step)
                     wp.launch(tick, 1, [1, state.clock], device=self.device)
             finally:
                 self._give(state)
@@ -197,6 +207,7 @@ class RobotSolver:
             "positions": self.model.vectors(start.pop("positions")),
             "clock": wp.zeros(1, dtype=wp.int64, device=self.device),
             "linear": self.model.linear.memory(self.device),
+            "touch": clone_state(self._touch),
             "variation": unvaried(self.device),
             **{name: self._array(values) for name, values in start.items()},
         }
@@ -209,6 +220,7 @@ class RobotSolver:
         robot.limits = _unpacked(state.limits.numpy())
         if robot.contacts is not None:
             robot.contacts.forces[:] = state.forces.numpy()
+        copy_state(state.touch, robot.touch_state)
         self.model.linear.recall(state.linear)
 
     def _give(self, state: Any) -> None:
@@ -218,6 +230,7 @@ class RobotSolver:
         overwrite(state.limits, _packed(robot.limits))
         if robot.contacts is not None:
             overwrite(state.forces, robot.contacts.forces)
+        copy_state(robot.touch_state, state.touch)
         self.model.linear.remember(state.linear)
 
     def _array(self, values: np.ndarray) -> wp.array[Any]:

@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.state import nested, rows
 from annelid.core.variation import Variation
+from annelid.fem.contact.state import Touch
 from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.robots.memory import ControlMemory
 
@@ -28,6 +29,7 @@ class RobotState:
         goals: Where the effectors are to be [m], float64 of shape [p, 3].
         clock: Steps done, shape [1].
         linear: What the solver of linear systems carries from one matrix to the next.
+        touch: What it touches with friction; nothing unless it was made with `contact`.
         variation: Parameters in which worlds differ; empty while they do not.
     """
 
@@ -39,6 +41,7 @@ class RobotState:
     goals: wp.array[Any] = rows("effector", wp.float64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
     linear: FactorMemory = nested()
+    touch: Touch = nested()
     variation: Variation = nested()
 
 

@@ -114,7 +114,7 @@ class Motion:
 
     def _lay(self, entries: wp.array[Any], values: np.ndarray) -> None:
         """Write numbers of springs, shape [worlds, s, ...], to the entries of rows."""
-        springs = values.astype(self.model.numpy_real).reshape(-1, *values.shape[2:])
+        springs = values.astype(self.model.numpy_real, order="C").reshape(-1, *values.shape[2:])
         given = wp.array(springs, dtype=entries.dtype, device=self.device)
         inputs = [self._entries, given]
         wp.launch(lay_kernel(entries.dtype), len(self._entries), inputs, [entries], device=self.device)

@@ -180,59 +180,58 @@ def _vector_source(scalar: str, way: Way) -> str:
     """C++ of `vector_back`.
 
     The numbers of springs are read from places, four at a time; a lane whose row has ended finds a spring to itself
-    there that does nothing. Two slots are looked at together, since one waits for its root most of the time.
+    there that does nothing.
     """
     damped, actuated, apart = way.damped, way.actuated, way.actuated and way.worlds
     base = "base[l]" if apart else "factor_base"
-    factor = f"""lanes factor#; for (int l = 0; l < 4; ++l)
-                    factor#[l] = factors.data[{base} + signals.data[place + 4 * # + l]];"""
+    factor = f"""lanes factor; for (int l = 0; l < 4; ++l)
+                    factor[l] = factors.data[{base} + signals.data[place + l]];"""
 
     def store(where: str, what: str) -> str:
-        return f"{{ const lanes put = {what}; __builtin_memcpy({where}.data + place + 4 * #, &put, sizeof(lanes)); }}"
+        return f"{{ const lanes put = {what}; __builtin_memcpy({where}.data + place, &put, sizeof(lanes)); }}"
 
     def book(where: str, what: str) -> str:
-        return f"{{ LOAD(kept, {where}, #) {store(where, f'kept + {what}')} }}" if way.constants else ""
+        return f"{{ LOAD(kept, {where}) {store(where, f'kept + {what}')} }}" if way.constants else ""
 
     head = f"""
-                const int* near# = offsets.data + place + 4 * #;
-                const int i# = at[0] + near#[0], j# = at[1] + near#[1], k# = at[2] + near#[2], l# = at[3] + near#[3];
-                lanes dx#, dy#, dz#, bx#, by#, bz#;
-                TRANSPOSE(dx#, dy#, dz#, P, i#, j#, k#, l#)
-                dx# -= x; dy# -= y; dz# -= z;
-                lanes squared# = dx# * dx# + dy# * dy# + dz# * dz#;
-                squared# = squared# > tiny ? squared# : tiny;
-                const lanes inverse# = 1 / __builtin_elementwise_sqrt(squared#);
-                TRANSPOSE(bx#, by#, bz#, Q, i#, j#, k#, l#)
-                bx# = qx - bx#; by# = qy - by#; bz# = qz - bz#;
-                {"lanes wx#, wy#, wz#; TRANSPOSE(wx#, wy#, wz#, V, i#, j#, k#, l#)" if damped else ""}
+                const int* near = offsets.data + place;
+                const int j0 = at[0] + near[0], j1 = at[1] + near[1], j2 = at[2] + near[2], j3 = at[3] + near[3];
+                lanes dx, dy, dz, bx, by, bz;
+                TRANSPOSE(dx, dy, dz, P, j0, j1, j2, j3)
+                dx -= x; dy -= y; dz -= z;
+                lanes squared = dx * dx + dy * dy + dz * dz;
+                squared = squared > tiny ? squared : tiny;
+                const lanes inverse = 1 / __builtin_elementwise_sqrt(squared);
+                TRANSPOSE(bx, by, bz, Q, j0, j1, j2, j3)
+                bx = qx - bx; by = qy - by; bz = qz - bz;
+                {"lanes wx, wy, wz; TRANSPOSE(wx, wy, wz, V, j0, j1, j2, j3)" if damped else ""}
                 {factor if actuated else ""}
-                LOAD(stiff#, stiffness, #) LOAD(tense#, tensions, #) {"LOAD(c#, damping, #)" if damped else ""}"""
+                LOAD(stiff, stiffness) LOAD(tense, tensions) {"LOAD(c, damping)" if damped else ""}"""
     dashpot = """
-                wx# -= vx; wy# -= vy; wz# -= vz;
-                const lanes speed# = (wx# * dx# + wy# * dy# + wz# * dz#) * twice#;
-                along# += c# * speed#; turn# -= 2 * c# * speed#;
-                const lanes slow# = c# * beta# * twice#;
-                gx += slow# * wx#; gy += slow# * wy#; gz += slow# * wz#;
-                hx += slow# * dx#; hy += slow# * dy#; hz += slow# * dz#;
+                wx -= vx; wy -= vy; wz -= vz;
+                const lanes speed = (wx * dx + wy * dy + wz * dz) * twice;
+                along += c * speed; turn -= 2 * c * speed;
+                const lanes slow = c * beta * twice;
+                gx += slow * wx; gy += slow * wy; gz += slow * wz;
+                hx += slow * dx; hy += slow * dy; hz += slow * dz;
 """
     body = f"""
-                const lanes twice# = inverse# * inverse#;
-                const lanes beta# = bx# * dx# + by# * dy# + bz# * dz#;
-                const lanes tension# = {"tense# * factor#" if actuated else "tense#"} * inverse#;
-                lanes along# = stiff# - tension#, turn# = tension#;
+                const lanes twice = inverse * inverse;
+                const lanes beta = bx * dx + by * dy + bz * dz;
+                const lanes tension = {"tense * factor" if actuated else "tense"} * inverse;
+                lanes along = stiff - tension, turn = tension;
                 {dashpot if damped else ""}
-                const lanes stretch# = turn# * beta# * twice#;
-                gx += along# * bx# + stretch# * dx#;
-                gy += along# * by# + stretch# * dy#;
-                gz += along# * bz# + stretch# * dz#;
-                {"effort += along# * (qx * dx# + qy * dy# + qz * dz#);" if way.own else ""}
-                if (place + 4 * # >= owned) {{
-                    {book("by_stiffness", "beta#")}
-                    {book("by_tension", "-beta# * factor# * inverse#" if actuated else "-beta# * inverse#")}
-                    {book("by_damping", "beta# * speed#") if damped else ""}
-                    {store("by_factor", "-beta# * tense# * inverse#") if way.factors else ""}
+                const lanes stretch = turn * beta * twice;
+                gx += along * bx + stretch * dx;
+                gy += along * by + stretch * dy;
+                gz += along * bz + stretch * dz;
+                {"effort += along * (qx * dx + qy * dy + qz * dz);" if way.own else ""}
+                if (place >= owned) {{
+                    {book("by_stiffness", "beta")}
+                    {book("by_tension", "-beta * factor * inverse" if actuated else "-beta * inverse")}
+                    {book("by_damping", "beta * speed") if damped else ""}
+                    {store("by_factor", "-beta * tense * inverse") if way.factors else ""}
                 }}"""
-    (head_0, body_0), (head_1, body_1) = ((head.replace("#", n), body.replace("#", n)) for n in "01")
     return f"""
 #if !defined(__CUDA_ARCH__)
     typedef {scalar} lanes __attribute__((ext_vector_type(4)));
@@ -243,7 +242,7 @@ def _vector_source(scalar: str, way: Way) -> str:
         const lanes ab = MIX(a, b, 0, 4, 1, 5), cd = MIX(c_, d, 0, 4, 1, 5); \\
         X = MIX(ab, cd, 0, 1, 4, 5); Y = MIX(ab, cd, 2, 3, 6, 7); \\
         Z = MIX(MIX(a, b, 2, 6, 2, 6), MIX(c_, d, 2, 6, 2, 6), 0, 1, 4, 5); }}
-    #define LOAD(X, FROM, SLOT) lanes X; __builtin_memcpy(&X, FROM.data + place + 4 * SLOT, sizeof(lanes));
+    #define LOAD(X, FROM) lanes X; __builtin_memcpy(&X, FROM.data + place, sizeof(lanes));
     const {scalar}* P = (const {scalar}*)positions.data;
     const {scalar}* V = (const {scalar}*)speeds.data;
     const {scalar}* Q = (const {scalar}*)pulls.data;
@@ -260,8 +259,7 @@ def _vector_source(scalar: str, way: Way) -> str:
     TRANSPOSE(x, y, z, P, at[0], at[1], at[2], at[3])
     TRANSPOSE(qx, qy, qz, Q, at[0], at[1], at[2], at[3])
     {"lanes vx, vy, vz; TRANSPOSE(vx, vy, vz, V, at[0], at[1], at[2], at[3])" if damped else ""}
-    for (; place + 8 <= end; place += 8) {{ {head_0}{head_1}{body_0}{body_1} }}
-    if (place < end) {{ {head_0}{body_0} }}
+    for (; place < end; place += 4) {{ {head}{body} }}
     for (int l = 0; l < 4 && 4 * group + l < count; ++l) {{
         {scalar}* g = ({scalar}*)position_sums.data + 3 * (4 * group + l);
         {scalar}* h = ({scalar}*)velocity_sums.data + 3 * (4 * group + l);
