@@ -37,10 +37,10 @@ class World(Named):
             something bounces, up to 8 where the step is too long for free bodies that fall, 50 with a tolerance, and
             the paper's method takes 3.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done, or
-            a fifth of √(gR) where steps converge.
+            half of √(gR) where steps converge.
         converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
             then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
-            bodies, unless something bounces.
+            bodies, unless something bounces or `iterations` or `tolerance` is given.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
