@@ -74,25 +74,26 @@ def as_expected(total: ContactSum) -> ContactSum:
 
 
 @functools.cache
-def grain_sweep(features: Features, kind: int) -> wp.Function:
-    """A function `(i, lane, lanes, ...)`: a sweep of a kind over the contacts of a grain."""
-    blended, judged = kind != BEGINS, kind != ODD
+def grain_sweep(features: Features, *, blended: bool) -> wp.Function:
+    """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
+
+    The number is 0 in the first sweep of a pair, which nobody judges, and 1 in all others.
+    """
     impulses, look_ahead, world = grain_impulses(features, blended=blended), foresee(features), world_of(features)
-    number = int(kind != ODD)  # the only one is final; which of two weights a pair takes
 
     @wp.func
     def sweep(
-        i: int, lane: int, lanes: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
-        grains_out: Grains,
+        i: int, lane: int, lanes: int, number: int, parameters: Parameters, grains: Grains, lists: Lists,
+        bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
         w = world(i, grains)
         goes_on = bool(True)
         if wp.static(blended):
             goes_on = lists.active[1 + w] == 1
         if goes_on:
-            total = impulses(i, lane, lanes, 1, wp.static(number), parameters, grains, lists, bodies)
+            total = impulses(i, lane, lanes, 1, number, parameters, grains, lists, bodies)
             if lane == 0:
-                if wp.static(judged):
+                if number == 1:
                     highest(lists.changes, w, total.change)
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
@@ -111,7 +112,7 @@ def team_solve(features: Features) -> wp.Function:
 
     Grains are read from `a` and end there; `b` is used on the way.
     """
-    begin, odd, even = (grain_sweep(features, kind) for kind in (BEGINS, ODD, EVEN))
+    begin, go_on = (grain_sweep(features, blended=blended) for blended in (False, True))
     complete, tracked, with_points = finish(features), features.tracked, features.points
     sums = body_total(features) if tracked else None
     expect = foresee_body(features) if tracked else None
@@ -141,13 +142,16 @@ def team_solve(features: Features) -> wp.Function:
         while going:
             if rank == 0:
                 set_weights(kind, parameters, lists)
+            before = a
+            after = b
+            if kind == wp.static(ODD):
+                before = b
+                after = a
             for i in range(low, high):
                 if kind == wp.static(BEGINS):
-                    begin(i, 0, 1, parameters, a, lists, bodies, b)
-                elif kind == wp.static(ODD):
-                    odd(i, 0, 1, parameters, b, lists, bodies, a)
+                    begin(i, 0, 1, 1, parameters, before, lists, bodies, after)
                 else:
-                    even(i, 0, 1, parameters, a, lists, bodies, b)
+                    go_on(i, 0, 1, wp.where(kind == wp.static(ODD), 0, 1), parameters, before, lists, bodies, after)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
@@ -189,7 +193,7 @@ def sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, ...]:
 
 
 def _sweep_kernel(features: Features, kind: int, lanes: int) -> wp.Kernel:
-    take = grain_sweep(features, kind)
+    take, number = grain_sweep(features, blended=kind != BEGINS), int(kind != ODD)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def sweep(step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
@@ -205,7 +209,7 @@ def _sweep_kernel(features: Features, kind: int, lanes: int) -> wp.Kernel:
         if wp.static(kind == BEGINS):
             if t == 0:
                 lists.flags[wp.static(DONE)] = step + 1
-        take(i, lane, wp.static(lanes), parameters, grains, lists, bodies, grains_out)
+        take(i, lane, wp.static(lanes), wp.static(number), parameters, grains, lists, bodies, grains_out)
 
     return sweep
 
