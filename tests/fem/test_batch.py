@@ -11,6 +11,7 @@ import warp as wp
 from annelid import fem
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.fem.batch.alike import alike_cells
+from annelid.fem.batch.inverse import stands_rounding
 from annelid.fem.kernels.batch_cells import LEAST_MOVED
 from annelid.fem.kernels.batch_products import TILE, multiply_tiles
 from annelid.materials import Gent, Law, MooneyRivlin, Ogden, Yeoh
@@ -170,6 +171,20 @@ def test_tiles_multiply(device: str) -> None:
     inputs = [2, left, right, found]
     wp.launch_tiled(multiply_tiles, dim=(2, 2), inputs=inputs, block_dim=256, device=device)
     np.testing.assert_allclose(found.numpy(), matrix @ vectors, atol=0.05)  # TF32 has ten bits
+
+
+def test_an_inverse_with_stiff_parts_does_not_stand_rounding() -> None:
+    """Springs in a row from a wall, all alike, and every second one much stiffer."""
+
+    def inverse(stiff: float) -> np.ndarray:
+        springs = 1.0 + (stiff - 1.0) * (np.arange(60) % 2)
+        matrix = np.diag(springs + np.append(springs[1:], 0.0)) - np.diag(springs[1:], 1) - np.diag(springs[1:], -1)
+        found = np.zeros((64, 64), np.float32)  # held components are zero
+        found[:60, :60] = np.linalg.inv(matrix)
+        return found
+
+    assert stands_rounding(inverse(1.0))
+    assert not stands_rounding(inverse(1e4))
 
 
 def test_settings_are_checked() -> None:

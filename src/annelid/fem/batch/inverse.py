@@ -49,19 +49,44 @@ def filled(count: int, device: wp.Device) -> int:
     return -(-count // TILE) * TILE if device.is_cuda else count
 
 
-def multiplier(matrix: wp.array[Any], product: Product, device: wp.Device) -> Multiplier:
-    """What multiplies with the inverse, or some of its rows, on its device."""
+def stands_rounding(inverse: np.ndarray) -> bool:
+    """Whether an inverse stays definite where its numbers have the ten binary digits of TF32.
+
+    That of a solid with parts of very different stiffness does not: what leads conjugate gradients would lead them
+    astray.
+    """
+    bits = np.ascontiguousarray(inverse, np.float32).view(np.uint32)
+    short = ((bits & np.uint32(0xFFFFE000)) + (bits & np.uint32(0x1000)) * np.uint32(2)).view(np.float32)
+    free = np.flatnonzero(np.diag(inverse) > 0.0)
+    scale = 1.0 / np.sqrt(np.diag(inverse)[free].astype(float))
+    try:
+        np.linalg.cholesky(scale[:, None] * short[np.ix_(free, free)] * scale)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def multiplier(matrix: wp.array[Any], product: Product, device: wp.Device, *, rounded: bool) -> Multiplier:
+    """What multiplies with the inverse, or some of its rows, on its device.
+
+    Args:
+        matrix: The rows, float32 of shape [rows, columns].
+        product: What multiplies on CUDA.
+        device: Where they are.
+        rounded: Whether factors may have the ten binary digits of TF32.
+    """
     if device.is_cpu:
         return functools.partial(_by_rows, matrix)
     if product == "tiles" or (product == "auto" and not installed("torch")):
-        return functools.partial(_by_tiles, matrix)
-    return TorchProduct(matrix)
+        return functools.partial(_by_tiles if rounded else _by_rows, matrix)
+    return TorchProduct(matrix, rounded=rounded)
 
 
 class TorchProduct:
-    """Products by cuBLAS in TF32, on the stream of Warp, so that graphs take them in."""
+    """Products by cuBLAS, in TF32 where that will do, on the stream of Warp, so that graphs take them in."""
 
-    def __init__(self, matrix: wp.array[Any]) -> None:
+    def __init__(self, matrix: wp.array[Any], *, rounded: bool) -> None:
+        self._rounded = rounded
         self._torch = optional("torch", purpose="product='torch'", extra="rl")
         self._device = matrix.device
         self._matrix = wp.to_torch(matrix)
@@ -72,7 +97,7 @@ class TorchProduct:
         torch = self._torch
         stream = torch.cuda.ExternalStream(wp.get_stream(self._device).cuda_stream, device=str(self._device))
         rule, before = torch.backends.cuda.matmul, torch.backends.cuda.matmul.allow_tf32
-        rule.allow_tf32 = True
+        rule.allow_tf32 = self._rounded
         try:
             with torch.no_grad(), torch.cuda.stream(stream):
                 torch.mm(self._matrix, self._view(vectors), out=self._view(out))

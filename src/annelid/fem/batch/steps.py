@@ -19,7 +19,7 @@ from annelid.fem.batch.actors import ActorLists
 from annelid.fem.batch.cells import cells_of
 from annelid.fem.batch.contact import TouchingWorlds
 from annelid.fem.batch.faces import PressedFaces
-from annelid.fem.batch.inverse import filled, multiplier, rest_inverse
+from annelid.fem.batch.inverse import filled, multiplier, rest_inverse, stands_rounding
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.woodbury import Woodbury
 from annelid.fem.contact.contacts import Contacts
@@ -80,12 +80,13 @@ class Steps:
         needed = 4.0 * (numbers * self._width + self._rows**2)
         require_memory(f"{worlds} worlds of {count} nodes stepped together", needed, "simulate fewer worlds")
         self._lists = ActorLists(drives, channels, faces.left(), count, self.device)
-        inverse = self._array(rest_inverse(model, inertia, self._rows), wp.float32)
-        self._multiply = multiplier(inverse, settings.product, self.device)
+        found = rest_inverse(model, inertia, self._rows)
+        inverse, rounded = self._array(found, wp.float32), self.device.is_cuda and stands_rounding(found)
+        self._multiply = multiplier(inverse, settings.product, self.device, rounded=rounded)
         self._woodbury = None
         if contacts is not None and settings.contacts:
             taken = contacts.outer, settings.contacts, self._bodies, self._width
-            self._woodbury = Woodbury(inverse, settings.product, *taken)
+            self._woodbury = Woodbury(inverse, settings.product, *taken, rounded=rounded)
         self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
         self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
         self._dt = model.world.dt

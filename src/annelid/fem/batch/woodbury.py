@@ -23,10 +23,19 @@ class Woodbury:
         room: Nodes of a world that are taken in, at most.
         bodies: Free bodies.
         worlds: Number of worlds, filled up to a multiple of a tile.
+        rounded: Whether products may be made of rounded numbers, see `inverse.multiplier`.
     """
 
     def __init__(
-        self, inverse: wp.array[Any], product: Product, outer: np.ndarray, room: int, bodies: FreeBodies, worlds: int
+        self,
+        inverse: wp.array[Any],
+        product: Product,
+        outer: np.ndarray,
+        room: int,
+        bodies: FreeBodies,
+        worlds: int,
+        *,
+        rounded: bool,
     ) -> None:
         self.device, self._bodies, self._worlds, self._room = bodies.device, bodies, worlds, room
         self._outer = wp.array(outer, dtype=wp.int32, device=self.device)
@@ -34,7 +43,7 @@ class Woodbury:
         rows[: 3 * len(outer)] = inverse.numpy()[(3 * outer[:, None] + np.arange(3)).ravel()]
         self._inverse = inverse
         self._outer_rows = wp.array(rows, dtype=wp.float32, device=self.device)
-        self._follow = multiplier(self._outer_rows, product, self.device)
+        self._follow = multiplier(self._outer_rows, product, self.device, rounded=rounded)
         self._followed = self._grid(len(rows) if self.device.is_cuda else 0)
         self._marks = self._grid(-(-len(outer) // kernels.AT_ONCE), wp.int32)
         springs: Any = kernels.Springs()

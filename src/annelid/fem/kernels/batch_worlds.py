@@ -210,6 +210,9 @@ def steer(
     scalars.before[w] = size
     if not size > scalars.goal[w]:
         running[w] = 0
+    if size < -least:  # what leads is not definite: this is no answer
+        scalars.before[w] = wp.abs(size) + wp.abs(scalars.first[w])
+        active_out[w] = 1
 
 
 @wp.kernel
@@ -264,8 +267,8 @@ def end_worlds(
     w = wp.tid()
     if w >= worlds:
         return
-    small = scalars.before[w] <= wp.max(NEAR * NEAR * scalars.first[w], least)
-    if cut[w] != 0 or progress[w] < 1.0 or (active[w] != 0 and running[w] != 0 and not small):
+    small = scalars.before[w] <= wp.max(NEAR * NEAR * wp.abs(scalars.first[w]), least)
+    if cut[w] != 0 or progress[w] < 1.0 or (active[w] != 0 and not small):
         unsettled[w] = unsettled[w] + wp.int64(1)
     cut[w] = 0
     if w == 0:
