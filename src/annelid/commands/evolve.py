@@ -11,6 +11,7 @@ import numpy as np
 from annelid.commands.support.experiments import experiment_of, split_entries
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.commands.support.results import filmed, plotted
+from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
@@ -70,12 +71,7 @@ def command(arguments: list[str]) -> int:
         generations=options.evolve.generations, repetitions=options.evolve.repetitions, seed=options.evolve.seed
     )
     report, written = run_experiment(experiment, options.evolve, options.machine)
-    if options.machine.json:
-        print(report.to_json())
-        return 0
-    report.print()
-    for path in written:
-        print(path)
+    tell(report, written, options.machine)
     return 0
 
 

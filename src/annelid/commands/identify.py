@@ -9,6 +9,7 @@ from pathlib import Path
 from annelid.calibration import Calibration, identify
 from annelid.calibration.files import save
 from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import AnnelidError, UnknownName
@@ -49,12 +50,7 @@ def command(arguments: list[str]) -> int:
     )
     calibration = _held_out(calibration_of(name), options.identify.hold_out)
     report, written = run_calibration(calibration, options.identify, options.machine)
-    if options.machine.json:
-        print(report.to_json())
-        return 0
-    report.print()
-    for path in written:
-        print(path)
+    tell(report, written, options.machine)
     return 0
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annelid.commands.support.options import Machine, combined, parse, part, split_name
+from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.files import replaced
@@ -41,13 +42,7 @@ def command(arguments: list[str]) -> int:
     options = parse(combined("Options", kind, Files, Machine, doc=doc), rest, f"annelid study {name}")
     study, machine = part(options, kind), options.machine
     report, written = run_study(study, options.files, machine)
-    if machine.json:
-        print(report.to_json())
-        return 0
-    report.print()
-    print(f"{name} {_VERDICTS[report.passed]}")
-    for path in written:
-        print(path)
+    tell(report, written, machine, f"{name} {_VERDICTS[report.passed]}")
     return 0
 
 

@@ -15,6 +15,7 @@ import tyro
 
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.commands.support.results import filmed, plotted
+from annelid.commands.support.telling import tell
 from annelid.commands.support.terminal import imports_that_can_be_interrupted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
@@ -86,12 +87,7 @@ def command(arguments: list[str]) -> int:
     kind = combined("Options", Train, Machine, doc=f"Train an agent in {name}.")
     options = parse(kind, rest, f"annelid train {name}")
     report, written = train(full_name(name), options.train, options.machine)
-    if options.machine.json:
-        print(report.to_json())
-        return 0
-    report.print()
-    for path in written:
-        print(path)
+    tell(report, written, options.machine)
     return 0
 
 

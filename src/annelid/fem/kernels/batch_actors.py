@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import warp as wp
 
+from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_worlds import Each
 
 wp.set_module_options({"enable_backward": False})
@@ -56,11 +57,6 @@ class Actors:
 
 
 @wp.func
-def vector(vectors: wp.array2d[f32], i: int, w: int) -> wp.vec3:
-    return wp.vec3(vectors[3 * i, w], vectors[3 * i + 1, w], vectors[3 * i + 2, w])
-
-
-@wp.func
 def actor_force(
     actors: Actors,
     rest: wp.array[wp.vec3],
@@ -71,13 +67,13 @@ def actor_force(
 ) -> wp.vec3:
     """Force of all actuators on a node [N]."""
     force = wp.vec3()
-    here = rest[i] + vector(displacements, i, w)
+    here = rest[i] + vector_of(displacements, i, w)
     pull = each.pull[w]
     share = each.fraction[w]
     for k in range(actors.corner_first[i], actors.corner_first[i + 1]):
         corner = actors.corners[k]
-        b = rest[corner[0]] + vector(displacements, corner[0], w)
-        c = rest[corner[1]] + vector(displacements, corner[1], w)
+        b = rest[corner[0]] + vector_of(displacements, corner[0], w)
+        c = rest[corner[1]] + vector_of(displacements, corner[1], w)
         density = actors.densities[corner[2]]
         pressure = each.efforts[corner[2], w] - each.datums[corner[2], w]
         mean = 4.0 * pressure + density * wp.dot(pull, 2.0 * here + b + c)
@@ -86,7 +82,7 @@ def actor_force(
         end = actors.ends[k]
         there = actors.anchors[k]
         if end[0] >= 0:
-            there = rest[end[0]] + vector(displacements, end[0], w)
+            there = rest[end[0]] + vector_of(displacements, end[0], w)
         along = there - here
         force += (each.efforts[end[1], w] / wp.max(wp.length(along), 1.0e-9)) * along
     for k in range(actors.point_first[i], actors.point_first[i + 1]):
@@ -106,16 +102,16 @@ def actor_product(
 ) -> wp.vec3:
     """How that force changes along a direction [N]."""
     change = wp.vec3()
-    here = rest[i] + vector(displacements, i, w)
-    way = vector(direction, i, w)
+    here = rest[i] + vector_of(displacements, i, w)
+    way = vector_of(direction, i, w)
     pull = each.pull[w]
     share = each.fraction[w]
     for k in range(actors.corner_first[i], actors.corner_first[i + 1]):
         corner = actors.corners[k]
-        b = rest[corner[0]] + vector(displacements, corner[0], w) - here
-        c = rest[corner[1]] + vector(displacements, corner[1], w) - here
-        db = vector(direction, corner[0], w) - way
-        dc = vector(direction, corner[1], w) - way
+        b = rest[corner[0]] + vector_of(displacements, corner[0], w) - here
+        c = rest[corner[1]] + vector_of(displacements, corner[1], w) - here
+        db = vector_of(direction, corner[0], w) - way
+        dc = vector_of(direction, corner[1], w) - way
         density = actors.densities[corner[2]]
         pressure = each.efforts[corner[2], w] - each.datums[corner[2], w]
         mean = 4.0 * pressure + density * wp.dot(pull, 4.0 * here + b + c)
@@ -126,8 +122,8 @@ def actor_product(
         there = actors.anchors[k]
         other = wp.vec3()
         if end[0] >= 0:
-            there = rest[end[0]] + vector(displacements, end[0], w)
-            other = vector(direction, end[0], w)
+            there = rest[end[0]] + vector_of(displacements, end[0], w)
+            other = vector_of(direction, end[0], w)
         along = there - here
         length = wp.max(wp.length(along), 1.0e-9)
         unit = along / length

@@ -8,9 +8,10 @@ world; what nodes do to it is taken from the pairs of `batch_contact.Touches`.
 
 import warp as wp
 
-from annelid.fem.kernels.batch_contact import Touches, carried_along, times_tangent, vector_of
+from annelid.fem.kernels.batch_contact import Touches, carried_along, times_tangent
 from annelid.fem.kernels.batch_points import BodyPoints, PointTouches, point_at
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of
+from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_ways import CHUNK
 from annelid.fem.kernels.batch_worlds import Each
 from annelid.fem.kernels.obstacles import Poses

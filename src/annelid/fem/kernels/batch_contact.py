@@ -8,6 +8,7 @@ they are driven as the nodes go, as far as nothing is in the way: how far each w
 import warp as wp
 
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
+from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.contact import along, pushed
 from annelid.fem.kernels.contact_law import friction_factor, kept_stretch, sliding_direction
 from annelid.fem.kernels.obstacles import Forms, Nearness, Poses, in_frame, local_nearness
@@ -58,11 +59,6 @@ class Met:
     force: wp.vec3d  # on the point [N]
     tangent: wp.mat33d  # [N/m]
     last: wp.vec4  # push [N] and stretch [m], for the iteration to come
-
-
-@wp.func
-def vector_of(numbers: wp.array2d[f32], k: int, w: int) -> wp.vec3:
-    return wp.vec3(numbers[3 * k, w], numbers[3 * k + 1, w], numbers[3 * k + 2, w])
 
 
 @wp.func

@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.fem.kernels.batch_actors import Actors, Features, actor_force, actor_product
 from annelid.fem.kernels.batch_contact import Touches, carried_product, touch_force, touch_product
+from annelid.fem.kernels.batch_vectors import put_vector, turn_of, vector_of
 from annelid.fem.kernels.batch_worlds import Each, Scalars
 
 wp.set_module_options({"enable_backward": False})
@@ -55,18 +56,6 @@ def slid(slides: Slides, efforts: wp.array[f64], i: int, w: int) -> wp.vec3d:
 
 
 @wp.func
-def at(vectors: wp.array2d[f32], i: int, w: int) -> wp.vec3:
-    return wp.vec3(vectors[3 * i, w], vectors[3 * i + 1, w], vectors[3 * i + 2, w])
-
-
-@wp.func
-def put(vectors: wp.array2d[f32], i: int, w: int, vector: wp.vec3):
-    vectors[3 * i, w] = vector[0]
-    vectors[3 * i + 1, w] = vector[1]
-    vectors[3 * i + 2, w] = vector[2]
-
-
-@wp.func
 def free(vector: wp.vec3, held: int) -> wp.vec3:
     """A vector without its held components."""
     result = vector
@@ -74,11 +63,6 @@ def free(vector: wp.vec3, held: int) -> wp.vec3:
         if (held >> j) & 1 == 1:
             result[j] = 0.0
     return result
-
-
-@wp.func
-def turn_of(turns: wp.array2d[f32], i: int, w: int) -> wp.quat:
-    return wp.quat(turns[4 * i, w], turns[4 * i + 1, w], turns[4 * i + 2, w], turns[4 * i + 3, w])
 
 
 @wp.func
@@ -121,9 +105,9 @@ def begin_nodes(
     for j in range(3):
         if (held >> j) & 1 == 1:
             move[j] = goal[j]
-    put(displacements_out, i, w, wp.vec3(here))
-    put(flights_out, i, w, wp.vec3(flight))
-    put(moves_out, i, w, wp.vec3(move))
+    put_vector(displacements_out, i, w, wp.vec3(here))
+    put_vector(flights_out, i, w, wp.vec3(flight))
+    put_vector(moves_out, i, w, wp.vec3(move))
 
 
 @wp.kernel
@@ -158,8 +142,8 @@ def shorten_guess(nodes: Nodes, part: wp.array[f32], moves: wp.array2d[f32]):
     """Go only a part of the first guess; held components go all of it."""
     i, w = wp.tid()
     if part[w] < 1.0:
-        move = at(moves, i, w)
-        put(moves, i, w, move - (1.0 - part[w]) * free(move, nodes.held[i]))
+        move = vector_of(moves, i, w)
+        put_vector(moves, i, w, move - (1.0 - part[w]) * free(move, nodes.held[i]))
 
 
 @wp.kernel
@@ -202,11 +186,11 @@ def residual_kernel(features: Features) -> Any:
             force += actor_force(actors, nodes.rest, i, w, each, displacements)
         mass = each.mass[w] * nodes.masses[i]
         force += each.fraction[w] * (dead[i] + mass * each.pull[w])
-        move = at(moves, i, w)
-        force -= mass * (rate * (move - at(flights, i, w)) + drag * each.damping[w] * move)
-        put(turned_out, i, w, wp.quat_rotate_inv(turn_of(turns, i, w), free(force, nodes.held[i])))
-        put(steps_out, i, w, wp.vec3())
-        put(direction_out, i, w, wp.vec3())
+        move = vector_of(moves, i, w)
+        force -= mass * (rate * (move - vector_of(flights, i, w)) + drag * each.damping[w] * move)
+        put_vector(turned_out, i, w, wp.quat_rotate_inv(turn_of(turns, i, w), free(force, nodes.held[i])))
+        put_vector(steps_out, i, w, wp.vec3())
+        put_vector(direction_out, i, w, wp.vec3())
 
     return left_over
 
@@ -242,8 +226,8 @@ def direct(
     i, w = wp.tid()
     if running[w] == 0:
         return
-    answer = wp.quat_rotate(turn_of(turns, i, w), at(answers, i, w))
-    put(direction, i, w, free(answer, nodes.held[i]) + scalars.beta[w] * at(direction, i, w))
+    answer = wp.quat_rotate(turn_of(turns, i, w), vector_of(answers, i, w))
+    put_vector(direction, i, w, free(answer, nodes.held[i]) + scalars.beta[w] * vector_of(direction, i, w))
 
 
 @functools.cache
@@ -272,7 +256,7 @@ def tangent_kernel(features: Features) -> Any:
         along = float(0.0)
         inertial = float(0.0)
         for i in range(wp.static(CHUNK) * part, wp.min(wp.static(CHUNK) * (part + 1), nodes.rest.shape[0])):
-            way = at(direction, i, w)
+            way = vector_of(direction, i, w)
             product = gathered(nodes, i, w, slots)
             if wp.static(features.touch):
                 product += touch_product(touches, i, w, way)
@@ -282,7 +266,7 @@ def tangent_kernel(features: Features) -> Any:
                 product -= actor_product(actors, nodes.rest, i, w, each, displacements, direction)
             own = (rate + drag * each.damping[w]) * each.mass[w] * nodes.masses[i]
             product = free(product + own * way, nodes.held[i])
-            put(products_out, i, w, product)
+            put_vector(products_out, i, w, product)
             along += wp.dot(way, product)
             inertial += own * wp.dot(way, way)
         parts_out[part, w] = along
@@ -306,9 +290,9 @@ def go_on(
     if running[w] == 0:
         return
     length = scalars.alpha[w]
-    put(steps, i, w, at(steps, i, w) + length * at(direction, i, w))
-    change = wp.quat_rotate_inv(turn_of(turns, i, w), at(products, i, w))
-    put(turned, i, w, at(turned, i, w) - length * change)
+    put_vector(steps, i, w, vector_of(steps, i, w) + length * vector_of(direction, i, w))
+    change = wp.quat_rotate_inv(turn_of(turns, i, w), vector_of(products, i, w))
+    put_vector(turned, i, w, vector_of(turned, i, w) - length * change)
 
 
 @wp.kernel
@@ -346,7 +330,7 @@ def end_nodes(
     i, w = wp.tid()
     row = w * nodes.rest.shape[0] + i
     here = positions[row]
-    there = here + wp.vec3d(at(moves, i, w))
+    there = here + wp.vec3d(vector_of(moves, i, w))
     goal = rest[i] + f64(each.fraction[w]) * offsets[i] + slid(slides, efforts, i, w)
     held = nodes.held[i]
     for j in range(3):

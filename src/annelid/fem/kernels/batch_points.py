@@ -3,8 +3,9 @@
 
 import warp as wp
 
-from annelid.fem.kernels.batch_contact import Met, keep, lag_of, meet, near_to, put_contact, times_tangent, vector_of
+from annelid.fem.kernels.batch_contact import Met, keep, lag_of, meet, near_to, put_contact, times_tangent
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
+from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_ways import Prices, contact_energy, length_of
 from annelid.fem.kernels.obstacles import Forms, Poses, free_part, in_frame
 

@@ -12,9 +12,9 @@ from annelid.fem.kernels.batch_contact import (
     touch_force,
     touch_product,
     trial_of,
-    vector_of,
 )
 from annelid.fem.kernels.batch_poses import Bodies, Things, moved
+from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.contact_law import friction_energy, push_energy
 from annelid.fem.kernels.obstacles import Forms, Poses, free_part, in_frame, local_nearness
 

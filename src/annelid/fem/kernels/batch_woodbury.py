@@ -15,8 +15,9 @@ has the corrected answer by one product with all of it.
 import warp as wp
 
 from annelid.fem.kernels.batch_bodies import Own, lever
-from annelid.fem.kernels.batch_contact import Touches, carried_along, vector_of
+from annelid.fem.kernels.batch_contact import Touches, carried_along
 from annelid.fem.kernels.batch_poses import Bodies, centre_of
+from annelid.fem.kernels.batch_vectors import put_vector, turn_of, vector_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -138,8 +139,9 @@ def list_springs(
 
 
 @wp.func
-def turn_of(turns: wp.array2d[f32], i: int, w: int) -> wp.mat33:
-    return wp.quat_to_matrix(wp.quat(turns[4 * i, w], turns[4 * i + 1, w], turns[4 * i + 2, w], turns[4 * i + 3, w]))
+def turn_matrix(turns: wp.array2d[f32], i: int, w: int) -> wp.mat33:
+    """The turn of a node as a matrix."""
+    return wp.quat_to_matrix(turn_of(turns, i, w))
 
 
 @wp.kernel
@@ -163,7 +165,7 @@ def couple_springs(
     for a in range(3):
         for b in range(3):
             block[a, b] = inverse[3 * i + a, 3 * j + b]
-    block = turn_of(turns, i, w) * block * wp.transpose(turn_of(turns, j, w))
+    block = turn_matrix(turns, i, w) * block * wp.transpose(turn_matrix(turns, j, w))
     body = springs.bodies[c, w]
     if body >= 0 and body == springs.bodies[d, w]:
         left = vector_of(touches.arms, springs.places[c, w] * touches.bodies + body, w)
@@ -283,12 +285,6 @@ def follow_springs(
     put_vector(springs.ways, c, w, way)
 
 
-@wp.func
-def put_vector(numbers: wp.array2d[f32], k: int, w: int, vector: wp.vec3):
-    for j in range(3):
-        numbers[3 * k + j, w] = vector[j]
-
-
 @wp.kernel
 def stretch_springs(
     # Parameters:
@@ -310,7 +306,7 @@ def stretch_springs(
         way = vector_of(springs.ways, c, w)
     else:
         way = vector_of(followed, place, w)
-    way = turn_of(turns, springs.nodes[c, w], w) * way
+    way = turn_matrix(turns, springs.nodes[c, w], w) * way
     body = springs.bodies[c, w]
     if body >= 0:
         way -= carried_along(touches, place * touches.bodies + body, body, w, answers)
@@ -340,7 +336,7 @@ def answer_springs(
     before = vector_of(residual, own, w)
     put_vector(springs.answers, c, w, force)
     put_vector(springs.kept, c, w, before)
-    put_vector(residual, own, w, before - wp.transpose(turn_of(turns, own, w)) * force)
+    put_vector(residual, own, w, before - wp.transpose(turn_matrix(turns, own, w)) * force)
 
 
 @wp.kernel
