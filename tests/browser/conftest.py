@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         context.close()
 
 
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[[str], Any]]:
-    """Opens an address; the test fails if the page has an error, or asks for anything outside this machine."""
+@contextmanager
+def one_page(browser: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens addresses in a page; fails if the page has an error, or asks for anything outside this machine."""
     page = browser.new_page()
     page.set_default_timeout(90_000)
     errors: list[str] = []
@@ -47,6 +48,20 @@ def open_page(browser: Any) -> Iterator[Callable[[str], Any]]:
     yield visit
     page.close()
     assert errors == []
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens an address in a page of the test's own."""
+    with one_page(browser) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens an address in a page for all tests of a file: a first view costs a browser without a GPU many seconds."""
+    with one_page(browser) as visit:
+        yield visit
 
 
 def _local(address: str) -> bool:
@@ -102,7 +117,10 @@ def arrived(page: Any) -> None:
 
 
 def settled(page: Any) -> None:
-    """Wait until the picture stands still; a page that lags may show one picture twice, so it must three times."""
+    """Wait until the picture stands still; a page that lags may show one picture twice, so it must three times.
+
+    It is the only way to ask for that: how long a loaded machine takes to draw a last picture, nobody knows.
+    """
     seen = [view_of(page)]
 
     def same() -> bool:
@@ -111,6 +129,15 @@ def settled(page: Any) -> None:
         return len(seen) > 2 and not any(differs(seen[-1], before) for before in seen[-3:-1])
 
     wait_until(page, same, "the picture to stand still", seconds=90)
+
+
+def pause(page: Any) -> None:
+    """Stop a scene that may be playing, and wait until its last picture is drawn."""
+    stop = page.get_by_role("button", name="Pause")
+    if stop.is_visible():
+        stop.click()
+    page.get_by_role("button", name="Play").wait_for()
+    settled(page)
 
 
 def set_number(page: Any, label: str, value: str) -> None:
