@@ -14,7 +14,7 @@ from annelid.view.browser.drawing import grid_places
 from annelid.view.browser.page import legend_html
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.server import free_port
-from annelid.view.browser.time_plots import History
+from annelid.view.browser.time_plots import History, drawable
 from annelid.view.colors import scale_for
 
 from .fakes import Hop
@@ -76,6 +76,15 @@ def test_history_keeps_all_of_a_long_time() -> None:
     np.testing.assert_allclose(values, times * 10)
     history.add([Snapshot(0.0, numbers={"y": Number(1)})])
     assert len(history.times) == 1
+
+
+def test_differences_that_an_axis_cannot_tell_are_not_drawn() -> None:
+    times = np.arange(3.0)
+    _, above, below = drawable((times, np.array([1.0, 1.0 + 4e-16, 1.0]), np.array([np.nan, 1.0, 1.0 - 1e-16])))
+    np.testing.assert_array_equal(above, np.ones(3))
+    np.testing.assert_array_equal(below, [np.nan, 1.0, 1.0])
+    _, apart = drawable((times, np.array([1.0, 1.0 + 1e-5, 1.0])))
+    np.testing.assert_array_equal(apart, [1.0, 1.0 + 1e-5, 1.0])
 
 
 def test_shades_follow_the_scale() -> None:

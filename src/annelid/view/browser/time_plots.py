@@ -100,14 +100,14 @@ class Plots:
         self._lines = 1
         self._add(tuple(numbers), ())
         for name, values in numbers.items():
-            self._handles[name].data = _drawable((times[keep], values[keep]))
+            self._handles[name].data = drawable((times[keep], values[keep]))
             self._values[name].content = f"**{name}**" + (f" [{units[name]}]" if units.get(name) else "")
 
     def draw(self, snapshots: Sequence[Snapshot]) -> None:
         """Show what is remembered."""
         self._drawn_at = wall.perf_counter()
         for name, handle in self._handles.items():
-            handle.data = _drawable(self._history.series(name, self._lines))
+            handle.data = drawable(self._history.series(name, self._lines))
             number = snapshots[0].numbers.get(name)
             if number is not None:
                 self._values[name].content = f"**{name}**: {number.value:.5g} {number.unit}"
@@ -123,7 +123,7 @@ class Plots:
             stroke = "rgb(" + ", ".join(str(round(255 * float(c))) for c in colors[i]) + ")"
             label = names[i] if len(names) > i else ""
             series.append({"label": label, "stroke": stroke, "width": 2, "points": {"show": False}})
-        empty = _drawable(self._history.series("", self._lines))
+        empty = drawable(self._history.series("", self._lines))
         with self._container:
             for name in numbers:
                 self._values[name] = self._server.gui.add_markdown(f"**{name}**")
@@ -136,9 +136,16 @@ class Plots:
                 )
 
 
-def _drawable(data: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """At least two points, without which the browser draws no axes."""
+def drawable(data: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """At least two points, without which the browser draws no axes, and no range that is tiny beside its numbers.
+
+    Between 22.99999985 and 22.99999994 the browser's axis looks for ticks without end, and breaks the page.
+    """
     if len(data[0]) >= 2:
-        return data
+        values = np.stack(data[1:])
+        known = values[np.isfinite(values)]
+        if len(known) and np.ptp(known) <= 1e-6 * np.abs(known).max():
+            values = np.where(np.isfinite(values), known[0], values)
+        return data[0], *values
     first = data[0][0] if len(data[0]) else 0.0
     return np.array([first, first + 1e-3]), *(np.resize(c, 2) if len(c) else np.zeros(2) for c in data[1:])
