@@ -44,7 +44,6 @@ class Motion:
         places: Where rates by springs are booked.
         chunks: Springs by their signals.
         kinds: Kinds of the signals that follow commands and waves.
-        clock: Steps that the simulation has done when the motion begins.
         commands: Commands then.
         begun: Step at which each world began.
     """
@@ -57,13 +56,13 @@ class Motion:
         places: Places,
         chunks: Chunks,
         kinds: Kinds,
-        clock: int,
         commands: wp.array[Any],
         begun: wp.array[Any],
     ) -> None:
         self.model, self.device = model, model.device
         self.way: Way | None = None
-        self._plan, self._places, self._kinds, self._clock = plan, places, kinds, clock
+        self._plan, self._places, self._kinds = plan, places, kinds
+        self._clock = 0  # steps that the simulation has done when the motion begins
         self._team = None if self.device.is_cuda else Team(threads)
         self._graphs = Graphs(self.device, kept=8)
         self._where = np.zeros(len(PLACE), np.int32)
@@ -79,9 +78,9 @@ class Motion:
 
     # --- parameters ---
 
-    def take(self, now: Constants, way: Way) -> None:
-        """Take numbers over, and make the state of the beginning checkpoint 0."""
-        model, real = self.model, self.model.numpy_real
+    def take(self, now: Constants, way: Way, clock: int) -> None:
+        """Take numbers over, and make the state of the beginning, after so many steps, checkpoint 0."""
+        model, real, self._clock = self.model, self.model.numpy_real, clock
         if way != self.way:
             self.way = way
             self._graphs.clear()
