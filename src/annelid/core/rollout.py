@@ -91,6 +91,11 @@ class Rollout(Described):
         return self._adjoint.vector
 
     @property
+    def track_shape(self) -> tuple[int, int, int, int]:
+        """Shape of positions and of velocities of a track: looks, worlds, things and axes."""
+        return len(self.plan.looks), self.worlds, self._adjoint.things, 3
+
+    @property
     def double(self) -> bool:
         """Whether it computes in double precision."""
         return bool(self._adjoint.vector._wp_scalar_type_ is wp.float64)
@@ -191,7 +196,7 @@ class Rollout(Described):
 
     def _copied(self, *arrays: wp.array[Any]) -> Track:
         """A track of its own: the next motion overwrites these arrays."""
-        shape = (len(self.plan.looks), self.worlds, self._adjoint.things)
+        shape = self.track_shape[:3]
         copies = (wp.clone(array).flatten().reshape(shape) for array in arrays)
         return Track(self.plan.looks, self.dt, dict(zip(("positions", "velocities"), copies, strict=True)))
 
