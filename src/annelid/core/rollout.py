@@ -182,12 +182,7 @@ class Rollout(Described):
             parameters: Parameters by name; see `names` and `shape`.
         """
         track = self.forward(parameters)
-        found = as_loss(loss)(track)
-        if not (isinstance(found, tuple) and len(found) == 2):
-            raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
-        value, rates = found
-        _require_finite(value, self.worlds)
-        _require_dependence(value, rates)
+        value, rates = require_loss(as_loss(loss)(track), self.worlds)
         return value, self.backward(rates)
 
     @property
@@ -231,6 +226,16 @@ class Rollout(Described):
             f"a rollout of {steps} steps with checkpoints every {chosen.every} needs about {size_in_words(needed)} of "
             f"memory, and {self.device} has {size_in_words(there)}; {remedy}."
         )
+
+
+def require_loss(found: Any, worlds: int) -> tuple[Any, Any]:
+    """What a loss returned, its value and its rates by the track; what cannot be a loss is refused."""
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
+    value, rates = found
+    _require_finite(value, worlds)
+    _require_dependence(value, rates)
+    return value, rates
 
 
 def _whole(what: str, value: Any) -> int:

@@ -14,7 +14,8 @@ from annelid.core.described import Described
 from annelid.core.device_rates import all_finite
 from annelid.core.errors import InvalidValue, UnknownName
 
-_PARTS = ("positions", "velocities")
+PARTS = ("positions", "velocities")
+"""What a track has of every thing."""
 
 
 class Track(Described):
@@ -65,9 +66,9 @@ class Track(Described):
         """
         by_name = given if isinstance(given, Mapping) else {"positions": given}
         for name in by_name:
-            if name not in _PARTS:
-                raise UnknownName("part of a track", name, _PARTS)
-        return {name: self._taken(name, by_name.get(name, 0.0)) for name in _PARTS}
+            if name not in PARTS:
+                raise UnknownName("part of a track", name, PARTS)
+        return {name: self._taken(name, by_name.get(name, 0.0)) for name in PARTS}
 
     def _taken(self, name: str, given: Any) -> wp.array[Any]:
         like = self.arrays[name]

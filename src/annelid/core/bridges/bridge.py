@@ -12,9 +12,7 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.core.rollout import Rollout
-from annelid.core.track import Track
-
-PARTS = ("positions", "velocities")
+from annelid.core.track import PARTS, Track
 
 Policy = Callable[[float, Any, Any], Any]
 """From the time [s], positions and velocities, shape [worlds, things, 3], to commands, shape [worlds, controls]."""

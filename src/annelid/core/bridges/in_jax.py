@@ -15,11 +15,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.arrays import views_in
-from annelid.core.bridges.bridge import PARTS, Bridge
+from annelid.core.bridges.bridge import Bridge
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.core.rollout import Rollout
-from annelid.core.track import Track
+from annelid.core.track import PARTS, Track
 
 _PURPOSE = "a rollout in JAX"
 
