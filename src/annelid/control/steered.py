@@ -36,7 +36,8 @@ class SteeredRollout(Described):
 
     Args:
         simulation: The simulation; its sensors are added before, and are means of positions and velocities.
-        network: An `MLP`, or a `DistributedMLP` without signals; its values from -1 to 1 span the limits of each channel.
+        network: An `MLP` or a `DistributedMLP`; its values from -1 to 1 span the limits of each channel. Channels have
+            no neighbours here, so that signals of a `DistributedMLP` are heard by nobody.
         every: Simulated time between two calls [s], rounded to whole steps.
         intervals: Number of calls.
         sensors: Names of the sensors that it reads, in its order; None for all.

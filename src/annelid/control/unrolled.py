@@ -179,7 +179,9 @@ class Unrolled:
         for side in range(4):
             here = np.flatnonzero(around[:, side] >= 0)
             if (around[around[here, side], (side + 2) % 4] != here).any():
-                raise InvalidValue("neighbours must be those of a grid: who is to the north of one has it to the south.")
+                raise InvalidValue(
+                    "neighbours must be those of a grid: one that has another to the north is to its south."
+                )
         return wp.array(np.ascontiguousarray(around, np.int32), dtype=wp.int32, device=self.device)
 
     def _zeros(self, *shape: int) -> wp.array[Any]:

@@ -215,7 +215,7 @@ class Adjoint(Protocol):
     def start(self, values: Mapping[str, np.ndarray], after: int) -> None:
         """Take parameters over, in their full shapes; gradients will be asked for with respect to these, no others.
 
-        The state becomes that of the simulation when the adjoint was made, but so many steps later, and is checkpoint 0.
+        The state becomes that of the simulation when the adjoint was made, so many steps later, and is checkpoint 0.
         """
         ...
 

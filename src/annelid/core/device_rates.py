@@ -23,6 +23,7 @@ def any_nonzero(rates: wp.array[Any]) -> bool:
 
 def _findings(rates: wp.array[Any]) -> int:
     found = wp.zeros(PARTS, dtype=wp.int32, device=rates.device)
-    kernel = inspect_kernel(rates.dtype._wp_scalar_type_, rates.dtype)
+    vector: Any = rates.dtype
+    kernel = inspect_kernel(vector._wp_scalar_type_, vector)
     wp.launch(kernel, PARTS, [rates.contiguous().flatten()], [found], device=rates.device)
     return int(np.bitwise_or.reduce(found.numpy()))

@@ -52,7 +52,8 @@ class Mean:
 
     def add_rates(self, rates: np.ndarray, by_vectors: np.ndarray) -> None:
         """Add rates by the vectors, shape [worlds, things, 3], from those by the sum, shape [worlds, 3]."""
-        np.add.at(by_vectors, (slice(None), self.things), rates[:, None] * self.weights[:, None])
+        for world, rate in enumerate(rates):
+            np.add.at(by_vectors[world], self.things, rate * self.weights[:, None])  # one may be named twice
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ class WarpLoss:
     def __call__(self, track: Track) -> tuple[np.ndarray, dict[str, wp.array[Any]]]:
         """Value of each world, shape [worlds], and its rates by positions and velocities, on the device."""
         positions, velocities = track.arrays["positions"], track.arrays["velocities"]
-        device, real = positions.device, positions.dtype._wp_scalar_type_
+        given: Any = positions.dtype
+        device, real = positions.device, given._wp_scalar_type_
         vector = wp.vec3d if real is wp.float64 else wp.vec3
         self._require_types(real, vector)
         values = wp.zeros(positions.shape, dtype=wp.float64, device=device)
@@ -67,7 +68,9 @@ class WarpLoss:
             wp.launch(kernel, positions.shape, inputs, outputs, device=device)
         except (RuntimeError, TypeError, ValueError) as error:  # what Warp cannot compile
             said = str(error).strip().splitlines()[-1].lstrip("; ")
-            raise InvalidValue(f"the loss {self.function.key!r} must return a number, of numbers only: {said}") from error
+            raise InvalidValue(
+                f"the loss {self.function.key!r} must return a number, of numbers only: {said}"
+            ) from error
         sums = wp.zeros((positions.shape[1], PARTS), dtype=wp.float64, device=device)
         wp.launch(sum_worlds, sums.shape, [values], [sums], device=device)
         return summed(sums.numpy(), 1), rates
@@ -99,4 +102,3 @@ class WarpLoss:
                 ) from None
             self._aims[key] = wp.array(np.ascontiguousarray(full), dtype=like.dtype, device=like.device)
         return self._aims[key]
-

@@ -54,7 +54,7 @@ class Bridge(Described, ABC):
             parameters: Other parameters of the rollout by name; positions and velocities are those of the beginning.
 
         Returns:
-            Positions and velocities at the looks of all intervals, each of shape [intervals · looks, worlds, things, 3].
+            Positions and velocities at all looks, each of shape [intervals · looks, worlds, things, 3].
         """
         rollout = self.rollout
         if "controls" in parameters:
@@ -84,7 +84,8 @@ class Bridge(Described, ABC):
         shape = tuple(np.shape(said))
         if controls and shape not in ((worlds, controls), (controls,)):
             raise InvalidValue(
-                f"the policy must return commands of shape [{worlds}, {controls}], [worlds, controls], not {list(shape)}."
+                f"the policy must return commands of shape [{worlds}, {controls}], worlds and controls, not "
+                f"{list(shape)}."
             )
         return said[:, None] if len(shape) == 2 else said
 
@@ -103,7 +104,9 @@ class Bridge(Described, ABC):
         track = self.rollout.forward(given, after=after)
         return self.rollout.number, track
 
-    def _back(self, number: int, given: Mapping[str, Any], after: int, seeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def _back(
+        self, number: int, given: Mapping[str, Any], after: int, seeds: Mapping[str, Any]
+    ) -> dict[str, np.ndarray]:
         """Rates by what the motion of a number was given; it is run again where another one has been run since."""
         if self.rollout.number != number:
             self.rollout.forward(given, after=after)

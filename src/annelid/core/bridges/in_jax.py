@@ -9,6 +9,7 @@ For example::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ import warp as wp
 from annelid.core.arrays import views_in
 from annelid.core.bridges.bridge import Bridge
 from annelid.core.errors import InvalidValue
-from annelid.core.packages import optional
 from annelid.core.rollout import Rollout
 from annelid.core.track import PARTS, Track
 
@@ -27,9 +27,9 @@ _PURPOSE = "a rollout in JAX"
 class JaxRollout(Bridge):
     """A rollout as a function of arrays that has a gradient, `jax.grad`; other derivatives are refused by JAX.
 
-    Arrays are given by the names of the parameters of the rollout, as float32 or float64. Tracks and their rates are not
-    copied, but within `jax.jit` and `jax.vmap`, which call the host. A motion is run again on the way back when another
-    one has been run since.
+    Arrays are given by the names of the parameters of the rollout, as float32 or float64. Tracks and their rates are
+    not copied, but within `jax.jit` and `jax.vmap`, which call the host. A motion is run again on the way back when
+    another one has been run since.
 
     Args:
         rollout: The rollout; the bridge has it for itself.
@@ -38,7 +38,8 @@ class JaxRollout(Bridge):
     def __init__(self, rollout: Rollout) -> None:
         super().__init__(rollout)
         self._view = views_in("jax", _PURPOSE)
-        self._jax, self._numbers = _jax(_PURPOSE), optional("jax.numpy", purpose=_PURPOSE, extra="rl")
+        self._jax: Any = import_module("jax")
+        self._numbers: Any = import_module("jax.numpy")
         if rollout.double and not self._jax.config.jax_enable_x64:
             raise InvalidValue(
                 "the rollout computes in double precision, which JAX does after "
@@ -110,7 +111,8 @@ class JaxRollout(Bridge):
                 positions, velocities = (track.arrays[name].numpy() for name in PARTS)
                 return positions, velocities
 
-            return self._jax.pure_callback(called, (shape, shape), given, vmap_method="sequential")
+            positions, velocities = self._jax.pure_callback(called, (shape, shape), given, vmap_method="sequential")
+            return positions, velocities
         track = self._run(after, given)
         positions, velocities = (self._view(track.arrays[name]) for name in PARTS)
         return positions, velocities
@@ -157,23 +159,19 @@ def _on_host(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in given.items()}
 
 
-def _jax(purpose: str) -> Any:
-    return optional("jax", purpose=purpose, extra="rl")
-
-
 class JaxLoss:
     """A loss in JAX for `Rollout.gradient` and `optimise.RolloutLoss`.
 
     Args:
-        function: From positions and velocities at the looks, arrays of shape [looks, worlds, things, 3] on the device of
-            the rollout, to an array of one number, or of one a world.
+        function: From positions and velocities at the looks, arrays of shape [looks, worlds, things, 3] on the device
+            of the rollout, to an array of one number, or of one a world.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         if not callable(function):
             raise InvalidValue(f"a JaxLoss is made of a function of positions and velocities, not of {function!r:.60}.")
         self._view = views_in("jax", "a loss in JAX")
-        self._jax = _jax("a loss in JAX")
+        self._jax: Any = import_module("jax")
         self.function = function
 
     def __call__(self, track: Track) -> tuple[np.ndarray, dict[str, wp.array[Any]]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import warp as wp
@@ -89,7 +89,8 @@ class TorchRollout(Bridge):
 
 def as_rates(tensor: Any, vector: Any) -> wp.array[Any]:
     """A tensor of shape [looks, worlds, things, 3] as vectors on the same memory; one with gaps is copied."""
-    return wp.from_torch(tensor.detach().contiguous(), dtype=vector)
+    shared: Any = wp.from_torch(tensor.detach().contiguous(), dtype=vector)
+    return cast("wp.array[Any]", shared)
 
 
 @functools.cache
@@ -103,7 +104,12 @@ def _motion_function() -> Any:
 
         @staticmethod
         def forward(
-            ctx: Any, bridge: TorchRollout, after: int, constants: Mapping[str, Any], names: tuple[str, ...], *given: Any
+            ctx: Any,
+            bridge: TorchRollout,
+            after: int,
+            constants: Mapping[str, Any],
+            names: tuple[str, ...],
+            *given: Any,
         ) -> Any:
             host = _on_host(names, given)
             ctx.bridge, ctx.after, ctx.constants, ctx.names = bridge, after, constants, names
@@ -136,13 +142,15 @@ class TorchLoss:
     """A loss in PyTorch for `Rollout.gradient` and `optimise.RolloutLoss`.
 
     Args:
-        function: From positions and velocities at the looks, tensors of shape [looks, worlds, things, 3] on the device of
-            the rollout, to a tensor of one number, or of one a world.
+        function: From positions and velocities at the looks, tensors of shape [looks, worlds, things, 3] on the device
+            of the rollout, to a tensor of one number, or of one a world.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         if not callable(function):
-            raise InvalidValue(f"a TorchLoss is made of a function of positions and velocities, not of {function!r:.60}.")
+            raise InvalidValue(
+                f"a TorchLoss is made of a function of positions and velocities, not of {function!r:.60}."
+            )
         self._view = views_in("torch", "a loss in PyTorch")
         self._torch: Any = optional("torch", purpose="a loss in PyTorch", extra="rl")
         self.function = function
@@ -154,9 +162,11 @@ class TorchLoss:
             value = self.function(*seen)
         if not self._torch.is_tensor(value):
             raise InvalidValue(f"a loss in PyTorch must return a tensor, not {type(value).__name__}.")
-        if not value.requires_grad:
-            raise InvalidValue("the loss depends on nothing: it was computed without positions or velocities.")
-        found = self._torch.autograd.grad(value.sum(), seen, allow_unused=True)
+        found: Any = (None, None)
+        if value.requires_grad:
+            found = self._torch.autograd.grad(value.sum(), seen, allow_unused=True)
+        if all(rate is None for rate in found):
+            raise InvalidValue("the loss depends on nothing: it was computed without positions and velocities.")
         vector = track.arrays["positions"].dtype
         rates = {name: as_rates(rate, vector) for name, rate in zip(PARTS, found, strict=True) if rate is not None}
-        return np.asarray(value.detach().cpu().numpy(), float), rates or {"positions": 0.0}
+        return np.asarray(value.detach().cpu().numpy(), float), rates
