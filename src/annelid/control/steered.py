@@ -36,8 +36,7 @@ class SteeredRollout(Described):
 
     Args:
         simulation: The simulation; its sensors are added before, and are means of positions and velocities.
-        network: An `MLP` or a `DistributedMLP`; its values from -1 to 1 span the limits of each channel. Channels have
-            no neighbours here, so that signals of a `DistributedMLP` are heard by nobody.
+        network: An `MLP`, or a `DistributedMLP` without signals; values from -1 to 1 span the limits of each channel.
         every: Simulated time between two calls [s], rounded to whole steps.
         intervals: Number of calls.
         sensors: Names of the sensors that it reads, in its order; None for all.
@@ -57,6 +56,8 @@ class SteeredRollout(Described):
         require_kind("what is steered", simulation, Simulation, "a Simulation")
         if isinstance(intervals, bool) or not isinstance(intervals, int | np.integer) or intervals < 1:
             raise InvalidValue(f"the intervals must be a whole number of 1 or more, not {intervals!r:.40}.")
+        if isinstance(network, DistributedMLP) and network.signals:
+            raise InvalidValue("channels have no neighbours here that hear signals: give the network signals=0.")
         self.intervals = int(intervals)
         self.rollout = Rollout(simulation, whole_steps(every, simulation.dt))
         self._begun = simulation.step_count
