@@ -91,7 +91,7 @@ class WarpLoss:
         like = track.arrays["positions"]
         if self.targets is None:
             return wp.zeros((0, 0, 0), dtype=like.dtype, device=like.device)
-        key = (track.shape, like.dtype, like.device)
+        key = (track.shape, like.dtype, str(like.device))
         if key not in self._aims:
             try:
                 full = np.broadcast_to(self.targets, track.shape)
