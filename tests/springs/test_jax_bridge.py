@@ -49,7 +49,8 @@ def test_check_grads_through_a_network(device: str) -> None:
     rng = np.random.default_rng(0)
     layers = [jnp.asarray(rng.standard_normal(shape)) for shape in ((7, 3), (3, 1))]
     factor = jnp.asarray([[1.0], [1.1]])
-    check_grads(steered, (factor, layers), order=1, modes=["rev"], atol=1e-6, rtol=1e-6)
+    # Friction and touch-down have kinks: differences must not reach across one.
+    check_grads(steered, (factor, layers), order=1, modes=["rev"], atol=1e-6, rtol=1e-6, eps=1e-6)
     plain, compiled = jax.grad(steered)(factor, layers), jax.jit(jax.grad(steered))(factor, layers)
     assert np.allclose(plain, compiled, rtol=1e-9)
 
