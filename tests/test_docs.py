@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from annelid.core.packages import installed
 from annelid.materials import PRESETS, SILICONES, Silicone
 from annelid.scenes.registry import scene_names
 from annelid.studies.registry import study_names
@@ -14,6 +15,7 @@ from annelid.studies.registry import study_names
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if EXAMPLE.search(page.read_text(encoding="utf-8"))]
+EXTRA = re.compile(r"^import (torch|jax)$", re.MULTILINE)
 ELSEWHERE = {"own": 1}  # how many of the first examples of a page tests/browser/test_newcomer.py runs
 
 
@@ -21,6 +23,7 @@ ELSEWHERE = {"own": 1}  # how many of the first examples of a page tests/browser
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(page.read_text(encoding="utf-8"))[ELSEWHERE.get(page.stem, 0) :]
+    examples = [example for example in examples if all(map(installed, EXTRA.findall(example)))]
     assert examples
     script = tmp_path / f"{page.stem}_example.py"  # a file, because Warp reads the source of what it compiles
     script.write_text("\n".join(examples), encoding="utf-8")

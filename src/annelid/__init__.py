@@ -12,23 +12,29 @@ if TYPE_CHECKING:
     from annelid.calibration.identify import identify
     from annelid.calibration.runs import Run
     from annelid.calibration.tracks import Tracks, read_tracks
+    from annelid.core.bridges.in_jax import JaxLoss, JaxRollout
+    from annelid.core.bridges.in_torch import TorchLoss, TorchRollout
     from annelid.core.distributions import Choice, Curriculum, LogUniform, Normal, Uniform
     from annelid.core.losses import Match, Travel
     from annelid.core.rollout import Rollout
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
     from annelid.core.track import Track
+    from annelid.core.warp_loss import WarpLoss
     from annelid.optimise.free import Free
 else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(
         __name__,
         {
+            "core.bridges.in_jax": ["JaxLoss", "JaxRollout"],
+            "core.bridges.in_torch": ["TorchLoss", "TorchRollout"],
             "core.distributions": ["Choice", "Curriculum", "LogUniform", "Normal", "Uniform"],
             "core.losses": ["Match", "Travel"],
             "core.rollout": ["Rollout"],
             "core.simulation": ["Simulation"],
             "core.snapshot": ["Look", "Snapshot"],
             "core.track": ["Track"],
+            "core.warp_loss": ["WarpLoss"],
             "calibration.calibration": ["Calibration"],
             "calibration.identify": ["identify"],
             "calibration.runs": ["Run"],
@@ -44,6 +50,8 @@ __all__ = [
     "Choice",
     "Curriculum",
     "Free",
+    "JaxLoss",
+    "JaxRollout",
     "LogUniform",
     "Look",
     "Match",
@@ -52,10 +60,13 @@ __all__ = [
     "Run",
     "Simulation",
     "Snapshot",
+    "TorchLoss",
+    "TorchRollout",
     "Track",
     "Tracks",
     "Travel",
     "Uniform",
+    "WarpLoss",
     "__version__",
     "identify",
     "read_tracks",

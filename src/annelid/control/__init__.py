@@ -13,6 +13,8 @@ from annelid.control.host import HostController, WarpController
 from annelid.control.loop import connect
 from annelid.control.networks import MLP, DistributedMLP
 from annelid.control.signals import Development, PhasedSines, Sine, TimeFunctions
+from annelid.control.steered import SteeredRollout
+from annelid.control.unrolled import Unrolled
 from annelid.control.windows import Window
 
 __all__ = [
@@ -25,7 +27,9 @@ __all__ = [
     "PhasedSines",
     "Program",
     "Sine",
+    "SteeredRollout",
     "TimeFunctions",
+    "Unrolled",
     "WarpController",
     "Window",
     "commanded",

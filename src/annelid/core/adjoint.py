@@ -186,11 +186,14 @@ class Adjoint(Protocol):
         device: Where it computes.
         vector: Warp type of a position and of a velocity.
         things: How many masses, nodes... a world has.
+        carried: What the future depends on besides positions, velocities, commands and the time, in words; empty for
+            nothing. Where there is something, a motion cannot be put together of others.
     """
 
     device: wp.Device
     vector: Any
     things: int
+    carried: str
 
     @property
     def inputs(self) -> Mapping[str, Input]:
@@ -209,10 +212,10 @@ class Adjoint(Protocol):
         """Make room for a plan, before anything is run."""
         ...
 
-    def start(self, values: Mapping[str, np.ndarray]) -> None:
+    def start(self, values: Mapping[str, np.ndarray], after: int) -> None:
         """Take parameters over, in their full shapes; gradients will be asked for with respect to these, no others.
 
-        The state becomes that of the simulation when the adjoint was made, and is checkpoint 0.
+        The state becomes that of the simulation when the adjoint was made, so many steps later, and is checkpoint 0.
         """
         ...
 

@@ -16,14 +16,25 @@ import warp as wp
 
 from annelid.core.adjoint import Plan, differentiable, reduced
 from annelid.core.described import Described
+from annelid.core.device_rates import any_nonzero
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.core.memory import device_memory, size_in_words
 from annelid.core.options import require_kind
 from annelid.core.simulation import Simulation
 from annelid.core.track import Track
+from annelid.core.warp_loss import WarpLoss
 
 Loss = Callable[[Track], tuple[Any, Any]]
 """A function of a track: the value, one number or one a world, and its rates by positions (or by parts, by name)."""
+
+
+def as_loss(loss: Loss | wp.Function) -> Loss:
+    """A loss as a function of a track; a Warp function is one of each thing."""
+    if isinstance(loss, wp.Function):
+        return WarpLoss(loss)
+    if not callable(loss):
+        raise InvalidValue(f"a loss must be a function of a track or a Warp function, not {loss!r:.60}.")
+    return loss
 
 
 class Rollout(Described):
@@ -40,6 +51,7 @@ class Rollout(Described):
 
     Attributes:
         plan: How the motion is divided.
+        number: How many motions were begun; the way back is that of the last one.
     """
 
     def __init__(
@@ -58,6 +70,7 @@ class Rollout(Described):
         self.worlds, self.dt = simulation.solver.worlds, simulation.dt
         self.plan = self._fitting(count, None if every is None else _whole("every", every), _looks(looks, count))
         self._adjoint.reserve(self.plan)
+        self.number = 0
         self._shapes: dict[str, tuple[int, ...]] | None = None
         self._track: Track | None = None
         self._kept: int | None = None  # number of the stretch whose states are at hand
@@ -71,6 +84,21 @@ class Rollout(Described):
     def device(self) -> wp.Device:
         """Where it computes."""
         return self._adjoint.device
+
+    @property
+    def vector(self) -> Any:
+        """Warp type of a position and of a velocity."""
+        return self._adjoint.vector
+
+    @property
+    def track_shape(self) -> tuple[int, int, int, int]:
+        """Shape of positions and of velocities of a track: looks, worlds, things and axes."""
+        return len(self.plan.looks), self.worlds, self._adjoint.things, 3
+
+    @property
+    def double(self) -> bool:
+        """Whether it computes in double precision."""
+        return bool(self._adjoint.vector._wp_scalar_type_ is wp.float64)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,14 +125,22 @@ class Rollout(Described):
         self._require_known(name)
         return self._adjoint.inputs[name].described
 
-    def forward(self, parameters: Mapping[str, Any] | None = None) -> Track:
-        """Run the motion with parameters, by name; the others are those of the simulation."""
+    def forward(self, parameters: Mapping[str, Any] | None = None, *, after: int = 0) -> Track:
+        """Run the motion with parameters, by name; the others are those of the simulation.
+
+        Args:
+            parameters: Parameters by name; see `names` and `shape`.
+            after: Steps since the state of the simulation at which the motion begins, for motions that are put together
+                of several: waves go on from there. Positions and velocities then are those of the motion before.
+        """
+        self._require_begin(after)
         given = dict(parameters or {})
         for name in given:
             self._require_known(name)
         fitted = {name: self._adjoint.inputs[name].fitted(values) for name, values in given.items()}
         self._track, self._kept = None, None
-        self._adjoint.start(fitted)
+        self.number += 1
+        self._adjoint.start(fitted, after)
         self._shapes = {name: np.shape(values) for name, values in given.items()}
         for stretch in self.plan.stretches:
             self._adjoint.run(stretch, again=False)
@@ -136,21 +172,17 @@ class Rollout(Described):
         full = self._adjoint.rates()
         return {name: reduced(np.asarray(full[name], float), shape) for name, shape in self._shapes.items()}
 
-    def gradient(self, loss: Loss, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
+    def gradient(self, loss: Loss | wp.Function, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
         """Value of a loss and its rates by parameters.
 
         Args:
             loss: A function of the `Track` that returns the value, one number or one a world, and its rates by the
-                track, as `backward` takes them; or one of the ready losses `Travel` and `Match`.
+                track, as `backward` takes them; one of the ready losses `Travel` and `Match`; a Warp function, see
+                `WarpLoss`; or one of PyTorch or JAX in a `TorchLoss` or `JaxLoss`.
             parameters: Parameters by name; see `names` and `shape`.
         """
         track = self.forward(parameters)
-        found = loss(track)
-        if not (isinstance(found, tuple) and len(found) == 2):
-            raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
-        value, rates = found
-        _require_finite(value, self.worlds)
-        _require_dependence(value, rates)
+        value, rates = require_loss(as_loss(loss)(track), self.worlds)
         return value, self.backward(rates)
 
     @property
@@ -159,13 +191,22 @@ class Rollout(Described):
 
     def _copied(self, *arrays: wp.array[Any]) -> Track:
         """A track of its own: the next motion overwrites these arrays."""
-        shape = (len(self.plan.looks), self.worlds, self._adjoint.things)
+        shape = self.track_shape[:3]
         copies = (wp.clone(array).flatten().reshape(shape) for array in arrays)
         return Track(self.plan.looks, self.dt, dict(zip(("positions", "velocities"), copies, strict=True)))
 
     def _require_known(self, name: str) -> None:
         if name not in self._adjoint.inputs:
             raise UnknownName("parameter of a rollout", name, self._adjoint.inputs)
+
+    def _require_begin(self, after: int) -> None:
+        """Refuse to go on from a motion of which more must be known than where everything is and how it moves."""
+        if isinstance(after, bool) or not isinstance(after, int | np.integer) or after < 0:
+            raise InvalidValue(f"after must be a whole number of steps of 0 or more, not {after!r:.40}.")
+        if after and self._adjoint.carried:
+            raise InvalidValue(
+                f"this motion cannot go on from another: {self._adjoint.carried}; give one rollout a table of controls."
+            )
 
     def _fitting(self, steps: int, every: int | None, looks: np.ndarray) -> Plan:
         """A plan whose checkpoints fit into memory; one that does not is refused with the spacing that would."""
@@ -185,6 +226,16 @@ class Rollout(Described):
             f"a rollout of {steps} steps with checkpoints every {chosen.every} needs about {size_in_words(needed)} of "
             f"memory, and {self.device} has {size_in_words(there)}; {remedy}."
         )
+
+
+def require_loss(found: Any, worlds: int) -> tuple[Any, Any]:
+    """What a loss returned, its value and its rates by the track; what cannot be a loss is refused."""
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
+    value, rates = found
+    _require_finite(value, worlds)
+    _require_dependence(value, rates)
+    return value, rates
 
 
 def _whole(what: str, value: Any) -> int:
@@ -234,7 +285,11 @@ def _require_finite(value: Any, worlds: int) -> None:
 def _require_dependence(value: Any, rates: Any) -> None:
     """Refuse rates that are 0 everywhere, unless the loss is: then it may be at its least."""
     parts = list(rates.values()) if isinstance(rates, Mapping) else [rates]
-    if any(isinstance(part, wp.array) or np.any(np.asarray(part, float) != 0.0) for part in parts):
+    if any(_depends(part) for part in parts):
         return
     if np.any(np.asarray(value, float) != 0.0):
         raise InvalidValue("the loss depends on nothing: its rates by the track are 0 at every look.")
+
+
+def _depends(part: Any) -> bool:
+    return any_nonzero(part) if isinstance(part, wp.array) else bool(np.any(np.asarray(part, float) != 0.0))

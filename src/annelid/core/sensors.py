@@ -29,6 +29,33 @@ from annelid.core.state import State, state_arrays
 K = TypeVar("K")
 
 
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """A sum of weighted vectors of things, which has a gradient.
+
+    Attributes:
+        part: Which vectors: "positions" or "velocities".
+        things: Numbers of the masses or nodes, shape [k].
+        weights: Their weights, shape [k].
+    """
+
+    part: str
+    things: np.ndarray
+    weights: np.ndarray
+
+    def of(self, vectors: Any) -> Any:
+        """The sum, shape [worlds, 3], of vectors of shape [worlds, things, 3], arrays of NumPy, PyTorch or JAX."""
+        chosen, first = vectors[:, self.things], float(self.weights[0])
+        if (self.weights == first).all():
+            return chosen.sum(-2) * first
+        return sum(chosen[:, k] * weight for k, weight in enumerate(self.weights.tolist()))
+
+    def add_rates(self, rates: np.ndarray, by_vectors: np.ndarray) -> None:
+        """Add rates by the vectors, shape [worlds, things, 3], from those by the sum, shape [worlds, 3]."""
+        for world, rate in enumerate(rates):
+            np.add.at(by_vectors[world], self.things, rate * self.weights[:, None])  # one may be named twice
+
+
 @dataclass(frozen=True)
 class Reading:
     """A sensor that is attached to a solver.
@@ -39,12 +66,15 @@ class Reading:
         shape: Shape of the numbers of one world.
         unit: Their unit.
         parts: What they are, in order, where each has a name: "x", "y", "z".
+        means: What its numbers are, where they are nothing but means of vectors, three numbers each: these have a
+            gradient; empty for other sensors.
     """
 
     read: Callable[[State, wp.array[Any], int], None]
     shape: tuple[int, ...]
     unit: str = ""
     parts: tuple[str, ...] = ()
+    means: tuple[Mean, ...] = ()
 
     @property
     def size(self) -> int:
@@ -90,7 +120,9 @@ class Several(Sensor):
                 first += reading.size
 
         labels = tuple(label for k, one in enumerate(readings) for label in _labels(str(k + 1), one))
-        return Reading(read, (sum(reading.size for reading in readings),), units.pop(), labels)
+        means = tuple(mean for reading in readings for mean in reading.means)
+        means = means if all(reading.means for reading in readings) else ()
+        return Reading(read, (sum(reading.size for reading in readings),), units.pop(), labels, means)
 
 
 def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[State], State]]:
@@ -273,6 +305,27 @@ class Sensors(Described):
                 pairs = zip(_labels(name, reading), self[name][0].ravel().tolist(), strict=True)
                 found.update({label: Number(value, reading.unit) for label, value in pairs})
         return found
+
+    def means(self, name: str) -> tuple[Mean, ...]:
+        """What a sensor makes of positions and velocities; one without a gradient is refused."""
+        reading = self._require(name)
+        if not reading.means:
+            raise InvalidValue(f"sensor {name!r} has no gradient: position_of and velocity_of have one.")
+        if name in self._noises:
+            raise InvalidValue(f"sensor {name!r} has noise, which has no gradient: add it without.")
+        return reading.means
+
+    def at(self, positions: Any, velocities: Any, names: Sequence[str] | None = None) -> list[Any]:
+        """Readings of other states than the present one, for gradients: a list of arrays of shape [worlds, 3].
+
+        Args:
+            positions: Positions [m], shape [worlds, things, 3], of NumPy, PyTorch or JAX; so are the readings.
+            velocities: Velocities [m/s], like them.
+            names: Names of sensors of positions and velocities, in the order of the readings; None for all.
+        """
+        given = {"positions": positions, "velocities": velocities}
+        every = self.names if names is None else names
+        return [mean.of(given[mean.part]) for name in every for mean in self.means(name)]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of the numbers of a sensor in one world."""

@@ -11,9 +11,11 @@ import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.described import Described
+from annelid.core.device_rates import all_finite
 from annelid.core.errors import InvalidValue, UnknownName
 
-_PARTS = ("positions", "velocities")
+PARTS = ("positions", "velocities")
+"""What a track has of every thing."""
 
 
 class Track(Described):
@@ -64,9 +66,9 @@ class Track(Described):
         """
         by_name = given if isinstance(given, Mapping) else {"positions": given}
         for name in by_name:
-            if name not in _PARTS:
-                raise UnknownName("part of a track", name, _PARTS)
-        return {name: self._taken(name, by_name.get(name, 0.0)) for name in _PARTS}
+            if name not in PARTS:
+                raise UnknownName("part of a track", name, PARTS)
+        return {name: self._taken(name, by_name.get(name, 0.0)) for name in PARTS}
 
     def _taken(self, name: str, given: Any) -> wp.array[Any]:
         like = self.arrays[name]
@@ -76,10 +78,12 @@ class Track(Described):
                     f"rates by {name} on the device must be like track.arrays[{name!r}]: {like.dtype.__name__} of "
                     f"shape {list(like.shape)} on {like.device}."
                 )
+            if not all_finite(given):
+                raise _not_finite(name)
             return given
         values = np.asarray(given, float)
         if not np.isfinite(values).all():
-            raise InvalidValue(f"the rates of the loss by {name} are not finite: look for a division by 0 in it.")
+            raise _not_finite(name)
         try:
             full = np.broadcast_to(values, self.shape)
         except ValueError:
@@ -88,3 +92,7 @@ class Track(Described):
                 f"{list(self.shape)}: [looks, worlds, things, 3]."
             ) from None
         return wp.array(np.ascontiguousarray(full), dtype=like.dtype, device=like.device)
+
+
+def _not_finite(name: str) -> InvalidValue:
+    return InvalidValue(f"the rates of the loss by {name} are not finite: look for a division by 0 in it.")

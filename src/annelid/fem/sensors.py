@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
 from annelid.core.replay import Replays
-from annelid.core.sensors import Reading, Sensor, require_turn, side_of
+from annelid.core.sensors import Mean, Reading, Sensor, require_turn, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
@@ -95,7 +95,9 @@ class NodeSensor(SolidSensor):
             wp.launch(sum_vectors, sums.shape, [count, members, shares, vectors], [sums], device=device)
             wp.launch(finish_sum, worlds, [sums, 1.0, 0, 3, first], [out], device=device)
 
-        return Reading(read, (3,), "m/s" if self.quantity == "velocity" else "m", _XYZ)
+        moving = self.quantity == "velocity"
+        means = (Mean("velocities" if moving else "positions", nodes, weights),)
+        return Reading(read, (3,), "m/s" if moving else "m", _XYZ, means)
 
     def _members(self, solver: Solver | RobotSolver) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and their weights in the mean."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from annelid.core.errors import SimulationDiverged
-from annelid.core.rollout import Loss, Rollout
+from annelid.core.rollout import Loss, Rollout, as_loss
 
 
 class RolloutLoss:
@@ -23,8 +24,8 @@ class RolloutLoss:
         loss: What is lost, as `Rollout.gradient` takes it.
     """
 
-    def __init__(self, rollout: Rollout, loss: Loss) -> None:
-        self.rollout, self._loss = rollout, loss
+    def __init__(self, rollout: Rollout, loss: Loss | wp.Function) -> None:
+        self.rollout, self._loss = rollout, as_loss(loss)
 
     def __call__(self, parameters: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Losses, one number or one a world, and gradients in the shapes of the parameters."""
@@ -58,7 +59,7 @@ class RolloutLoss:
         if self.rollout.worlds == 1:
             losses = losses.reshape(())
         parts = rates if isinstance(rates, Mapping) else {"positions": rates}
-        seeds = {name: np.array(np.broadcast_to(np.asarray(part, float), track.shape)) for name, part in parts.items()}
+        seeds = {name: np.array(np.broadcast_to(_on_host(part), track.shape)) for name, part in parts.items()}
         finite = np.isfinite(losses)
         for part in seeds.values():
             finite = finite & np.isfinite(part).all(axis=(0, 2, 3) if losses.ndim else None)
@@ -73,3 +74,7 @@ class RolloutLoss:
             return values
         missing = self.rollout.value(name).ndim - values.ndim
         return values.reshape((values.shape[0], *(1,) * missing, *values.shape[1:]))
+
+
+def _on_host(part: Any) -> np.ndarray:
+    return np.asarray(part.numpy() if isinstance(part, wp.array) else part, float)

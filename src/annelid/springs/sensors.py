@@ -13,7 +13,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum, finish_turn
-from annelid.core.sensors import Reading, Sensor, require_turn, side_of, tells_turn
+from annelid.core.sensors import Mean, Reading, Sensor, require_turn, side_of, tells_turn
 from annelid.core.solver import Solver as AnySolver
 from annelid.springs.body import Where
 from annelid.springs.followed import Followed
@@ -80,7 +80,9 @@ class GroupSensor(Sensor):
 
         unit = {"position": "m", "velocity": "m/s", "force": "N"}.get(self.quantity, "")
         parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
-        return Reading(read, (max(1, len(parts)),), unit, parts)
+        part = {"position": "positions", "velocity": "velocities"}.get(self.quantity, "")
+        means = (Mean(part, chosen, np.full(len(chosen), 1.0 / len(chosen))),) if part and own is solver else ()
+        return Reading(read, (max(1, len(parts)),), unit, parts, means)
 
 
 @dataclass(frozen=True, eq=False)

@@ -231,3 +231,18 @@ def test_parameters_that_say_the_same_or_have_no_gradient_are_refused() -> None:
     with pytest.raises(InvalidValue, match="the weight of the liquid in water"):
         wet.forward({"gravity": [0.0, 0.0, -5.0]})
     assert "gravity" not in wet.names
+
+
+def test_a_motion_of_two_is_one_motion() -> None:
+    """Loads that grow go on; what remembers more than positions and velocities is refused."""
+    solid = beam(rubber())
+    push = fem.PointForce(name="push", at=0, direction=(0.0, 0.3, 1.0), force=(-1.0, 1.0))
+    whole, half = (annelid.Rollout(simulation(solid, actuators=[push]), steps) for steps in (STEPS, STEPS // 2))
+    table = np.array([[0.2], [0.1]])
+    first = half.forward({"controls": table[:1]})
+    begin = {"positions": first.positions[0], "velocities": first.velocities[0]}
+    second = half.forward({"controls": table[1:], **begin}, after=STEPS // 2)
+    assert np.allclose(second.positions, whole.forward({"controls": table}).positions, rtol=0.0, atol=1e-12)
+    limited = annelid.Rollout(simulation(solid), 2)
+    with pytest.raises(InvalidValue, match="cannot go on from another: actuators with a limited rate"):
+        limited.forward(after=2)

@@ -12,10 +12,10 @@ import warp as wp
 
 from annelid.core.adjoint import Input, Plan, Stretch
 from annelid.core.errors import InexactGradient, InvalidValue, SimulationDiverged
-from annelid.core.state import clone_state, state_arrays
+from annelid.core.state import clone_state, overwrite, state_arrays
 from annelid.fem.adjoint.inputs import Numbers, built_of, changed, inputs_of, require_consistent
 from annelid.fem.adjoint.motion import Motion
-from annelid.fem.adjoint.refusals import missing, require_adjoint
+from annelid.fem.adjoint.refusals import carried, missing, require_adjoint
 from annelid.fem.adjoint.stepping import Stepping
 from annelid.fem.state import State
 
@@ -39,7 +39,7 @@ class SolidAdjoint:
     def __init__(self, solver: Stepping, state: State) -> None:
         require_adjoint(solver, state)
         self._of, model = solver, solver.model
-        self.device, self.things = model.device, model.node_count
+        self.device, self.things, self.carried = model.device, model.node_count, carried(solver)
         self._states = [clone_state(solver.world(state, world)) for world in range(solver.worlds)]
         positions, velocities = (
             np.array([vars(one)[name].numpy() for one in self._states]) for name in ("positions", "velocities")
@@ -50,6 +50,7 @@ class SolidAdjoint:
         self._plan: Plan | None = None
         self._motions: list[Motion] = []
         self._values: Mapping[str, np.ndarray] = {}
+        self._after = 0
 
     @property
     def inputs(self) -> Mapping[str, Input]:
@@ -77,10 +78,10 @@ class SolidAdjoint:
 
     # --- there ---
 
-    def start(self, values: Mapping[str, np.ndarray]) -> None:
+    def start(self, values: Mapping[str, np.ndarray], after: int) -> None:
         """Take parameters over; see `core.adjoint.Adjoint`."""
         require_consistent(values)
-        self._values = values
+        self._values, self._after = values, after
         self._motions = [self._motion(world) for world in range(self._of.worlds)]
         for motion in self._motions:
             motion.begin()
@@ -88,6 +89,7 @@ class SolidAdjoint:
     def _motion(self, world: int) -> Motion:
         assert self._plan is not None
         state = clone_state(self._states[world])
+        overwrite(state.clock, state.clock.numpy() + self._after)
         for name, array in (("positions", state.positions), ("velocities", state.velocities)):
             if name in self._values:
                 array.assign(self._values[name][world])

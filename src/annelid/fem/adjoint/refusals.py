@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from annelid.core.errors import InvalidValue
 from annelid.fem.adjoint.actuation import require_differentiable, weighty
 from annelid.fem.adjoint.stepping import Stepping
@@ -46,3 +48,14 @@ def missing(solver: Stepping) -> dict[str, str]:
     for name in weighty(solver.drives):
         found["gravity"] = found["nodes"] = f"the weight of the liquid in {name} would change with it, too"
     return found
+
+
+def carried(solver: Stepping) -> str:
+    """What its future depends on besides positions, velocities, commands and the time, in words; empty for nothing."""
+    if solver.model.relaxes:
+        return "materials with a Prony series remember earlier strains"
+    if solver.contacts is not None:
+        return "contacts remember where obstacles were"
+    if any(np.isfinite(channel.limits.rate) for channel in solver.channels.every):
+        return "actuators with a limited rate depend on their last efforts"
+    return ""

@@ -50,6 +50,7 @@ class SpringAdjoint:
     def __init__(self, model: Model, state: Any, threads: int) -> None:
         require_adjoint(model, state)
         self.device, self.vector, self.things = model.device, model.types.vec3, model.one.mass_count
+        self.carried = ""
         self._of, self._threads = model, threads
         self._base = constants_of(model, state)
         self._inputs = inputs_of(model, self._base)
@@ -106,7 +107,7 @@ class SpringAdjoint:
 
     # --- there ---
 
-    def start(self, values: Mapping[str, np.ndarray]) -> None:
+    def start(self, values: Mapping[str, np.ndarray], after: int) -> None:
         """Take parameters over; see `core.adjoint.Adjoint`."""
         assert self._plan is not None
         self._require(values)
@@ -116,7 +117,7 @@ class SpringAdjoint:
             self._motion, self._key = self._new_motion(*key), key
         self._values = values
         self._now = changed(self._base, values, self._materials, self._waves)
-        self._motion.take(self._now, way)
+        self._motion.take(self._now, way, self._clock + after)
 
     def run(self, stretch: Stretch, *, again: bool) -> None:
         """Run a stretch; see `core.adjoint.Adjoint`."""
@@ -261,5 +262,5 @@ class SpringAdjoint:
         numbers = Kinds(*(1 + kinds.index(kind) if kind in kinds else 0 for kind in (command_signal, sine_signal)))
         return Motion(
             model, self._plan, self._threads, self._places, self._chunks, numbers,
-            self._clock, self._commands, self._begun,
+            self._commands, self._begun,
         )  # fmt: skip

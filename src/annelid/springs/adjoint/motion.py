@@ -32,6 +32,7 @@ from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
 
 _BLOCK = 128
+_AROUND = ("gravity", "velocity_damping", "drag", "friction", "sliding_friction", "contact_stiffness")
 
 
 class Motion:
@@ -44,7 +45,6 @@ class Motion:
         places: Where rates by springs are booked.
         chunks: Springs by their signals.
         kinds: Kinds of the signals that follow commands and waves.
-        clock: Steps that the simulation has done when the motion begins.
         commands: Commands then.
         begun: Step at which each world began.
     """
@@ -57,13 +57,13 @@ class Motion:
         places: Places,
         chunks: Chunks,
         kinds: Kinds,
-        clock: int,
         commands: wp.array[Any],
         begun: wp.array[Any],
     ) -> None:
         self.model, self.device = model, model.device
         self.way: Way | None = None
-        self._plan, self._places, self._kinds, self._clock = plan, places, kinds, clock
+        self._plan, self._places, self._kinds = plan, places, kinds
+        self._clock = 0  # steps that the simulation has done when the motion begins
         self._team = None if self.device.is_cuda else Team(threads)
         self._graphs = Graphs(self.device, kept=8)
         self._where = np.zeros(len(PLACE), np.int32)
@@ -72,6 +72,7 @@ class Motion:
         self._work = self._scratch(commands, begun)
         self.ledger, self._shelf = self._ledger(chunks), self._new_shelf()
         self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
+        self._before: Constants | None = None  # numbers that were taken over last
         self._as_built = True  # whether springs have the constants of the simulation
         self._fill_places()
         if model.features.own:
@@ -79,9 +80,9 @@ class Motion:
 
     # --- parameters ---
 
-    def take(self, now: Constants, way: Way) -> None:
-        """Take numbers over, and make the state of the beginning checkpoint 0."""
-        model, real = self.model, self.model.numpy_real
+    def take(self, now: Constants, way: Way, clock: int) -> None:
+        """Take numbers over, and make the state of the beginning, after so many steps, checkpoint 0."""
+        model, real, self._clock = self.model, self.model.numpy_real, clock
         if way != self.way:
             self.way = way
             self._graphs.clear()
@@ -92,17 +93,21 @@ class Motion:
                 self._lay(model.arrays.damping, now.damping)
             self._as_built = not way.constants
             self._fill_places()
-        if model.features.pushed:
+        before, self._before = self._before, None
+        if model.features.pushed and not _alike(before, now, "forces"):
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
-        self._set_surroundings(now)
-        inverse = np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real)
+        if not _alike(before, now, *_AROUND):
+            self._set_surroundings(now)
         course = self.course
-        course.inverse_masses.assign(inverse)
+        if not _alike(before, now, "masses"):
+            course.inverse_masses.assign(np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real))
         for saved, values in ((course.saved_positions, now.positions), (course.saved_velocities, now.velocities)):
             saved[0].assign(values.reshape(-1, 3).astype(real))
         if model.features.actuated:
-            course.signals.assign(np.ascontiguousarray(now.signals))
+            if not _alike(before, now, "signals"):
+                course.signals.assign(np.ascontiguousarray(now.signals))
             self._set_table(now.controls)
+        self._before = now
 
     def _fill_places(self) -> None:
         """Bring the numbers of springs to their places, where these are read there."""
@@ -348,3 +353,8 @@ class Motion:
         ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
         chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
         ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)
+
+
+def _alike(before: Constants | None, now: Constants, *names: str) -> bool:
+    """Whether numbers are the very arrays that were taken over last, as those of the simulation are; then they stay."""
+    return before is not None and all(vars(before)[name] is vars(now)[name] for name in names)

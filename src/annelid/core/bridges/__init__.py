@@ -1,0 +1,1 @@
+"""Rollouts as functions of other libraries, PyTorch and JAX, which have gradients of their own."""
