@@ -12,6 +12,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.robots import crawler, finger_mesh, gripper, mug, thing
 from annelid.scenes.soft_crawler import SoftCrawler
 from annelid.scenes.soft_gripper import SoftGripper, lifting
+from annelid.scenes.soft_hand import SoftHand
 from annelid.scenes.trunk_wrap import TrunkWrap
 from annelid.shapes import Rigid, ground, mass_properties
 
@@ -95,11 +96,25 @@ def test_segments_of_a_finger_are_cavities_of_their_own() -> None:
 
 
 def test_scenes_are_made_of_these() -> None:
-    for scene in (SoftGripper(fingers=2), SoftCrawler(chambers=1), TrunkWrap(length=0.1)):
+    for scene in (SoftGripper(fingers=2), SoftHand(fingers=2), SoftCrawler(chambers=1), TrunkWrap(length=0.1)):
         simulation = scene.build(device="cpu", threads=1)
         simulation.step(1)
         assert all(np.isfinite(m.value) for m in scene.measure(simulation))
         assert isinstance(simulation.solver, fem.DynamicSolver)
+
+
+def test_a_person_takes_a_robot_from_its_script() -> None:
+    scene = SoftHand(fingers=2)
+    simulation = scene.build(device="cpu", threads=1)
+    simulation.step(2)
+    filled = scene.script(simulation.dt)
+    assert simulation.controls.values()[0] == pytest.approx(filled)
+    assert simulation.controls.names == ("air-0", "air-1", "lift")
+    scene.adjust(simulation, "by_hand", True)
+    simulation.controls.command({"air-0": 5e3, "lift": 0.0})
+    simulation.step(1)
+    assert simulation.controls.values()[0] == pytest.approx([5e3, filled[1], 0.0])
+    assert scene.script(2.0)[-1] == scene.lift
 
 
 def test_a_trunk_wraps_round_a_pole() -> None:
