@@ -9,7 +9,7 @@ import pytest
 
 from annelid import control, fem
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.robots import crawler, finger_mesh, gripper, mug, thing
+from annelid.robots import crawler, egg_mesh, finger_mesh, gripper, mug, thing
 from annelid.scenes.soft_crawler import SoftCrawler
 from annelid.scenes.soft_gripper import SoftGripper, lifting
 from annelid.scenes.soft_hand import SoftHand
@@ -57,6 +57,27 @@ def test_a_mug_is_a_cup_with_a_bottom_and_a_handle() -> None:
     assert body.extent[0][2] == pytest.approx(0.01)
     with pytest.raises(UnknownName, match="no thing to grasp named 'cup'"):
         thing("cup")
+
+
+def test_an_egg_is_soft_stands_on_its_blunt_end_and_is_touched_by_fingers() -> None:
+    mesh = egg_mesh(0.05, clearance=0.01)
+    low, high = mesh.nodes.min(axis=0), mesh.nodes.max(axis=0)
+    assert low[2] == pytest.approx(0.01)
+    assert high[0] - low[0] == pytest.approx(0.05)
+    assert 1.1 < (high[2] - low[2]) / 0.05 < 1.3
+    middle = 0.5 * (low[2] + high[2])
+    assert np.ptp(mesh.nodes[mesh.nodes[:, 2] > middle + 0.01, 0]) < np.ptp(
+        mesh.nodes[mesh.nodes[:, 2] < middle - 0.01, 0]
+    )
+    scene = SoftHand(thing="egg", fingers=2, mass=0.03)
+    simulation = scene.build(device="cpu", threads=1)
+    solid = simulation.solver.model.solid
+    assert solid.weights()[solid.groups["object"]].sum() == pytest.approx(0.03)
+    simulation.step(1)
+    assert {m.name: m.value for m in scene.measure(simulation)}["squeezed"] == 0.0
+    node = int(solid.groups["object"][0])
+    assert simulation.solver.contacts is not None
+    assert node in simulation.solver.contacts.surface
 
 
 def short_crawler(friction: float) -> Any:

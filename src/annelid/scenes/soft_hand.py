@@ -11,13 +11,16 @@ from annelid import control, fem
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
+from annelid.materials import Material, material
 from annelid.robots import things
 from annelid.robots.tube_hand import tube_hand
-from annelid.shapes import ground
+from annelid.shapes import Rigid, TetMesh, ground
 
 _DT = 1.0 / 60.0
 _CHAMBERS = 5
 _REACH, _STIFFNESS = 3e-3, 4e3  # of contacts [m], [N/m]: fingers of few nodes meet round things
+_SOFTER = 1e3  # of contacts of a soft thing with fingers [N/m]
+_EGG = "ecoflex-00-30/neo-hooke"
 _BESIDE = 8e-3  # from a thing to the fingers [m]
 _HIGHEST, _TRAVEL = 40e3, 0.1  # pressure [Pa], and travel of the hand [m]
 _CLOSING, _BEGIN, _RISING = 0.4, 0.5, 0.4  # how long fingers close; when the hand begins to rise, and how long [s]
@@ -30,7 +33,7 @@ class SoftHand(Checked):
     name: ClassVar[str] = "soft-hand"
     duration: ClassVar[float] = 1.1
 
-    thing: Literal["ball", "box", "mug"] = parameter("ball", "What is grasped")
+    thing: Literal["ball", "box", "mug", "egg"] = parameter("ball", "What is grasped")
     size: float = parameter(0.05, "Width of the thing", unit="m", range=(0.04, 0.05), limits=(0.02, 0.06))
     mass: float = parameter(0.04, "Mass of the thing", unit="kg", range=(0.01, 0.1), limits=(1e-3, 10.0))
     friction: float = parameter(0.8, "Coulomb friction of fingers and thing", range=(0.0, 1.5), limits=(0.0, 10.0))
@@ -43,23 +46,35 @@ class SoftHand(Checked):
         """The open hand above the thing, which closes and rises unless that is left to sliders."""
         hand = tube_hand(
             fingers=self.fingers, chambers=_CHAMBERS, opening=0.5 * self.size + _BESIDE, friction=self.friction,
-            pressure=_HIGHEST,
+            pressure=_HIGHEST, soft_thing=self._egg() if self.thing == "egg" else None,
         )  # fmt: skip
         held = hand.solid.held.all(axis=1)
         lift = fem.Slide(name="lift", where=held, direction=(0.0, 0.0, 1.0), travel=(0.0, _TRAVEL), travel_rate=0.3)
-        thing = things.thing(self.thing, size=self.size, mass=self.mass, friction=self.friction, clearance=_REACH)
+        soft = self.thing == "egg"
         simulation = fem.simulation(
-            hand.solid, obstacles=[ground(0.6), thing], actuators=[*hand.actuators, lift], velocity_damping=5.0,
-            contact=fem.Contact(itself=False, reach=_REACH, stiffness=_STIFFNESS), dt=_DT, device=device,
-            threads=threads,
+            hand.solid, obstacles=[ground(0.6), *self._rigid()], actuators=[*hand.actuators, lift],
+            contact=fem.Contact(itself=soft, reach=_REACH, stiffness=_SOFTER if soft else _STIFFNESS),
+            velocity_damping=5.0, dt=_DT, device=device, threads=threads,
         )  # fmt: skip
-        simulation.sensors.add("object", fem.obstacle_position("object"))
-        simulation.sensors.add("grip", fem.contact_force_of("object"))
+        simulation.sensors.add("object", fem.position_of("object") if soft else fem.obstacle_position("object"))
+        if not soft:
+            simulation.sensors.add("grip", fem.contact_force_of("object"))
         simulation.attachments["by-hand"] = self.by_hand
         control.connect(
             simulation, self.script, every=_DT, sensors=[], unless=lambda: bool(simulation.attachments["by-hand"])
         )
         return simulation
+
+    def _rigid(self) -> list[Rigid]:
+        """The thing, if it is rigid."""
+        if self.thing == "egg":
+            return []
+        return [things.thing(self.thing, size=self.size, mass=self.mass, friction=self.friction, clearance=_REACH)]
+
+    def _egg(self) -> tuple[TetMesh, Material]:
+        """The thing, if it is soft: a mesh and its material."""
+        mesh = things.egg_mesh(self.size, clearance=_REACH)
+        return mesh, material(_EGG).with_(density=self.mass / mesh.volume)
 
     def script(self, time: float, readings: Any = None) -> np.ndarray:
         """Pressures of the fingers [Pa] and height of the hand [m] at a time [s]."""
@@ -77,12 +92,18 @@ class SoftHand(Checked):
 
     def measure(self, simulation: Simulation[fem.Solver]) -> list[Measurement]:
         """How far the thing has risen, how far it lags behind the hand, and how hard it is held."""
-        state, contacts = simulation.state, simulation.solver.contacts
-        assert contacts is not None
+        state, readout = simulation.state, simulation.solver.readout
         steps = max(int(state.clock.numpy()[0]), 1)
-        rise = float(state.touch.places.numpy()[1, 2] - contacts.first_state().places.numpy()[1, 2])
+        if self.thing == "egg":
+            egg = simulation.solver.model.solid.groups["object"]
+            forces = readout.own_forces(state)[egg]
+            now, first = simulation.positions()[egg], simulation.solver.model.solid.nodes[egg]
+            rise = float((now - first)[:, 2].mean())
+        else:
+            assert simulation.solver.contacts is not None
+            forces, first = readout.contact_forces(state)[:, 1], simulation.solver.contacts.first_state().places.numpy()
+            rise = float((state.touch.places.numpy() - first)[1, 2])
         hand = float(simulation.controls["lift"][0])
-        forces = simulation.solver.readout.contact_forces(state)[:, 1]
         return [
             Measurement("risen", rise, "m"),
             Measurement("behind-the-hand", hand - rise, "m"),
