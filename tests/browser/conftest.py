@@ -151,3 +151,18 @@ def choose(page: Any, label: str, option: str) -> None:
     """Choose from a drop-down list."""
     page.get_by_text(label, exact=True).locator("xpath=following::input[1]").click()
     page.get_by_role("option", name=option, exact=True).click()
+
+
+def on_screen(viewer: Any, page: Any, point: np.ndarray) -> tuple[float, float]:
+    """Where a point [m] is in the page [pixels]."""
+    camera = next(iter(viewer.page.server.get_clients().values())).camera
+    eye = np.array(camera.position)
+    forward = np.array(camera.look_at) - eye
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, camera.up_direction)
+    right /= np.linalg.norm(right)
+    up = np.cross(right, forward)
+    size = page.viewport_size
+    ray = point - eye
+    scale = 0.5 * size["height"] / np.tan(0.5 * camera.fov) / (ray @ forward)
+    return 0.5 * size["width"] + scale * (ray @ right), 0.5 * size["height"] - scale * (ray @ up)

@@ -10,7 +10,7 @@ import pytest
 
 from annelid.scenes.registry import scene_class, scenes
 
-from .conftest import arrived, wait_until
+from .conftest import arrived, on_screen, wait_until
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 pytest.importorskip("daqp", reason="needs daqp: pip install annelid[fem]")
@@ -25,21 +25,6 @@ def pendulum() -> Iterator[LiveViewer]:
 
     with LiveViewer(scenes(), scene_class("pendulum")(), build=build, port=18130) as viewer:
         yield viewer
-
-
-def on_screen(viewer: LiveViewer, page: Any, point: np.ndarray) -> tuple[float, float]:
-    """Where a point [m] is in the page [pixels]."""
-    camera = next(iter(viewer.page.server.get_clients().values())).camera
-    eye = np.array(camera.position)
-    forward = np.array(camera.look_at) - eye
-    forward /= np.linalg.norm(forward)
-    right = np.cross(forward, camera.up_direction)
-    right /= np.linalg.norm(right)
-    up = np.cross(right, forward)
-    size = page.viewport_size
-    ray = point - eye
-    scale = 0.5 * size["height"] / np.tan(0.5 * camera.fov) / (ray @ forward)
-    return 0.5 * size["width"] + scale * (ray @ right), 0.5 * size["height"] - scale * (ray @ up)
 
 
 def drag(viewer: LiveViewer, page: Any, offset: np.ndarray) -> None:

@@ -52,6 +52,17 @@ def test_it_acts_at_the_same_steps_after_a_load_and_in_pieces(device: str, tmp_p
     assert pieces.state_hash() == whole.state_hash()
 
 
+def test_channels_are_left_to_sliders_while_one_says_so() -> None:
+    simulation, hands = hanging("cpu"), [False]
+    control.connect(simulation, lambda time, readings: [1.2], every=0.01, unless=lambda: hands[0])
+    simulation.run(0.02)
+    assert simulation.controls["length"] == pytest.approx(1.2)
+    hands[0] = True
+    simulation.controls["length"] = 0.9
+    simulation.run(0.02)
+    assert simulation.controls["length"] == pytest.approx(0.9)
+
+
 def test_each_world_has_its_own_readings(device: str) -> None:
     simulation = hanging(device, worlds=3)
     simulation.controls["length"] = [0.8, 1.0, 1.2]

@@ -9,9 +9,10 @@ import pytest
 
 from annelid import control, fem
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.robots import crawler, finger_mesh, gripper, mug, thing
+from annelid.robots import crawler, egg_mesh, finger_mesh, gripper, mug, thing
 from annelid.scenes.soft_crawler import SoftCrawler
 from annelid.scenes.soft_gripper import SoftGripper, lifting
+from annelid.scenes.soft_hand import SoftHand
 from annelid.scenes.trunk_wrap import TrunkWrap
 from annelid.shapes import Rigid, ground, mass_properties
 
@@ -58,6 +59,27 @@ def test_a_mug_is_a_cup_with_a_bottom_and_a_handle() -> None:
         thing("cup")
 
 
+def test_an_egg_is_soft_stands_on_its_blunt_end_and_is_touched_by_fingers() -> None:
+    mesh = egg_mesh(0.05, clearance=0.01)
+    low, high = mesh.nodes.min(axis=0), mesh.nodes.max(axis=0)
+    assert low[2] == pytest.approx(0.01)
+    assert high[0] - low[0] == pytest.approx(0.05)
+    assert 1.1 < (high[2] - low[2]) / 0.05 < 1.3
+    middle = 0.5 * (low[2] + high[2])
+    assert np.ptp(mesh.nodes[mesh.nodes[:, 2] > middle + 0.01, 0]) < np.ptp(
+        mesh.nodes[mesh.nodes[:, 2] < middle - 0.01, 0]
+    )
+    scene = SoftHand(thing="egg", fingers=2, mass=0.03)
+    simulation = scene.build(device="cpu", threads=1)
+    solid = simulation.solver.model.solid
+    assert solid.weights()[solid.groups["object"]].sum() == pytest.approx(0.03)
+    simulation.step(1)
+    assert {m.name: m.value for m in scene.measure(simulation)}["squeezed"] == 0.0
+    node = int(solid.groups["object"][0])
+    assert simulation.solver.contacts is not None
+    assert node in simulation.solver.contacts.surface
+
+
 def short_crawler(friction: float) -> Any:
     robot = crawler(
         segments=3, chambers=1, length=0.06, width=0.02, thickness=0.014, silicone="ecoflex-00-30/neo-hooke",
@@ -95,11 +117,25 @@ def test_segments_of_a_finger_are_cavities_of_their_own() -> None:
 
 
 def test_scenes_are_made_of_these() -> None:
-    for scene in (SoftGripper(fingers=2), SoftCrawler(chambers=1), TrunkWrap(length=0.1)):
+    for scene in (SoftGripper(fingers=2), SoftHand(fingers=2), SoftCrawler(chambers=1), TrunkWrap(length=0.1)):
         simulation = scene.build(device="cpu", threads=1)
         simulation.step(1)
         assert all(np.isfinite(m.value) for m in scene.measure(simulation))
         assert isinstance(simulation.solver, fem.DynamicSolver)
+
+
+def test_a_person_takes_a_robot_from_its_script() -> None:
+    scene = SoftHand(fingers=2)
+    simulation = scene.build(device="cpu", threads=1)
+    simulation.step(2)
+    filled = scene.script(simulation.dt)
+    assert simulation.controls.values()[0] == pytest.approx(filled)
+    assert simulation.controls.names == ("air-0", "air-1", "lift")
+    scene.adjust(simulation, "by_hand", True)
+    simulation.controls.command({"air-0": 5e3, "lift": 0.0})
+    simulation.step(1)
+    assert simulation.controls.values()[0] == pytest.approx([5e3, filled[1], 0.0])
+    assert scene.script(2.0)[-1] == scene.lift
 
 
 def test_a_trunk_wraps_round_a_pole() -> None:

@@ -42,6 +42,7 @@ def connect(
     controls: Sequence[str] | None = None,
     arrays: Arrays = "numpy",
     ramp: bool = False,
+    unless: Callable[[], bool] | None = None,
 ) -> None:
     """Let a controller command a simulation from now on.
 
@@ -55,16 +56,23 @@ def connect(
         controls: Names of the channels that it commands, in its order; None for all.
         arrays: The library whose arrays a function takes and returns; those on the device are not copied.
         ramp: Go to new values smoothly, within the interval, instead of at once.
+        unless: Asked before each call; where it says so, channels are left to others, such as a person's sliders.
     """
     if not isinstance(every, Real) or not math.isfinite(every):
         raise InvalidValue(f"every must be a time between two calls in seconds, not {every!r}.")
     loop = _Loop(simulation, sensors, controls, every if ramp else 0.0)
     if isinstance(controller, Controller):
-        simulation.pace(_of_controller(loop, controller, every), every=every)
+        act = _of_controller(loop, controller, every)
     elif callable(controller):
-        simulation.pace(_of_function(loop, controller, arrays), every=every)
+        act = _of_function(loop, controller, arrays)
     else:
         raise InvalidValue(f"a controller must be a Controller or a function, not {type(controller).__name__}.")
+    simulation.pace(act if unless is None else _unless(unless, act), every=every)
+
+
+def _unless(told: Callable[[], bool], act: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
+    """The same, but nothing where one is told so."""
+    return lambda state, step: None if told() else act(state, step)
 
 
 class _Loop:

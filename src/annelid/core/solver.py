@@ -6,7 +6,7 @@ as an `Unsupported` error which names the physics that have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -270,6 +270,22 @@ class Kickable(Protocol):
             state: The state.
             velocities: Velocity of each world [m/s], float32 of shape [worlds, axes] on the device.
             mask: Which worlds, bool of shape [worlds] on the device.
+        """
+        ...
+
+
+@runtime_checkable
+class Grippable(Protocol):
+    """A physics whose rigid things a person takes hold of while it runs, such as in a browser."""
+
+    def grips(self, state: Any) -> Mapping[str, np.ndarray]:
+        """Where the things are that can be led [m], by name; there may be none."""
+        ...
+
+    def lead(self, name: str, place: Sequence[float] | None) -> None:
+        """Lead a thing towards a place [m] from now on; None lets go of it.
+
+        It goes there with finite speed. A free body is pulled, and what is in the way holds it back.
         """
         ...
 

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.controls import Commanded, Control
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
@@ -21,6 +21,7 @@ from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.kept_newton import KeptNewton
+from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
@@ -40,6 +41,7 @@ from annelid.fem.solid import Solid
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector
 
 NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
 
@@ -164,6 +166,9 @@ class Solver:
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""
         self._worlds.reset(state, mask, state.begun)
+        leading = self._leading()
+        if leading is not None and mask is None:
+            leading.let_go()
 
     def place(
         self,
@@ -185,6 +190,26 @@ class Solver:
         if self.contacts is None or not isinstance(state.touch, Touching):
             raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
         self.contacts.place(state.touch, obstacle, places, turns, mask)
+
+    def grips(self, state: State) -> dict[str, np.ndarray]:
+        """Centres of the obstacles that can be led by hand [m], by name, in the first world."""
+        leading = self._leading()
+        if leading is None or not isinstance(state.touch, Touching):
+            return {}
+        places = state.touch.places.numpy()
+        return {name: places[number].copy() for number, name in leading.names.items()}
+
+    def lead(self, name: str, place: Sequence[float] | None) -> None:
+        """Lead an obstacle by hand from now on, in every world; see `core.solver.Grippable`."""
+        leading = self._leading()
+        known = {} if leading is None else {called: number for number, called in leading.names.items()}
+        if leading is None or name not in known:
+            raise UnknownName("obstacle to be led by hand", name, known)
+        leading.lead(known[name], None if place is None else np.array(as_vector("place", place)))
+
+    def _leading(self) -> Leading | None:
+        """Who leads obstacles by hand; None where nobody can."""
+        return None if self.contacts is None else self.contacts.leading
 
     def diverged_at(self) -> int | None:
         """The step after which positions were no longer finite, None while all are."""

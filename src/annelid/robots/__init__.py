@@ -12,7 +12,7 @@ from annelid.robots.quadruped import quadruped
 from annelid.robots.sand_worm import BuriedWorm
 from annelid.robots.sandbox import Sandbox
 from annelid.robots.soft_gripper import SoftGripper, gripper
-from annelid.robots.things import mug, thing
+from annelid.robots.things import egg_mesh, mug, thing
 from annelid.robots.trunk import trunk, trunk_parts
 from annelid.robots.tube_hand import tube_hand
 
@@ -25,6 +25,7 @@ __all__ = [
     "bellows",
     "bellows_mesh",
     "crawler",
+    "egg_mesh",
     "fibre_actuator",
     "finger",
     "finger_mesh",

@@ -1,4 +1,4 @@
-"""Things to grasp: a ball, a box and a mug, standing on the ground."""
+"""Things to grasp: a ball, a box, a mug and a soft egg, standing on the ground."""
 
 from __future__ import annotations
 
@@ -8,12 +8,28 @@ from typing import Literal, get_args
 import numpy as np
 
 from annelid.core.errors import UnknownName
-from annelid.shapes import Box, Cylinder, Rigid, Shape, Sphere, Surface, TriangleMesh, tube, turned_about
+from annelid.shapes import (
+    Box,
+    Cylinder,
+    Rigid,
+    Shape,
+    Sphere,
+    Surface,
+    TetMesh,
+    TriangleMesh,
+    tet_beam,
+    tube,
+    turned_about,
+)
 from annelid.shapes.placed import UPRIGHT
-from annelid.shapes.values import require_positive
+from annelid.shapes.values import require_count, require_positive
 
 Thing = Literal["ball", "box", "mug"]
 
+SOFT_THING = 2
+"""Region of a soft thing in a mesh that it shares with a hand."""
+
+_POINTED, _TALL = 0.15, 1.27  # of an egg: how much it narrows upwards, and its height over its width
 _BESIDE = turned_about("z", 0.25 * math.pi)
 _AROUND, _BENDS = 12, 10  # segments around the handle of a mug, and along it
 
@@ -62,6 +78,28 @@ def mug(width: float, height: float, *, wall: float | None = None) -> TriangleMe
         np.concatenate([shell.vertices for shell in shells]),
         np.concatenate([shell.triangles + first for shell, first in zip(shells, firsts[:-1], strict=True)]),
     )
+
+
+def egg_mesh(width: float, *, cells: int = 4, clearance: float = 0.0) -> TetMesh:
+    """An egg that stands on its blunt end, a fifth taller than wide, for a soft thing; its region is 2.
+
+    Args:
+        width: Its width [m].
+        cells: Cells across it.
+        clearance: How far it is above the ground [m].
+    """
+    cube = tet_beam(2.0, 2.0, 2.0, cells=(require_count("cells", cells, least=2, most=50),) * 3)
+    at = cube.nodes - 0.5 * (cube.nodes.min(axis=0) + cube.nodes.max(axis=0))
+    squares = at**2
+    ahead, behind = np.roll(squares, -1, axis=1), np.roll(squares, -2, axis=1)
+    ball = at * np.sqrt(1.0 - 0.5 * ahead - 0.5 * behind + ahead * behind / 3.0)  # a cube's surface becomes a sphere
+    pointed = 1.0 - _POINTED * ball[:, 2:]
+    egg = np.hstack([ball[:, :2] * pointed, _TALL * ball[:, 2:]])
+    egg *= require_positive("width", width) / np.ptp(egg[:, 0])
+    return TetMesh(
+        np.add(egg, (0.0, 0.0, clearance - egg[:, 2].min())), cube.tetrahedra, cells=cube.cells,
+        regions=np.full(len(cube.tetrahedra), SOFT_THING, np.int32),
+    )  # fmt: skip
 
 
 def _handle(start: float, height: float, radius: float, thickness: float) -> TriangleMesh:

@@ -9,9 +9,11 @@ from operator import add
 import numpy as np
 
 from annelid import fem
+from annelid.materials import Material
 from annelid.robots.soft_gripper import SoftGripper
+from annelid.robots.things import SOFT_THING
 from annelid.robots.tubes import tube_materials, tube_mesh
-from annelid.shapes import Surface
+from annelid.shapes import Surface, TetMesh
 from annelid.shapes.values import require_count, require_positive
 
 _MOST_FINGERS = 8
@@ -31,6 +33,7 @@ def tube_hand(
     friction: float = 0.8,
     pressure: float = 25e3,
     pressure_rate: float = math.inf,
+    soft_thing: tuple[TetMesh, Material] | None = None,
 ) -> SoftGripper:
     """Fingers that hang around the z axis and curl inwards, held by their uppermost plates, with a pressure each.
 
@@ -47,14 +50,22 @@ def tube_hand(
         friction: Coulomb friction of the fingers.
         pressure: Highest pressure [Pa].
         pressure_rate: Largest change of a pressure in a second [Pa/s].
+        soft_thing: A mesh such as `egg_mesh` makes, and its material: another piece of the same solid, group "object",
+            which fingers touch where the solid touches itself.
     """
     count = require_count("fingers", fingers, least=1, most=_MOST_FINGERS)
     opening, height = require_positive("opening", opening), require_positive("height", height)
     one = tube_mesh(length, width, thickness, wall, chambers)
     hanging = one.rotated("y", 0.5 * math.pi).moved((opening, 0.0, height))
     mesh = reduce(add, [hanging.rotated("z", 2.0 * math.pi * k / count) for k in range(count)])
-    solid = fem.Solid(mesh, tube_materials(*moduli), surface=Surface(friction=friction))
-    solid.fix(np.tile(one.nodes[:, 0] < wall + 1e-9, count))
+    materials = tube_materials(*moduli)
+    if soft_thing is not None:
+        mesh, materials = mesh + soft_thing[0], {**materials, SOFT_THING: soft_thing[1]}
+    solid = fem.Solid(mesh, materials, surface=Surface(friction=friction))
+    held = np.tile(one.nodes[:, 0] < wall + 1e-9, count)
+    solid.fix(np.flatnonzero(held))
+    if soft_thing is not None:
+        solid.group("object", np.arange(len(held), len(mesh.nodes)))
     tip, air = np.flatnonzero(one.nodes[:, 0] > length - 1e-9), np.concatenate(one.cavities())
     actuators = []
     for k in range(count):

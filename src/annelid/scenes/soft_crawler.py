@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class SoftCrawler(Checked):
     period: float = parameter(0.8, "Duration of a cycle", unit="s", range=(0.4, 2.0), limits=(0.1, 100.0))
     chambers: int = parameter(3, "Chambers of a cavity", range=(2, 5), limits=(1, 20))
     material: str = parameter("dragon-skin-10/yeoh", "Material of the crawler")
+    by_hand: bool = parameter(False, "Whether sliders command its pressures, not its gait", live=True)
 
     def robot(self) -> Crawler:
         """The crawler on the ground."""
@@ -41,8 +42,15 @@ class SoftCrawler(Checked):
         """The crawler at rest, about to begin its gait."""
         robot = self.robot()
         simulation = robot.simulation([ground(self.friction)], dt=_DT, device=device, threads=threads)
-        control.connect(simulation, robot.gait, every=_DT, sensors=[])
+        simulation.attachments["by-hand"] = self.by_hand
+        control.connect(
+            simulation, robot.gait, every=_DT, sensors=[], unless=lambda: bool(simulation.attachments["by-hand"])
+        )
         return simulation
+
+    def adjust(self, simulation: Simulation[fem.Solver], name: str, value: Any) -> None:
+        """Take the pressures from its gait, or give them back."""
+        simulation.attachments["by-hand"] = value
 
     def measure(self, simulation: Simulation[fem.Solver]) -> list[Measurement]:
         """How far it has crawled, in all and in a cycle, and whether it crawls straight on."""

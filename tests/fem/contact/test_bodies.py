@@ -6,7 +6,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid import fem
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.obstacles import Form, forms_of
@@ -90,3 +90,37 @@ def test_bodies_go_downhill_where_their_matrix_has_a_negative_eigenvalue() -> No
     stiff, soft = np.diag([4.0, 5.0, 6.0, 1e-3, 2e-3, 3e-3]), np.diag([4.0, -5.0, 6.0, 1e-3, -2e-3, 3e-3])
     np.testing.assert_array_equal(bodies.solution(stiff, right), np.linalg.solve(stiff, right))
     np.testing.assert_allclose(bodies.solution(soft, right), np.linalg.solve(np.abs(soft), right))
+
+
+@pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
+def test_a_person_leads_bodies_with_finite_speed_and_nothing_goes_through() -> None:
+    ball = Rigid(Sphere(0.04), motion="free", position=(0.04, 0.04, 0.1), density=500.0, name="ball")
+    post = Rigid(Box((0.02, 0.02, 0.02)), position=(0.2, 0.04, 0.02), name="post")
+    solid = block()
+    solid.fix(lambda p: p[:, 2] < 1e-9)
+    simulation = fem.simulation(solid, obstacles=[ground(height=-0.1), ball, post], dt=0.01, device="cpu", threads=1)
+    solver = simulation.solver
+    assert list(solver.grips(simulation.state)) == ["ball", "post"]  # the ground has no end
+
+    def places() -> np.ndarray:
+        return np.array(list(solver.grips(simulation.state).values()))
+
+    solver.lead("ball", (0.04, 0.04, -0.05))  # through the block
+    solver.lead("post", (0.2, 0.06, 0.02))
+    for _ in range(15):
+        before = places()
+        simulation.step()
+        assert np.linalg.norm(places() - before, axis=1).max() < 0.4 * 0.01 + 1e-9
+        assert least_gap(simulation) > 0.0
+    assert 0.07 < places()[0, 2] < 0.095  # on the block, which it presses down
+    assert places()[1] == pytest.approx((0.2, 0.06, 0.02), abs=6e-3)
+    solver.lead("ball", (0.04, 0.04, 0.12))
+    simulation.step(25)
+    assert places()[0, 2] == pytest.approx(0.12, abs=0.02)  # a hand bears its weight
+    solver.lead("ball", None)
+    simulation.step(5)
+    assert simulation.state.touch.velocities.numpy()[1, 2] < -0.2
+    with pytest.raises(UnknownName, match="no obstacle to be led by hand named 'bull'. Did you mean 'ball'"):
+        solver.lead("bull", (0.0, 0.0, 0.0))
+    simulation.reset()
+    assert len(solver.contacts.leading) == 0

@@ -5,9 +5,9 @@ import pytest
 import warp as wp
 
 from annelid import fem
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.contact.start import CoarseForContact
+from annelid.fem.contact.start import CoarseForContact, PushedOut
 from annelid.shapes import Box, Capsule, HeightField, Plane, Rigid, Sphere, Surface, ground, turned_about
 
 from .bodies import SOFT, block, least_gap, octant, velocity
@@ -125,3 +125,26 @@ def test_a_surface_too_coarse_for_a_round_obstacle_is_warned_of() -> None:
 def test_bad_settings_of_contact_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidValue, match="of a contact must be"):
         fem.Contact(**wrong)
+
+
+@pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
+def test_a_solid_that_starts_deep_in_obstacles_is_pushed_out_on_request() -> None:
+    post = Rigid(Box((0.04, 0.04, 0.04)), position=(0.1, 0.04, 0.0))
+    with pytest.raises(InvalidValue, match="overlapping='push'"):
+        fem.simulation(block(at=(0.0, 0.0, -0.03)), obstacles=[ground(), post], device="cpu")
+    contact = fem.Contact(overlapping="push")
+    with pytest.warns(PushedOut, match="the solid started 0.0.* m deep in an obstacle and was pushed out, by 0.0"):
+        pushed = fem.simulation(
+            block(at=(0.01, 0.0, -0.03)), obstacles=[ground(), post], contact=contact, dt=0.01, device="cpu", threads=1
+        )
+    assert least_gap(pushed) > 0.0
+    free = Rigid(Sphere(0.04), motion="free", position=(0.3, 0.0, 0.0))
+    with pytest.warns(PushedOut, match="a free body started 0.04 m deep"):
+        beside = fem.simulation(block(at=(0.0, 0.0, 0.02)), obstacles=[ground(), free], contact=contact, device="cpu")
+    assert beside.state.touch.places.numpy()[1, 2] > 0.04
+    held = block(at=(0.0, 0.0, -0.03))
+    held.fix(lambda p: p[:, 2] > 0.0)
+    with pytest.raises(InvalidValue, match="starts in obstacle 0"):  # nothing may move what is held
+        fem.simulation(held, obstacles=[ground()], contact=contact, device="cpu")
+    with pytest.raises(UnknownName, match="push"):
+        fem.Contact(overlapping="pull")

@@ -21,7 +21,7 @@ class Hopper:
     dt = 1e-3
     fields = ("height", "kind")
     limitation = ""
-    controls = SimpleNamespace(channels=())
+    controls, solver = SimpleNamespace(channels=()), SimpleNamespace()
 
     def __init__(self, scene: Hop) -> None:
         self.scene, self.step_count, self.target = scene, 0, (1.0, 0.0, 0.0)
@@ -55,6 +55,19 @@ class Hopper:
             parts.append(Lines("springs", corners, np.array([[0, 1], [1, 2]])))
         numbers = {"x": Number(0.5 * self.time, "m"), "top": Number(float(corners[3, 2]), "m")}
         return Snapshot(self.time, self.step_count, tuple(parts), numbers)
+
+
+class Things:
+    """A physics with a ball that can be led."""
+
+    def __init__(self) -> None:
+        self.place, self.led = np.array([1.0, 0.0, 0.0]), dict[str, Any]()
+
+    def grips(self, state: Any) -> dict[str, np.ndarray]:
+        return {"ball": self.place}
+
+    def lead(self, name: str, place: Any) -> None:
+        self.led[name] = place
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time as wall
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from annelid.core.recording import Recorder
 from annelid.core.snapshot import Look
 
 from ...threads import until
-from .fakes import Hop
+from .fakes import Hop, Things
 
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
@@ -103,6 +104,31 @@ def test_a_target_can_be_dragged(viewer: LiveViewer) -> None:
     np.testing.assert_allclose(handle.position, (1.0, 0.0, 0.0))
     viewer._targets._dragged(viewer._scene, "goal", np.array([0.0, 2.0, 3.0]))
     until(lambda: viewer.runner.simulations[0].target == (0.0, 2.0, 3.0))
+
+
+def test_a_thing_is_led_while_its_handle_is_dragged(viewer: LiveViewer) -> None:
+    simulation, grips = viewer.runner.simulations[0], viewer._grips
+    simulation.solver, simulation.state = Things(), None
+    grips.show(1.0)
+    handle, hear = grips._handles["ball"], grips._listener("ball")
+
+    def send(phase: str, place: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+        asyncio.run(hear(SimpleNamespace(phase=phase, client_id=3, target=SimpleNamespace(position=np.array(place)))))
+
+    send("update", (9.0, 9.0, 9.0))  # nobody has taken it
+    send("start")
+    send("update", (0.0, 2.0, 3.0))
+    until(lambda: simulation.solver.led == {"ball": (0.0, 2.0, 3.0)})
+    simulation.solver.place = np.array([0.5, 0.0, 0.0])
+    grips.follow()
+    np.testing.assert_allclose(handle.position, (1.0, 0.0, 0.0))  # it stays with the mouse
+    send("end")
+    until(lambda: simulation.solver.led == {"ball": None})
+    grips.follow()
+    np.testing.assert_allclose(handle.position, (0.5, 0.0, 0.0))
+    send("start")
+    grips._gone(3)
+    assert not grips._held
 
 
 def test_channels_have_sliders_that_command_them() -> None:

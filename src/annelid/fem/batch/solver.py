@@ -15,6 +15,7 @@ from annelid.core.variation import Parameter
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.steps import Steps
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.leading import Leading
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
@@ -96,6 +97,10 @@ class BatchedSolver(DynamicSolver):
         """Bring worlds back to rest; with a mask the clock goes on."""
         super().reset(state, mask)
         self._steps.find_again(mask)
+
+    def _leading(self) -> Leading | None:
+        """Nobody: what accelerates free bodies is the same in every step."""
+        return None
 
     def _body_size(self, state: State) -> float:
         """How large free bodies of a state of one world are, of what they were built."""

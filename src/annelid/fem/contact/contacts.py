@@ -14,6 +14,7 @@ from annelid.core.identity import identity
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.corners import CornerContacts
+from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
 from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.pictures import Obstacles
@@ -75,6 +76,7 @@ class Contacts:
         cut: Whether a move of this step was cut short.
         shift: How far the solid is moved to begin with [m], shape [3].
         pictures: Draws the obstacles.
+        leading: Which obstacles a person leads, and where to.
     """
 
     def __init__(self, solid: Solid, obstacles: Sequence[Obstacle], contact: Contact, device: wp.Device) -> None:
@@ -114,6 +116,7 @@ class Contacts:
         warn_of_sag(solid, self.rigids, self.settings.reach)
         self.shift = set_apart(self)
         self.pictures = Obstacles(self.rigids, self._forms, device)
+        self.leading = Leading(self.rigids)
 
     def _made_pairs(self) -> SurfacePairs:
         settings, surface = self.settings, self.solid.surface
@@ -189,7 +192,10 @@ class Contacts:
         motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
         poses = self.begun.device_pose, self.now.device_pose
         if self.bodies:
-            self.bodies.begin(self.begun, motion, dt, np.zeros(3) if gravity is None else gravity)
+            self.bodies.begin(self.begun, motion, dt, self._accelerations(motion[0], gravity, dt))
+        if self.leading:
+            motion = self.leading.velocities(self.begun.places, motion[0]), motion[1]
+        if self.bodies:
             for part in motion:  # bodies are not driven
                 part[self.bodies.numbers] = 0.0
             self.bodies.points.begin(*poses, state.point_stretches, self.bodies.place_points(self.begun))
@@ -201,6 +207,13 @@ class Contacts:
             assert isinstance(state, TouchingItself)
             self.pairs.begin(positions, state)
         self.cut = False
+
+    def _accelerations(self, velocities: np.ndarray, gravity: np.ndarray | None, dt: float) -> np.ndarray:
+        """What accelerates free bodies besides contacts [m/s²], shape [3] or [f, 3]."""
+        pull = np.zeros(3) if gravity is None else gravity
+        if not self.leading:
+            return pull
+        return self.leading.accelerations(self.bodies.numbers, self.begun.places, velocities, pull, dt)
 
     def end(self, positions: wp.array[Any], state: Touching, dt: float) -> None:
         """End a step: write what it led to into the state."""

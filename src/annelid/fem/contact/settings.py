@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Named
 from annelid.fem.contact.candidates import pieces_of
 from annelid.fem.contact.surface import edges_of, outer_faces
@@ -31,12 +32,15 @@ class Contact(Named):
         skin: Gap that is kept beside all this [m].
         itself: Whether the outer surface touches itself, one piece of the mesh another included; None says so where the
             mesh has several pieces.
+        overlapping: What to do with a solid that nothing holds and that starts deep in an obstacle, or with such a free
+            body: "refuse" it, or "push" it out as a whole, with a warning that tells how far.
     """
 
     reach: float | None = None
     stiffness: float | None = None
     skin: float = 0.0
     itself: bool | None = None
+    overlapping: Literal["refuse", "push"] = "refuse"
 
     def __post_init__(self) -> None:
         for name in ("reach", "stiffness"):
@@ -47,6 +51,8 @@ class Contact(Named):
             raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
         if self.itself not in (None, True, False):
             raise InvalidValue(f"itself of a contact must be True, False or None, not {self.itself!r}.")
+        if self.overlapping not in ("refuse", "push"):
+            raise UnknownName("choice for what overlaps", self.overlapping, ("refuse", "push"))
 
     def of(self, solid: Solid) -> Contact:
         """The same with numbers where there were none."""
@@ -56,6 +62,7 @@ class Contact(Named):
             stiffness=STIFFNESS * edge * _modulus(solid) if self.stiffness is None else self.stiffness,
             skin=self.skin,
             itself=self.touches_itself(solid),
+            overlapping=self.overlapping,
         )
 
     def touches_itself(self, solid: Solid) -> bool:

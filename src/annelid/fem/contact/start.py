@@ -14,16 +14,21 @@ from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
+from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.surface import edges_of, outer_faces, pierced
 from annelid.fem.solid import Solid
 from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
 
-_TRIES = 20
+_TRIES, _PUSHES = 20, 200  # moves of what just touches, and of what is pushed out
 _CLOSE = 0.9  # of the reach: nearer solids are set apart
 
 
 class CoarseForContact(UserWarning):
     """A surface has edges too long for a round obstacle, which passes between its nodes."""
+
+
+class PushedOut(UserWarning):
+    """A solid or a free body started deep in something and was pushed out, on request."""
 
 
 class Standing(Protocol):
@@ -34,6 +39,7 @@ class Standing(Protocol):
     nodes: PointContacts
     outer: np.ndarray
     now: Pose
+    settings: Contact
 
 
 def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
@@ -61,19 +67,23 @@ def set_apart(standing: Standing) -> np.ndarray:
     """How far the whole solid is to be moved to begin with, so that it just touches [m], shape [3].
 
     A solid that is put right on the ground would be thrown off it: it is moved by less than the reach of contact, if
-    nothing holds it. One that is deeper in an obstacle is refused.
+    nothing holds it. One that is deeper in an obstacle is refused, or pushed out.
     """
     shift, reach = np.zeros(3), standing.nodes.reach
     if not standing.rigids:
         return shift
-    for _ in range(_TRIES):
+    push, deepest = standing.settings.overlapping == "push", 0.0
+    for _ in range(_PUSHES if push else _TRIES):
         gaps = _gaps(standing, shift)
         node, number = np.unravel_index(int(gaps.argmin()), gaps.shape)
         gap = float(gaps[node, number])
         if gap >= _CLOSE * reach:
+            if deepest <= -reach:
+                _warn_of_push("the solid", deepest, shift)
             return shift
-        if gap <= -reach or (gap <= 0.0 and standing.solid.held.any()):
+        if (gap <= -reach and not push) or (gap <= 0.0 and standing.solid.held.any()):
             raise _inside(standing, int(node), int(number), gap)
+        deepest = min(deepest, gap)
         if standing.solid.held.any():
             return shift
         shift = shift + (reach - gap) * _out(standing, shift, int(node), int(number))
@@ -116,22 +126,27 @@ class WithBodies(Protocol):
     rigids: list[Rigid]
     bodies: Bodies
     now: Pose
+    settings: Contact
 
 
 def set_bodies_apart(standing: WithBodies) -> None:
-    """Move free bodies that just touch other rigid things off them; those that are deeper in them are refused."""
+    """Move free bodies that just touch other rigid things off them; deeper ones are refused, or pushed out."""
     bodies, now = standing.bodies, standing.now
     if not bodies:
         return
-    reach = bodies.points.reach
-    for _ in range(_TRIES):
+    reach, first = bodies.points.reach, now.places.copy()
+    push, deepest = standing.settings.overlapping == "push", 0.0
+    for _ in range(_PUSHES if push else _TRIES):
         gaps = bodies.points.gaps(bodies.place_points(now), now.device_pose)
         point, other = np.unravel_index(int(gaps.argmin()), gaps.shape)
         gap, number = float(gaps[point, other]), bodies.owner_of(int(point))
         if gap >= _CLOSE * reach:
+            if deepest <= -reach:
+                _warn_of_push("a free body", deepest, (now.places - first)[np.abs(now.places - first).sum(1).argmax()])
             return
-        if gap <= -reach:
+        if gap <= -reach and not push:
             break
+        deepest = min(deepest, gap)
         out = np.zeros(3)
         for axis in range(3):
             places = now.places.copy()
@@ -149,8 +164,16 @@ def set_bodies_apart(standing: WithBodies) -> None:
             return
     raise InvalidValue(
         f"{standing.rigids[number].called(number)}, starts in {standing.rigids[int(other)].called(int(other))}, "
-        f"{-gap:.3g} m deep: move one of them by more than that."
+        f"{-gap:.3g} m deep: move one of them by more than that, or have it pushed out by "
+        "fem.Contact(overlapping='push')."
     )
+
+
+def _warn_of_push(what: str, deepest: float, shift: np.ndarray) -> None:
+    warnings.warn(
+        f"{what} started {-deepest:.3g} m deep in an obstacle and was pushed out, by {np.linalg.norm(shift):.3g} m.",
+        PushedOut, stacklevel=7,
+    )  # fmt: skip
 
 
 def _gaps(standing: Standing, shift: np.ndarray) -> np.ndarray:
@@ -170,7 +193,9 @@ def _inside(standing: Standing, node: int, number: int, gap: float) -> InvalidVa
     name = int(standing.outer[node])
     x, y, z = standing.solid.nodes[name]
     what = standing.rigids[number].called(number)
+    loose = not standing.solid.held.any()
+    remedy = "; fem.Contact(overlapping='push') pushes out what nothing holds" if loose else ""
     return InvalidValue(
         f"the solid starts in {what}: node {name} at ({x:.4g}, {y:.4g}, {z:.4g}) m is {-gap:.3g} m deep; move the mesh "
-        f"or the obstacle by more than that, contact begins at a gap of {standing.nodes.reach:.2g} m."
+        f"or the obstacle by more than that, contact begins at a gap of {standing.nodes.reach:.2g} m{remedy}."
     )

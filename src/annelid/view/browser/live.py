@@ -17,6 +17,7 @@ from annelid.core.scene import Adjustable, Buildable, WithStatus, values
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.browser.commands import Commands
+from annelid.view.browser.grips import Grips
 from annelid.view.browser.page import Page
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
@@ -137,6 +138,7 @@ class LiveViewer:
         for handle in (self._choice, self._about, self._count, self._vary):
             handle.visible = bool(self._scenes)
         self._targets = Targets(page.server, self.runner, page.later)
+        self._grips = Grips(page.server, self.runner, page.later)
         self._make_controls()
         self._connect()
 
@@ -292,6 +294,7 @@ class LiveViewer:
             self.page.aim(moment.snapshots)
         low, high = self.page.drawing.extent(moment.snapshots)
         self._targets.show(variants[0], float((high - low).max()))
+        self._grips.show(float((high - low).max()))
         self._commands.show(simulations)
         self._workshop.attach(simulations, *moment.snapshots[0].bounds())
         self._present(moment)
@@ -334,6 +337,7 @@ class LiveViewer:
         self._shown = moment
         self.page.draw(moment.snapshots)
         self._plots.add(moment.snapshots, self._names)
+        self._grips.follow()
         self._workshop.refresh()
         self._show_status()
 
