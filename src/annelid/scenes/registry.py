@@ -39,6 +39,7 @@ SCENES = {
     "soft-crawler": ("annelid.scenes.soft_crawler", "SoftCrawler"),
     "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
     "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
+    "table": ("annelid.scenes.table", "Table"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

@@ -1,4 +1,4 @@
-"""3-D voxel robots: cubes on a lattice, joined by beams, that grow and shrink (the physics of Hiller and Lipson, Voxelyze)."""
+"""3-D voxel robots: cubes on a lattice, joined by beams, that grow and shrink (Hiller and Lipson, Voxelyze)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def simulation(
         obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
-        positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3]; the origin without.
+        positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.

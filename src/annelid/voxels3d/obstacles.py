@@ -68,16 +68,22 @@ def _require_touchable(rigid: Rigid, number: int) -> None:
             f"3-D voxels cannot touch a moving obstacle yet, and {what}, moves ({rigid.moves}): use motion='fixed'."
         )
     if rigid.inside:
-        raise InvalidValue(f"3-D voxels cannot be kept inside a shape yet, as {what}, wants: build its walls of planes.")
+        raise InvalidValue(
+            f"3-D voxels cannot be kept inside a shape yet, as {what}, wants: build its walls of planes."
+        )
     if rigid.world != 0:
         raise InvalidValue(
             f"3-D voxels have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use world=0."
         )
-    for name, value in (("restitution", surface.restitution), ("rolling", surface.rolling), ("cohesion", surface.cohesion)):
+    for name, value in (
+        ("restitution", surface.restitution),
+        ("rolling", surface.rolling),
+        ("cohesion", surface.cohesion),
+    ):
         if value:
             raise InvalidValue(
-                f"contacts of 3-D voxels have no {name}, and {what}, has {value:g}: leave it out; the collision_damping "
-                "of a material says how it bounces."
+                f"contacts of 3-D voxels have no {name}, and {what}, has {value:g}: leave it out; the "
+                "collision_damping of a material says how it bounces."
             )
 
 

@@ -16,6 +16,7 @@ _COLORS: tuple[Color, ...] = (
     (0.83, 0.42, 0.34), (0.33, 0.58, 0.78), (0.93, 0.75, 0.32), (0.45, 0.68, 0.45), (0.60, 0.48, 0.72),
     (0.55, 0.55, 0.58),
 )  # fmt: skip
+_OBSTACLE: Color = (0.90, 0.90, 0.91)
 _CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 """Corners of a cell; a corner is 4 x + 2 y + z."""
 _FACES = np.array(
@@ -67,9 +68,7 @@ class Painter:
         corners = centers[:, None] + np.einsum("vij,vcj->vci", turn, arms)
         vertices = self._mean(corners.reshape(-1, 3))
         fields = {name: self._field(state, name) for name in look.fields}
-        return [
-            Mesh(name, vertices, triangles, fields, color=color) for name, triangles, color in self._materials
-        ]
+        return [Mesh(name, vertices, triangles, fields, color=color) for name, triangles, color in self._materials]
 
     def _field(self, state: Any, name: str) -> Field:
         values, unit, labels = self._values(state, name)
@@ -132,7 +131,9 @@ class Painter:
     def _material_of(self) -> np.ndarray:
         """Material of each voxel, a number among those of all robots."""
         _ = self._palette
-        numbers = [np.array([self._number_of[m] for m in robot.materials])[robot.material_of] for robot in self.model.robots]
+        numbers = [
+            np.array([self._number_of[m] for m in robot.materials])[robot.material_of] for robot in self.model.robots
+        ]
         return np.concatenate(numbers)
 
     @cached_property
@@ -157,20 +158,20 @@ class Painter:
         for number, contact in enumerate(self.model.world.contacts):
             rigid = contact.rigid
             name = rigid.name or f"obstacle-{number}"
-            paint = {} if rigid.color is None else {"color": rigid.color}
+            color = rigid.color or _OBSTACLE
             if rigid.hidden:
                 continue
             if isinstance(rigid.geometry, Halfspace):
                 plane = rigid.where
                 assert isinstance(plane, Halfspace)
-                parts.append(Plane(name, plane.point, plane.normal, **paint))
+                parts.append(Plane(name, plane.point, plane.normal, color))
             else:
-                parts.append(Mesh(name, *contact.picture, **paint))
+                parts.append(Mesh(name, *contact.picture, color=color))
         return parts
 
     @cached_property
     def _shifts(self) -> np.ndarray:
-        """Where each world stands in the picture [m], shape [worlds, 3]: robots that begin in one place, side by side."""
+        """Where each world stands in the picture [m], shape [worlds, 3]: side by side, if they begin in one place."""
         count = len(self.model.robots)
         if len(np.unique(self.model.corners, axis=0)) == count:
             return np.zeros((count, 3))

@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes.values import Vector, as_vector
 
 Where = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | np.ndarray
-"""Which voxels: a function from the cells x, y, z of voxels to truth values, or an array of these, shape of the grid."""
+"""Which voxels: a function from the cells x, y, z of voxels to truth values, or an array of these, as the grid."""
 
 FREEDOMS = ("x", "y", "z", "rx", "ry", "rz")
 """Freedoms of a voxel: along the axes, and about them."""

@@ -1,4 +1,4 @@
-"""A 3-D voxel robot as a user builds it: materials on a lattice, how voxels are actuated, what holds and pushes them."""
+"""A 3-D voxel robot as a user builds it: materials on a lattice, how they are actuated, what holds and pushes them."""
 
 from __future__ import annotations
 

@@ -109,8 +109,11 @@ def _link_rows(
         if row["fails"] < NEVER:
             row["remembers"] = 1
         rows.append(row)
-    names = rows[0] if rows else _link_row(1.0, [(Voxel(), 1.0)] * 2, np.ones(2)) | dict.fromkeys(
-        ("curve", "points", "remembers", "fails"), 0
+    names = (
+        rows[0]
+        if rows
+        else _link_row(1.0, [(Voxel(), 1.0)] * 2, np.ones(2))
+        | dict.fromkeys(("curve", "points", "remembers", "fails"), 0)
     )  # a robot of one voxel has no links, but columns of them
     return {name: np.array([row[name] for row in rows]) for name in names}, np.concatenate(curves)
 

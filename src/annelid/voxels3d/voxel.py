@@ -70,9 +70,7 @@ class Voxel(Named):
         if not _is_number(self.expansion):
             raise InvalidValue(f"expansion of a voxel must be a finite number, not {self.expansion!r}.")
         if not (_is_number(self.poisson_ratio) and 0.0 <= self.poisson_ratio < 0.5):
-            raise InvalidValue(
-                f"poisson_ratio of a voxel must be from 0 to less than 0.5, not {self.poisson_ratio!r}."
-            )
+            raise InvalidValue(f"poisson_ratio of a voxel must be from 0 to less than 0.5, not {self.poisson_ratio!r}.")
         if self.kinetic_friction > self.static_friction:
             raise InvalidValue(
                 f"kinetic_friction {self.kinetic_friction} of a voxel must not exceed its static_friction "
@@ -135,8 +133,8 @@ def _measured(curve: Any) -> tuple[tuple[float, float], ...]:
     if (steps <= 0.0).any():
         number = int(np.flatnonzero((steps <= 0.0).any(axis=1))[0])
         raise InvalidValue(
-            f"the curve of a voxel must rise from 0 in strain and stress; point {number} {points[number].tolist()} does "
-            "not."
+            f"the curve of a voxel must rise from 0 in strain and stress; point {number} "
+            f"{points[number].tolist()} does not."
         )
     slopes = steps[:, 1] / steps[:, 0]
     if (slopes > slopes[0] * (1.0 + 1e-9)).any():

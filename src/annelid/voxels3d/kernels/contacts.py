@@ -1,7 +1,7 @@
 """Contact of voxels with obstacles: a spring and dashpot on the depth, static and kinetic friction.
 
-Distances are float64, from where a voxel was built and how far it moved: what a stiff body sinks in is less than float32
-has digits for.
+Distances are float64, from where a voxel was built and how far it moved: what a stiff body sinks in is less than
+float32 has digits for.
 """
 
 import functools

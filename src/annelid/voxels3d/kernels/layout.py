@@ -86,7 +86,9 @@ def layout(real: Any) -> Layout:
         voxels=wp.array[voxel],
         row_of_link=wp.array[wp.int32],  # 3 a voxel: its links along +x, +y, +z; -1: none
         next=wp.array[wp.int32],  # 3 a voxel: the voxel at the other end
-        before=wp.array[wp.int32],  # 3 a voxel: the voxel whose link along + leads here; the last of all where none does
+        before=wp.array[
+            wp.int32
+        ],  # 3 a voxel: the voxel whose link along + leads here; the last of all where none does
         row_of_voxel=wp.array[wp.int32],
         world_of=wp.array[wp.int32],
         begins=wp.array[wp.int32],  # first voxel of each world, and their number
@@ -114,6 +116,7 @@ def layout(real: Any) -> Layout:
         dt=wp.float64,  # [s]
         balanced=wp.int32,
         volumetric=wp.int32,  # 1 where some material has a Poisson's ratio
+        actuated=wp.int32,  # 1 where sizes of voxels change with time
         pushed=wp.int32,  # 1 where something is held or loaded
     )
     motion = _struct(

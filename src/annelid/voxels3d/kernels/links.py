@@ -1,9 +1,9 @@
 """Forces of links: Euler-Bernoulli beams between the centres of two voxels, written without a frame of their own.
 
 With u the unit vector between the centres, φ = log(q₂ q₁*) and ρ the smallest rotation that takes the mean image of the
-lattice axis onto u, a beam splits into four springs: stretch, twist (φ along u), bending (φ across u) and shear (ρ). The
-form is symmetric under exchange of the ends. Each link is computed once, by the voxel at its lower end, which keeps the
-sum of what its own links do to it; the other ends gather theirs.
+lattice axis onto u, a beam splits into four springs: stretch, twist (φ along u), bending (φ across u) and shear (ρ).
+The form is symmetric under exchange of the ends. Each link is computed once, by the voxel at its lower end, which keeps
+the sum of what its own links do to it; the other ends gather theirs.
 """
 
 import functools
@@ -37,7 +37,7 @@ def angle_per_sine(real: Any) -> wp.Function:
 
 @functools.cache
 def axial_stress(real: Any) -> wp.Function:
-    """Stress along a link that was never stretched further, its curve followed beyond the elastic range."""
+    """Stress along a link that was never stretched further: its curve is followed beyond the elastic range."""
     types = layout(real)
     Link, Tables = types.Link, types.Tables
 
@@ -66,7 +66,7 @@ def axial_stress(real: Any) -> wp.Function:
 
 @functools.cache
 def link_pass(real: Any) -> wp.Function:
-    """Forces and moments of the links of one voxel along +x, +y and +z."""
+    """Forces and moments of the links of some voxels along +x, +y and +z."""
     types = layout(real)
     vec3, quat, Link, Tables, Motion = types.vec3, types.quat, types.Link, types.Tables, types.Motion
     ratio, stress = angle_per_sine(real), axial_stress(real)
@@ -83,18 +83,8 @@ def link_pass(real: Any) -> wp.Function:
         return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
 
     @wp.func
-    def pull(strain: real, slot: int, i: int, j: int, axis: int, link: Link, tables: Tables, motion: Motion) -> real:
-        """Force along a link that remembers its largest strain, or whose force depends on what is across it [N]."""
-        across, area = real(0.0), link.side * link.side
-        if link.poisson > real(0.0):
-            b, c = (axis + 1) % 3, (axis + 2) % 3
-            one, other = motion.strains[i], motion.strains[j]
-            across = real(half) * (one[b] + one[c] + other[b] + other[c])
-            area *= real(half) * (
-                (real(1.0) + one[b]) * (real(1.0) + one[c]) + (real(1.0) + other[b]) * (real(1.0) + other[c])
-            )
-        if link.remembers == 0:
-            return stress(strain, across, link, tables) * area
+    def remembered(strain: real, across: real, slot: int, link: Link, tables: Tables, motion: Motion) -> real:
+        """Stress along a link that has been stretched before: it flows beyond its largest strain, or has broken."""
         elastic = real(link.modulus)
         if link.poisson > real(0.0):
             elastic = link.hat * (real(1.0) - link.poisson)
@@ -106,71 +96,87 @@ def link_pass(real: Any) -> wp.Function:
         if most > link.fails:
             return real(0.0)
         if strain >= most:
-            return stress(strain, across, link, tables) * area
-        return (elastic * (strain - motion.offsets[slot]) + link.hat * link.poisson * across) * area
+            return stress(strain, across, link, tables)
+        return elastic * (strain - motion.offsets[slot]) + link.hat * link.poisson * across
 
     @wp.func
-    def links_of(i: int, tables: Tables, motion: Motion):
-        u1 = motion.displacements[i]
-        q1 = motion.rotations[i]
-        v1 = motion.velocities[i]
-        w1 = motion.spins[i]
-        size = motion.sizes[i]
-        force, moment = vec3(), vec3()
-        for axis in range(3):
-            slot = 3 * i + axis
-            row = tables.row_of_link[slot]
-            if row >= 0:
-                link = tables.links[row]
-                j = tables.next[slot]
-                s = link.side
-                d = motion.displacements[j] - u1
-                # |d| - s without the difference of two lengths, which would cost float32 its digits
-                beyond = d[axis]
-                excess = real(two) * s * beyond + wp.dot(d, d)
-                d[axis] = s + beyond
-                length = wp.sqrt(s * s + excess)
-                grown = real(half) * (size + motion.sizes[j])
-                stretch = excess / (length + s) - s * (grown - real(1.0))
-                strain = stretch / (s * grown)
-                u = d / length
-                q2 = motion.rotations[j]
-                w2 = motion.spins[j]
-                rel = q2 * wp.quat_inverse(q1)
-                sine = vec3(rel[0], rel[1], rel[2])
-                phi = real(two) * ratio(wp.dot(sine, sine), rel[3]) * sine
-                middle = q1 + q2
-                along = image(axis, middle) / wp.dot(middle, middle)
-                turn = wp.cross(along, u)
-                rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
-                dv = motion.velocities[j] - v1
-                dphi = w2 - w1
-                drho = wp.cross(u, dv) / length - real(half) * (w1 + w2)
-                drho = drho - wp.dot(drho, u) * u
-                dphi_along = wp.dot(dphi, u)
-                phi_along = wp.dot(phi, u)
-                tension = link.axial * strain
-                whole = int(1)
-                if link.remembers + tables.volumetric > 0:
-                    tension = pull(strain, slot, i, j, axis, link, tables, motion)
-                    motion.stretches[slot] = strain
-                    if link.remembers == 1:
-                        if motion.largest[slot] > link.fails:
-                            whole = 0
-                arm, damp_arm = real(link.arm), real(link.damp_arm)
-                if tables.balanced == 1:
-                    arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
-                pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(u, link.shear * rho + link.damp_shear * drho)
-                shear = arm * rho + damp_arm * drho
-                twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
-                bend = link.bend * phi + link.damp_bend * dphi + twist * u
-                if whole == 0:
-                    pair, shear, bend = vec3(), vec3(), vec3()
-                force += pair
-                moment += shear + bend
-                motion.end_forces[slot] = -pair
-                motion.end_moments[slot] = shear - bend
-        motion.forces[i] = force
-        motion.moments[i] = moment
+    def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
+        # The loop is in here since a function gets copies of the structures that it is called with.
+        for i in range(first, last, stride):
+            u1 = motion.displacements[i]
+            q1 = motion.rotations[i]
+            v1 = motion.velocities[i]
+            w1 = motion.spins[i]
+            size = motion.sizes[i]
+            force, moment = vec3(), vec3()
+            for axis in range(3):
+                slot = 3 * i + axis
+                row = tables.row_of_link[slot]
+                if row >= 0:
+                    link = tables.links[row]
+                    j = tables.next[slot]
+                    s = link.side
+                    d = motion.displacements[j] - u1
+                    # |d| - s without the difference of two lengths, which would cost float32 its digits
+                    beyond = d[axis]
+                    excess = real(two) * s * beyond + wp.dot(d, d)
+                    d[axis] = s + beyond
+                    length = wp.sqrt(s * s + excess)
+                    grown = real(half) * (size + motion.sizes[j])
+                    stretch = excess / (length + s) - s * (grown - real(1.0))
+                    strain = stretch / (s * grown)
+                    u = d / length
+                    q2 = motion.rotations[j]
+                    w2 = motion.spins[j]
+                    rel = q2 * wp.quat_inverse(q1)
+                    sine = vec3(rel[0], rel[1], rel[2])
+                    phi = real(two) * ratio(wp.dot(sine, sine), rel[3]) * sine
+                    middle = q1 + q2
+                    along = image(axis, middle) / wp.dot(middle, middle)
+                    turn = wp.cross(along, u)
+                    rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
+                    dv = motion.velocities[j] - v1
+                    dphi = w2 - w1
+                    drho = wp.cross(u, dv) / length - real(half) * (w1 + w2)
+                    drho = drho - wp.dot(drho, u) * u
+                    dphi_along = wp.dot(dphi, u)
+                    phi_along = wp.dot(phi, u)
+                    tension = link.axial * strain
+                    whole = int(1)
+                    if link.remembers + tables.volumetric > 0:
+                        motion.stretches[slot] = strain
+                        across, area = real(0.0), s * s
+                        if link.poisson > real(0.0):
+                            one = motion.strains[i]
+                            other = motion.strains[j]
+                            b, c = (axis + 1) % 3, (axis + 2) % 3
+                            across = real(half) * (one[b] + one[c] + other[b] + other[c])
+                            area = real(half) * s * s * (
+                                (real(1.0) + one[b]) * (real(1.0) + one[c])
+                                + (real(1.0) + other[b]) * (real(1.0) + other[c])
+                            )  # fmt: skip
+                            nu = link.poisson
+                            tension = link.hat * ((real(1.0) - nu) * strain + nu * across) * area
+                        if link.remembers == 1:
+                            tension = remembered(strain, across, slot, link, tables, motion) * area
+                            if motion.largest[slot] > link.fails:
+                                whole = 0
+                    arm, damp_arm = real(link.arm), real(link.damp_arm)
+                    if tables.balanced == 1:
+                        arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
+                    pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(
+                        u, link.shear * rho + link.damp_shear * drho
+                    )
+                    shear = arm * rho + damp_arm * drho
+                    twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
+                    bend = link.bend * phi + link.damp_bend * dphi + twist * u
+                    if whole == 0:
+                        pair, shear, bend = vec3(), vec3(), vec3()
+                    force += pair
+                    moment += shear + bend
+                    motion.end_forces[slot] = -pair
+                    motion.end_moments[slot] = shear - bend
+            motion.forces[i] = force
+            motion.moments[i] = moment
 
     return links_of

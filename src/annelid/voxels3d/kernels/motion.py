@@ -16,30 +16,37 @@ _ALL_TRANSLATION, _ALL_ROTATION = 7, 56
 
 @functools.cache
 def size_of(real: Any) -> wp.Function:
-    """Size of an actuated voxel at a step, as a factor: by its wave, or by the command of its channel."""
+    """Sizes of actuated voxels at a step, as factors: by their waves, or by the commands of their channels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
 
     @wp.func
-    def size(i: int, now: wp.int64, tables: Tables, motion: Motion) -> real:
-        wave = tables.waves[i]
-        if wave[0] == wp.float64(0.0):
-            return tables.bases[i]
-        world = tables.world_of[i]
-        channel = tables.channels[i]
-        if channel >= 0:
-            command = motion.commands[world * tables.channel_count + channel]
-            return tables.bases[i] + real(wave[0] * held(command, wp.float64(now)))
-        # Steps are counted and turns reduced in float64: a float32 clock would spoil a gait within seconds.
-        time = wp.float64(now - motion.origins[world]) * tables.dt
+    def wave_at(time: wp.float64, wave: wp.vec4d) -> real:
+        """Change of size by a wave."""
+        # Turns are reduced in float64: in float32 a gait would be spoilt within seconds.
         turns = wave[1] * time + wave[2]
         turns = turns - wp.floor(turns)
         grow = wp.float64(wave[0])
         if time < wave[3]:
             grow = grow * time / wave[3]
-        return tables.bases[i] + real(grow) * wp.sin(real(6.283185307179586) * real(turns))
+        return real(grow) * wp.sin(real(6.283185307179586) * real(turns))
 
-    return size
+    @wp.func
+    def resize(first: int, last: int, stride: int, now: wp.int64, tables: Tables, motion: Motion):
+        for i in range(first, last, stride):
+            size = real(tables.bases[i])
+            wave = tables.waves[i]
+            if wave[0] != wp.float64(0.0):
+                world = tables.world_of[i]
+                channel = tables.channels[i]
+                if channel >= 0:
+                    command = motion.commands[world * tables.channel_count + channel]
+                    size += real(wave[0] * held(command, wp.float64(now)))
+                else:
+                    size += wave_at(wp.float64(now - motion.origins[world]) * tables.dt, wave)
+            motion.sizes[i] = size
+
+    return resize
 
 
 @functools.cache
@@ -68,7 +75,7 @@ def spun(real: Any) -> wp.Function:
 
 @functools.cache
 def strain_of(real: Any) -> wp.Function:
-    """Strains of a voxel along the three axes; those that nothing prescribes follow from the others by Poisson's ratio."""
+    """Strains of a voxel along its axes; those that nothing prescribes follow from the others by Poisson's ratio."""
     types = layout(real)
     vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
 
@@ -146,11 +153,10 @@ def tie_pass(real: Any) -> wp.Function:
 
 @functools.cache
 def voxel_pass(real: Any) -> wp.Function:
-    """One step of one voxel."""
+    """One step of some voxels."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
-    size_at, turned, strain, tie = size_of(real), spun(real), strain_of(real), tie_pass(real)
-    contact = contact_of(real)
+    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
 
     @wp.func
     def loads(i: int, time: wp.float64, tables: Tables) -> wp.spatial_vectord:
@@ -167,40 +173,40 @@ def voxel_pass(real: Any) -> wp.Function:
         return wp.spatial_vectord(force[0], force[1], force[2], moment[0], moment[1], moment[2])
 
     @wp.func
-    def move(i: int, now: wp.int64, tables: Tables, motion: Motion):
-        voxel = tables.voxels[tables.row_of_voxel[i]]
-        u, v, w = vec3(motion.displacements[i]), vec3(motion.velocities[i]), vec3(motion.spins[i])
-        dt = real(tables.dt)
-        force, moment = vec3(motion.forces[i]), vec3(motion.moments[i])
-        for axis in range(3):
-            slot = 3 * tables.before[3 * i + axis] + axis
-            force += motion.end_forces[slot]
-            moment += motion.end_moments[slot]
-        force += voxel.mass * tables.gravity - voxel.drag * v
-        moment -= voxel.spin_drag * w
-        world = tables.world_of[i]
-        time = wp.float64(now - motion.origins[world]) * tables.dt
-        if tables.pushed == 1:
-            load = loads(i, time, tables)
-            force += vec3(real(load[0]), real(load[1]), real(load[2]))
-            moment += vec3(real(load[3]), real(load[4]), real(load[5]))
-        if tables.obstacles.shape[0] > 0:
-            v = contact(i, voxel, force, u, v, dt, tables, motion)
-        else:
-            v = v + force * (voxel.per_mass * dt)
-        w = w + moment * (voxel.per_inertia * dt)
-        motion.displacements[i] = u + v * dt
-        motion.velocities[i] = v
-        motion.spins[i] = w
-        motion.rotations[i] = turned(motion.rotations[i], w * (real(0.5) * dt))
-        if tables.volumetric == 1:
-            motion.strains[i] = strain(i, voxel, tables, motion)
-        if tables.pushed == 1:
-            if tables.ties[i] >= 0:
-                tie(i, tables.ties[i], time + tables.dt, u, tables, motion)
-        motion.sizes[i] = size_at(i, now + wp.int64(1), tables, motion)
-        if not wp.isfinite(v[0] + v[1] + v[2] + w[0] + w[1] + w[2]):
-            if motion.trouble[world] < wp.int64(0):
-                motion.trouble[world] = now + wp.int64(1)
+    def move(first: int, last: int, stride: int, now: wp.int64, tables: Tables, motion: Motion):
+        for i in range(first, last, stride):
+            voxel = tables.voxels[tables.row_of_voxel[i]]
+            u, v, w = vec3(motion.displacements[i]), vec3(motion.velocities[i]), vec3(motion.spins[i])
+            dt = real(tables.dt)
+            force, moment = vec3(motion.forces[i]), vec3(motion.moments[i])
+            for axis in range(3):
+                slot = 3 * tables.before[3 * i + axis] + axis
+                force += motion.end_forces[slot]
+                moment += motion.end_moments[slot]
+            force += voxel.mass * tables.gravity - voxel.drag * v
+            moment -= voxel.spin_drag * w
+            world = tables.world_of[i]
+            time = wp.float64(now - motion.origins[world]) * tables.dt
+            if tables.pushed == 1:
+                load = loads(i, time, tables)
+                force += vec3(real(load[0]), real(load[1]), real(load[2]))
+                moment += vec3(real(load[3]), real(load[4]), real(load[5]))
+            if tables.obstacles.shape[0] > 0:
+                v = contact(i, voxel, force, u, v, dt, tables, motion)
+            else:
+                v = v + force * (voxel.per_mass * dt)
+            w = w + moment * (voxel.per_inertia * dt)
+            motion.displacements[i] = u + v * dt
+            motion.velocities[i] = v
+            motion.spins[i] = w
+            motion.rotations[i] = turned(motion.rotations[i], w * (real(0.5) * dt))
+            if tables.volumetric == 1:
+                motion.strains[i] = strain(i, voxel, tables, motion)
+            if tables.pushed == 1:
+                if tables.ties[i] >= 0:
+                    tie(i, tables.ties[i], time + tables.dt, u, tables, motion)
+            if not wp.isfinite(v[0] + v[1] + v[2] + w[0] + w[1] + w[2]):
+                if motion.trouble[world] < wp.int64(0):
+                    motion.trouble[world] = now + wp.int64(1)
 
     return move

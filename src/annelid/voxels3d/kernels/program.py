@@ -32,7 +32,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, size_at = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def team(
@@ -49,29 +49,25 @@ def team_kernel(real: Any) -> wp.Kernel:
         if divided == 0:
             for world in range(rank, worlds, size):
                 low, high = tables.begins[world], tables.begins[world + 1]
-                for i in range(low, high):
-                    motion.sizes[i] = size_at(i, first, tables, motion)
                 for step in range(steps):
                     now = first + wp.int64(step)
-                    for i in range(low, high):
-                        links_of(i, tables, motion)
-                    for i in range(low, high):
-                        move(i, now, tables, motion)
+                    if step == 0 or tables.actuated == 1:
+                        resize(low, high, 1, now, tables, motion)
+                    links_of(low, high, 1, tables, motion)
+                    move(low, high, 1, now, tables, motion)
         else:
             share = team_range(rank, size, tables.begins[worlds], wp.static(_GRAIN))
             ticket = int(0)
-            for i in range(share[0], share[1]):
-                motion.sizes[i] = size_at(i, first, tables, motion)
-            ticket += 1
-            team_barrier(counter, size, ticket)
             for step in range(steps):
                 now = first + wp.int64(step)
-                for i in range(share[0], share[1]):
-                    links_of(i, tables, motion)
+                if step == 0 or tables.actuated == 1:
+                    resize(share[0], share[1], 1, now, tables, motion)
+                    ticket += 1
+                    team_barrier(counter, size, ticket)
+                links_of(share[0], share[1], 1, tables, motion)
                 ticket += 1
                 team_barrier(counter, size, ticket)
-                for i in range(share[0], share[1]):
-                    move(i, now, tables, motion)
+                move(share[0], share[1], 1, now, tables, motion)
                 ticket += 1
                 team_barrier(counter, size, ticket)
 
@@ -83,7 +79,7 @@ def block_kernel(real: Any) -> wp.Kernel:
     """Steps on CUDA, a block of `width` threads for each world."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, size_at = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
@@ -91,16 +87,14 @@ def block_kernel(real: Any) -> wp.Kernel:
         lane = wp.tid() - world * width
         first = motion.clock[0]
         low, high = tables.begins[world], tables.begins[world + 1]
-        for i in range(low + lane, high, width):
-            motion.sizes[i] = size_at(i, first, tables, motion)
-        block_barrier()
         for step in range(steps):
             now = first + wp.int64(step)
-            for i in range(low + lane, high, width):
-                links_of(i, tables, motion)
+            if step == 0 or tables.actuated == 1:
+                resize(low + lane, high, width, now, tables, motion)
+                block_barrier()
+            links_of(low + lane, high, width, tables, motion)
             block_barrier()
-            for i in range(low + lane, high, width):
-                move(i, now, tables, motion)
+            move(low + lane, high, width, now, tables, motion)
             block_barrier()
 
     return blocks
