@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from annelid import coupling, fem, grains, springs, voxels
+from annelid import coupling, fem, grains, springs, voxels, voxels3d
 from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.materials import material
@@ -76,12 +76,18 @@ def voxels_among(obstacles: Sequence[Obstacle]) -> Simulation[Any]:
     return voxels.simulation(voxels.worm(), obstacles=obstacles, device="cpu", threads=1)
 
 
+def cubes_among(obstacles: Sequence[Obstacle]) -> Simulation[Any]:
+    robot = voxels3d.Robot(np.zeros((2, 1, 1), int))
+    return voxels3d.simulation(robot, obstacles=obstacles, positions=(0.0, 0.0, 0.31), device="cpu", threads=1)
+
+
 PHYSICS: dict[str, Make] = {
     "springs": springs_among,
     "grains": grains_among,
     "coupling": coupled_among,
     "fem": solid_among,
     "voxels": voxels_among,
+    "voxels3d": cubes_among,
 }
 
 WORLDS: dict[str, Callable[..., Any]] = {
@@ -90,6 +96,7 @@ WORLDS: dict[str, Callable[..., Any]] = {
     "coupling": coupling.World,
     "fem": fem.World,
     "voxels": voxels.World,
+    "voxels3d": voxels3d.World,
 }
 FOUR = ("springs", "grains", "coupling", "fem")
 
@@ -148,6 +155,7 @@ def test_a_soft_robot_says_that_it_slides() -> None:
         ("fem", ImplicitSurface(floor), "solids cannot touch obstacle 0, an ImplicitSurface, yet"),
         ("fem", ground(cohesion=1.0), "solids touch without cohesion yet, and obstacle 0, a Plane, has 1"),
         ("fem", ground(0.5, sliding_friction=0.3), "solids cannot slide with a friction of their own yet"),
+        ("voxels3d", Cylinder(0.1, 0.2), "3-D voxels cannot touch obstacle 0, a Cylinder, yet"),
         ("voxels", Sphere(0.1), "voxel robots cannot touch obstacle 0, a Sphere, yet"),
         ("voxels", Plane(normal=(0.0, 1.0, 1.0)), "set its y to 0"),
     ],

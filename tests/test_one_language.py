@@ -1,4 +1,4 @@
-"""One language for five kinds of physics: the script of the documentation, with only the line that builds differing."""
+"""One language for six kinds of physics: the script of the documentation, with only the line that builds differing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from annelid import coupling, fem, grains, robots, shapes, springs, voxels
+from annelid import coupling, fem, grains, robots, shapes, springs, voxels, voxels3d
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.summary import Summary
 
 PHYSICS: dict[str, ModuleType] = {
-    "springs": springs, "grains": grains, "voxels": voxels, "fem": fem, "coupling": coupling,
+    "springs": springs, "grains": grains, "voxels": voxels, "voxels3d": voxels3d, "fem": fem, "coupling": coupling,
 }  # fmt: skip
 PAGE = (Path(__file__).parents[1] / "docs" / "core.md").read_text(encoding="utf-8")
 

@@ -339,7 +339,7 @@ def kickable(solver: Solver) -> Kickable:
     if isinstance(solver, Kickable):
         return solver
     raise Unsupported(
-        solver.physics, "be given a velocity as a whole", ("springs", "voxels"),
+        solver.physics, "be given a velocity as a whole", ("springs", "voxels", "voxels3d"),
         "Let its episodes begin with other commands, or with bodies in other places.",
     )  # fmt: skip
 

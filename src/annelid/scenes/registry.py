@@ -40,6 +40,7 @@ SCENES = {
     "soft-drop": ("annelid.scenes.soft_drop", "SoftDrop"),
     "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
     "soft-hand": ("annelid.scenes.soft_hand", "SoftHand"),
+    "table": ("annelid.scenes.table", "Table"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

@@ -1,0 +1,76 @@
+"""3-D voxel robots: cubes on a lattice, joined by beams, that grow and shrink (Hiller and Lipson, Voxelyze)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.device import device as choose_device
+from annelid.core.errors import InvalidValue
+from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.simulation import Simulation
+from annelid.shapes import Obstacle
+from annelid.voxels3d.model import Model
+from annelid.voxels3d.readout import Readout
+from annelid.voxels3d.regions import Hold, Push
+from annelid.voxels3d.robot import Robot, largest_connected
+from annelid.voxels3d.solver import Solver, State
+from annelid.voxels3d.voxel import Voxel
+from annelid.voxels3d.world import Links, World
+
+__all__ = [
+    "Hold",
+    "Model",
+    "Push",
+    "Readout",
+    "Robot",
+    "Solver",
+    "State",
+    "Voxel",
+    "World",
+    "largest_connected",
+    "simulation",
+]
+
+
+@spelled_out("a simulation of 3-D voxels")
+def simulation(
+    robots: Robot | Sequence[Robot],
+    *,
+    dt: float | Auto = "auto",
+    precision: str = World.precision,
+    gravity: tuple[float, float, float] = World.gravity,
+    obstacles: Sequence[Obstacle] = (),
+    links: Links = World.links,
+    positions: Any = None,
+    worlds: int = 1,
+    device: str | wp.Device = "auto",
+    threads: int | None = None,
+) -> Simulation[Solver]:
+    """A simulation of robots.
+
+    Args:
+        robots: One robot or many, each in a world of its own: none is aware of another.
+        dt: Time step [s]; "auto" takes 0.9 of the step that Voxelyze recommends for the stiffest and lightest voxels.
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²].
+        obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.
+        links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
+            where links are stretched.
+        positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
+        worlds: Number of copies of the robots; each moves to the bit as it would alone.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        threads: CPU threads; None takes all cores.
+    """
+    group = list(robots) if isinstance(robots, Iterable) else [robots]
+    for robot in group:
+        require_kind("each robot", robot, Robot, "a voxels3d.Robot")
+    if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
+        raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    world = World(dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links)
+    where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
+    model = Model(group * worlds, world, choose_device(device), positions=where)
+    return Simulation(Solver(model, threads=threads))

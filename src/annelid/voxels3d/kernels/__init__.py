@@ -1,0 +1,1 @@
+"""Kernels of 3-D voxel robots."""

@@ -1,0 +1,183 @@
+"""Forces of links: Euler-Bernoulli beams between the centres of two voxels, written without a frame of their own.
+
+With u the unit vector between the centres, φ = log(q₂ q₁*) and ρ the smallest rotation that takes the mean image of the
+lattice axis onto u, a beam splits into four springs: stretch, twist (φ along u), bending (φ across u) and shear (ρ).
+The form is symmetric under exchange of the ends. Each link is computed once, by the voxel at its lower end, which keeps
+the sum of what its own links do to it; the other ends gather theirs.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.voxels3d.kernels.layout import layout
+
+wp.set_module_options({"enable_backward": False})
+
+_SMALL = 0.04
+"""Squared sine below which a series for the angle is exact to ten digits."""
+
+
+@functools.cache
+def angle_per_sine(real: Any) -> wp.Function:
+    """Angle over its sine, from the square of the sine and the cosine."""
+
+    @wp.func
+    def ratio(square: real, cosine: real) -> real:
+        if square < real(wp.static(_SMALL)) and cosine > real(0.0):
+            r = real(63.0 / 2816.0) + square * real(231.0 / 13312.0)
+            r = real(5.0 / 112.0) + square * (real(35.0 / 1152.0) + square * r)
+            return real(1.0) + square * (real(1.0 / 6.0) + square * (real(3.0 / 40.0) + square * r))
+        sine = wp.sqrt(square)
+        return wp.atan2(sine, cosine) / wp.max(sine, real(1.0e-12))
+
+    return ratio
+
+
+@functools.cache
+def axial_stress(real: Any) -> wp.Function:
+    """Stress along a link that was never stretched further: its curve is followed beyond the elastic range."""
+    types = layout(real)
+    Link, Tables = types.Link, types.Tables
+
+    @wp.func
+    def stress(strain: real, across: real, link: Link, tables: Tables) -> real:
+        slope = real(link.modulus)
+        plain = slope * strain
+        for k in range(link.curve + 1, link.curve + link.points):
+            low = tables.curve_strains[k - 1]
+            high = tables.curve_strains[k]
+            if strain > low and (strain <= high or k == link.curve + link.points - 1):
+                slope = (tables.curve_stresses[k] - tables.curve_stresses[k - 1]) / (high - low)
+                plain = tables.curve_stresses[k - 1] + slope * (strain - low)
+        if link.poisson > real(0.0):
+            share = plain / slope  # the strain at which a linear material of this slope has this stress
+            scale = real(1.0)
+            if link.points > 0 and strain > tables.curve_strains[link.curve]:
+                scale = share / strain
+            nu = link.poisson
+            hat = slope / ((real(1.0) + nu) * (real(1.0) - real(2.0) * nu))
+            return hat * ((real(1.0) - nu) * share + nu * across * scale)
+        return plain
+
+    return stress
+
+
+@functools.cache
+def link_pass(real: Any) -> wp.Function:
+    """Forces and moments of the links of some voxels along +x, +y and +z."""
+    types = layout(real)
+    vec3, quat, Link, Tables, Motion = types.vec3, types.quat, types.Link, types.Tables, types.Motion
+    ratio, stress = angle_per_sine(real), axial_stress(real)
+    half, two = 0.5, 2.0
+
+    @wp.func
+    def image(axis: int, q: quat) -> vec3:
+        """A column of the rotation matrix of a quaternion of any length, times the square of that."""
+        x, y, z, w = q[0], q[1], q[2], q[3]
+        if axis == 0:
+            return vec3(w * w + x * x - y * y - z * z, real(two) * (x * y + w * z), real(two) * (x * z - w * y))
+        if axis == 1:
+            return vec3(real(two) * (x * y - w * z), w * w - x * x + y * y - z * z, real(two) * (y * z + w * x))
+        return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
+
+    @wp.func
+    def remembered(strain: real, across: real, slot: int, link: Link, tables: Tables, motion: Motion) -> real:
+        """Stress along a link that has been stretched before: it flows beyond its largest strain, or has broken."""
+        elastic = real(link.modulus)
+        if link.poisson > real(0.0):
+            elastic = link.hat * (real(1.0) - link.poisson)
+        most = real(motion.largest[slot])
+        if strain > most:
+            most = strain
+            motion.largest[slot] = most
+            motion.offsets[slot] = most - stress(most, real(0.0), link, tables) / elastic
+        if most > link.fails:
+            return real(0.0)
+        if strain >= most:
+            return stress(strain, across, link, tables)
+        return elastic * (strain - motion.offsets[slot]) + link.hat * link.poisson * across
+
+    @wp.func
+    def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
+        # The loop is in here since a function gets copies of the structures that it is called with.
+        for i in range(first, last, stride):
+            u1 = motion.displacements[i]
+            q1 = motion.rotations[i]
+            v1 = motion.velocities[i]
+            w1 = motion.spins[i]
+            size = motion.sizes[i]
+            force, moment = vec3(), vec3()
+            for axis in range(3):
+                slot = 3 * i + axis
+                row = tables.row_of_link[slot]
+                if row >= 0:
+                    link = tables.links[row]
+                    j = tables.next[slot]
+                    s = link.side
+                    d = motion.displacements[j] - u1
+                    # |d| - s without the difference of two lengths, which would cost float32 its digits
+                    beyond = d[axis]
+                    excess = real(two) * s * beyond + wp.dot(d, d)
+                    d[axis] = s + beyond
+                    length = wp.sqrt(s * s + excess)
+                    grown = real(half) * (size + motion.sizes[j])
+                    twice = length + s
+                    strain = (excess - s * (grown - real(1.0)) * twice) / (twice * s * grown)
+                    per_length = real(1.0) / length  # once: a division takes as long as ten products
+                    u = d * per_length
+                    q2 = motion.rotations[j]
+                    w2 = motion.spins[j]
+                    rel = q2 * wp.quat_inverse(q1)
+                    sine = vec3(rel[0], rel[1], rel[2])
+                    phi = real(two) * ratio(wp.dot(sine, sine), rel[3]) * sine
+                    middle = q1 + q2
+                    along = image(axis, middle) * (real(1.0) / wp.dot(middle, middle))
+                    turn = wp.cross(along, u)
+                    rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
+                    dv = motion.velocities[j] - v1
+                    dphi = w2 - w1
+                    drho = wp.cross(u, dv) * per_length - real(half) * (w1 + w2)
+                    drho = drho - wp.dot(drho, u) * u
+                    dphi_along = wp.dot(dphi, u)
+                    phi_along = wp.dot(phi, u)
+                    tension = link.axial * strain
+                    whole = int(1)
+                    if link.remembers + tables.volumetric > 0:
+                        motion.stretches[slot] = strain
+                        across, area = real(0.0), s * s
+                        if link.poisson > real(0.0):
+                            one = motion.strains[i]
+                            other = motion.strains[j]
+                            b, c = (axis + 1) % 3, (axis + 2) % 3
+                            across = real(half) * (one[b] + one[c] + other[b] + other[c])
+                            area = real(half) * s * s * (
+                                (real(1.0) + one[b]) * (real(1.0) + one[c])
+                                + (real(1.0) + other[b]) * (real(1.0) + other[c])
+                            )  # fmt: skip
+                            nu = link.poisson
+                            tension = link.hat * ((real(1.0) - nu) * strain + nu * across) * area
+                        if link.remembers == 1:
+                            tension = remembered(strain, across, slot, link, tables, motion) * area
+                            if motion.largest[slot] > link.fails:
+                                whole = 0
+                    arm, damp_arm = real(link.arm), real(link.damp_arm)
+                    if tables.balanced == 1:
+                        arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
+                    pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(
+                        u, link.shear * rho + link.damp_shear * drho
+                    )
+                    shear = arm * rho + damp_arm * drho
+                    twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
+                    bend = link.bend * phi + link.damp_bend * dphi + twist * u
+                    if whole == 0:
+                        pair, shear, bend = vec3(), vec3(), vec3()
+                    force += pair
+                    moment += shear + bend
+                    motion.end_forces[slot] = -pair
+                    motion.end_moments[slot] = shear - bend
+            motion.forces[i] = force
+            motion.moments[i] = moment
+
+    return links_of

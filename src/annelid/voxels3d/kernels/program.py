@@ -1,0 +1,120 @@
+"""Many steps in one launch: a team of CPU threads, or a block of CUDA threads for each world.
+
+A step is two passes with a barrier between them: links, then voxels, each of which touches only what is its own.
+"""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.core.launch import team_barrier, team_range
+from annelid.voxels3d.kernels.layout import layout
+from annelid.voxels3d.kernels.links import link_pass
+from annelid.voxels3d.kernels.motion import size_of, voxel_pass
+
+wp.set_module_options({"enable_backward": False})
+
+_GRAIN = 16  # voxels: what two threads write does not share a line of the cache for long
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+#endif
+""")
+def block_barrier():
+    """Wait for all threads of a block."""
+
+
+@functools.cache
+def team_kernel(real: Any) -> wp.Kernel:
+    """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def team(
+        rank: int,
+        size: int,
+        counter: wp.array[wp.int32],
+        steps: int,
+        divided: int,  # 1: voxels are divided among the members, 0: worlds are
+        tables: Tables,
+        motion: Motion,
+    ):
+        first = motion.clock[0]
+        worlds = tables.begins.shape[0] - 1
+        if divided == 0:
+            for world in range(rank, worlds, size):
+                low, high = tables.begins[world], tables.begins[world + 1]
+                for step in range(steps):
+                    now = first + wp.int64(step)
+                    if step == 0 or tables.actuated == 1:
+                        resize(low, high, 1, now, tables, motion)
+                    links_of(low, high, 1, tables, motion)
+                    move(low, high, 1, now, tables, motion)
+        else:
+            share = team_range(rank, size, tables.begins[worlds], wp.static(_GRAIN))
+            ticket = int(0)
+            for step in range(steps):
+                now = first + wp.int64(step)
+                if step == 0 or tables.actuated == 1:
+                    resize(share[0], share[1], 1, now, tables, motion)
+                    ticket += 1
+                    team_barrier(counter, size, ticket)
+                links_of(share[0], share[1], 1, tables, motion)
+                ticket += 1
+                team_barrier(counter, size, ticket)
+                move(share[0], share[1], 1, now, tables, motion)
+                ticket += 1
+                team_barrier(counter, size, ticket)
+
+    return team
+
+
+@functools.cache
+def block_kernel(real: Any) -> wp.Kernel:
+    """Steps on CUDA, a block of `width` threads for each world."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    def blocks(width: int, steps: int, tables: Tables, motion: Motion):
+        world = wp.tid() // width
+        lane = wp.tid() - world * width
+        first = motion.clock[0]
+        low, high = tables.begins[world], tables.begins[world + 1]
+        for step in range(steps):
+            now = first + wp.int64(step)
+            if step == 0 or tables.actuated == 1:
+                resize(low + lane, high, width, now, tables, motion)
+                block_barrier()
+            links_of(low + lane, high, width, tables, motion)
+            block_barrier()
+            move(low + lane, high, width, now, tables, motion)
+            block_barrier()
+
+    return blocks
+
+
+@wp.kernel
+def advance_clock(steps: int, clock: wp.array[wp.int64]):
+    clock[0] = clock[0] + wp.int64(steps)
+
+
+@wp.kernel
+def begin_again(
+    mask: wp.array[wp.bool],
+    clock: wp.array[wp.int64],
+    # State out:
+    origins_out: wp.array[wp.int64],
+    trouble_out: wp.array[wp.int64],
+):
+    """Masked worlds begin now, and have not diverged."""
+    w = wp.tid()
+    if mask[w]:
+        origins_out[w] = clock[0]
+        trouble_out[w] = wp.int64(-1)

@@ -1,0 +1,228 @@
+"""3-D robots compiled for a device: tables of all their voxels, one world after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.controls import Control
+from annelid.core.errors import InvalidValue
+from annelid.core.identity import identity
+from annelid.voxels3d.kernels.layout import layout
+from annelid.voxels3d.robot import Robot
+from annelid.voxels3d.stability import chosen_step
+from annelid.voxels3d.tables import Shape, compile_robot
+from annelid.voxels3d.world import PRECISIONS, World
+
+
+class Model:
+    """A batch of robots, each in a world of its own, ready for the kernels.
+
+    Args:
+        robots: The robot of each world.
+        world: Surroundings and integration, the same for all.
+        device: Warp device.
+        positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [robots, 3]; None: at the origin.
+    """
+
+    def __init__(
+        self, robots: Sequence[Robot], world: World, device: wp.Device, *, positions: np.ndarray | None = None
+    ) -> None:
+        if not robots:
+            raise InvalidValue("there are no robots to simulate.")
+        self.robots, self.world, self.device = list(robots), world, device
+        self.real = PRECISIONS[world.precision]
+        self.types = layout(self.real)
+        known: dict[int, Shape] = {}
+        for robot in self.robots:
+            if id(robot) not in known:
+                known[id(robot)] = compile_robot(robot)
+        self.shapes = [known[id(robot)] for robot in self.robots]
+        self.dt = chosen_step(world.dt, list(known.values()))
+        counts = np.array([robot.voxel_count for robot in self.robots])
+        self.first_voxel = np.concatenate([[0], np.cumsum(counts)])
+        self.world_of_voxel = np.repeat(np.arange(len(counts)), counts)
+        corners = np.zeros((len(counts), 3)) if positions is None else np.asarray(positions, float)
+        if corners.shape != (len(counts), 3) or not np.isfinite(corners).all():
+            raise InvalidValue(f"positions must be finite, of shape [{len(counts)}, 3], not {list(corners.shape)}.")
+        self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.world_of_voxel]
+        self.corners = corners
+        self.remembers = any(shape.link_rows["remembers"].any() for shape in self.shapes)
+        self.volumetric = any(shape.link_rows["poisson"].any() for shape in self.shapes)
+        self.controls = self._controls()
+        self.tables = self._upload()
+
+    @property
+    def voxel_count(self) -> int:
+        """Number of voxels of all worlds."""
+        return int(self.first_voxel[-1])
+
+    def of_voxels(self, name: str) -> np.ndarray:
+        """A constant of the voxels of all worlds, by the name of its column, shape [voxels]."""
+        return np.concatenate([shape.voxel_rows[name][shape.row_of_voxel] for shape in self.shapes])
+
+    def world_of(self) -> dict[str, wp.array[Any]]:
+        """World of each voxel, channel and world, by the kinds of rows of a state."""
+        every = np.arange(len(self.robots))
+        owners = {"voxel": self.world_of_voxel, "channel": np.repeat(every, len(self.controls)), "world": every}
+        return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
+
+    def fingerprint(self) -> str:
+        """A hash of all that states of this model depend on."""
+        world = self.world
+        settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners)
+        robots = {id(robot): identity(robot) for robot in self.robots}
+        return identity(settings, [robots[id(robot)] for robot in self.robots])
+
+    def _waves(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sizes of voxels before they are actuated, and their waves; see `kernels.layout`."""
+        bases, waves = [], []
+        for robot in self.robots:
+            expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
+            bases.append(1.0 + expansion * robot.of_voxels("temperature"))
+            change, ramp = expansion * robot.of_voxels("amplitude"), np.full(robot.voxel_count, robot.ramp)
+            waves.append(np.column_stack([change, robot.of_voxels("frequency"), robot.of_voxels("phase"), ramp]))
+        return np.concatenate(bases), np.concatenate(waves)
+
+    def _controls(self) -> tuple[Control, ...]:
+        """A channel for each voxel that is actuated but has no wave, where every world has the same ones."""
+        cells = [self._obeying(robot) for robot in {id(robot): robot for robot in self.robots}.values()]
+        alike = all(np.array_equal(cells[0], other) for other in cells)
+        if not alike:
+            cells = [np.zeros((0, 3), int)]
+        self.obeying = cells[0]
+        return tuple(
+            Control(f"voxel {x},{y},{z}", -1.0, 1.0, 0.0, "", "makes a voxel grow (1) or shrink (-1) by its amplitude")
+            for x, y, z in cells[0].tolist()
+        )
+
+    @staticmethod
+    def _obeying(robot: Robot) -> np.ndarray:
+        expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
+        free = (expansion * robot.of_voxels("amplitude") != 0.0) & (robot.of_voxels("frequency") == 0.0)
+        return robot.cells[free]
+
+    def _channels(self) -> np.ndarray:
+        number = {tuple(cell): k for k, cell in enumerate(self.obeying.tolist())}
+        if not number:
+            return np.full(self.voxel_count, -1)
+        return np.concatenate([[number.get(tuple(c), -1) for c in robot.cells.tolist()] for robot in self.robots])
+
+    def _upload(self) -> Any:
+        tables, types = self.types.Tables(), self.types
+        shifted = _Shifted(self.shapes, self.first_voxel)
+        bases, waves = self._waves()
+        plain = {
+            "row_of_link": (shifted.row_of_link, wp.int32), "next": (shifted.next, wp.int32),
+            "before": (shifted.before, wp.int32), "row_of_voxel": (shifted.row_of_voxel, wp.int32),
+            "world_of": (self.world_of_voxel, wp.int32), "begins": (self.first_voxel, wp.int32),
+            "places": (self.places, wp.vec3d), "sides": (self.of_voxels("side"), wp.float64),
+            "bases": (bases, types.real), "waves": (waves, wp.vec4d), "channels": (self._channels(), wp.int32),
+            "curve_strains": (shifted.curve[:, 0], types.real), "curve_stresses": (shifted.curve[:, 1], types.real),
+            **self._outside(),
+        }  # fmt: skip
+        for name, (values, dtype) in plain.items():
+            setattr(tables, name, wp.array(values, dtype=dtype, device=self.device))
+        tables.links = self._rows(types.Link, {**shifted.link_rows, "first_share": self._shares(shifted)})
+        tables.voxels = self._rows(types.Voxel, shifted.voxel_rows)
+        self._upload_obstacles(tables)
+        tables.channel_count = len(self.controls)
+        tables.gravity = types.vec3(*self.world.gravity)
+        tables.dt = self.dt
+        tables.balanced = int(self.world.links == "balanced")
+        tables.volumetric = int(self.volumetric)
+        tables.actuated = int(waves[:, 0].any())
+        tables.pushed = int(any(robot.holds or robot.pushes for robot in self.robots))
+        return tables
+
+    def _shares(self, shifted: _Shifted) -> np.ndarray:
+        """Share of the strain of a link that its first voxel has: the softer end has more, in Voxelyze the stiffer."""
+        ratio = shifted.link_rows["ratio"]
+        return 2.0 * (ratio if self.world.links == "balanced" else 1.0) / (1.0 + ratio)
+
+    def _rows(self, kind: Any, columns: dict[str, np.ndarray]) -> wp.array[Any]:
+        """An array of structures from an array for each member."""
+        rows = np.zeros(len(next(iter(columns.values()))), dtype=kind.numpy_dtype())
+        for name in rows.dtype.names or ():
+            rows[name] = columns[name]
+        return wp.array(rows, dtype=kind, device=self.device)
+
+    def _outside(self) -> dict[str, tuple[np.ndarray, Any]]:
+        """Tables of what holds and pushes voxels."""
+        ties, bits, moves, turns, spans = np.full(self.voxel_count, -1), [], [], [], []
+        loaded, loads = np.zeros(self.voxel_count, int), []
+        for robot, first in zip(self.robots, self.first_voxel[:-1], strict=True):
+            for hold in robot.holds:
+                ties[first + hold.voxels] = len(bits)
+                loaded[first + hold.voxels] |= hold.bits & 7
+                bits.append(hold.bits)
+                moves.append(hold.displacement)
+                turns.append(hold.rotation)
+                spans.append((hold.begin, hold.duration))
+            for push in robot.pushes:
+                share = np.array([*push.force, *push.moment, push.begin, push.rise, push.end])
+                share[:6] /= len(push.voxels)
+                loads.append(np.column_stack([first + push.voxels, np.tile(share, (len(push.voxels), 1))]))
+                loaded[first + push.voxels] |= sum((force != 0.0) << axis for axis, force in enumerate(push.force))
+        all_loads = np.concatenate([np.zeros((0, 10)), *loads])
+        all_loads = all_loads[np.argsort(all_loads[:, 0], kind="stable")]
+        begins = np.searchsorted(all_loads[:, 0], np.arange(self.voxel_count + 1))
+        return {
+            "ties": (ties, wp.int32), "tie_bits": (np.array(bits, int), wp.int32),
+            "tie_moves": (np.reshape(moves, (-1, 3)), wp.vec3d), "tie_turns": (np.reshape(turns, (-1, 3)), wp.vec3d),
+            "tie_spans": (np.reshape(spans, (-1, 2)), wp.vec2d), "loaded": (loaded, wp.int32),
+            "load_begins": (begins, wp.int32), "load_forces": (all_loads[:, 1:4], wp.vec3d),
+            "load_moments": (all_loads[:, 4:7], wp.vec3d), "load_spans": (all_loads[:, 7:], wp.vec3d),
+        }  # fmt: skip
+
+    def _upload_obstacles(self, tables: Any) -> None:
+        rows, heights, count = [], [np.zeros(0, np.float32)], 0
+        for contact in self.world.contacts:
+            one = self.types.Obstacle()
+            for name, value in contact.numbers.items():
+                setattr(one, name, value)
+            one.first = count
+            count += len(contact.heights)
+            heights.append(contact.heights)
+            rows.append(one)
+        tables.obstacles = wp.array(rows, dtype=self.types.Obstacle, device=self.device)
+        tables.heights = wp.array(np.concatenate(heights), dtype=wp.float32, device=self.device)
+
+
+class _Shifted:
+    """Tables of all worlds in one: numbers of voxels and rows shifted to where they are there.
+
+    Rows of equal robots are there once. One voxel more than there are closes the list: it has no links, and is before
+    those that have none before them.
+    """
+
+    def __init__(self, shapes: Sequence[Shape], first: np.ndarray) -> None:
+        links, voxels, curves = [], [], []
+        begun: dict[int, tuple[int, int]] = {}
+        link_count = voxel_count = point_count = 0
+        for shape in shapes:
+            if id(shape) in begun:
+                continue
+            begun[id(shape)] = link_count, voxel_count
+            links.append({**shape.link_rows, "curve": shape.link_rows["curve"] + point_count})
+            voxels.append(shape.voxel_rows)
+            curves.append(shape.curve)
+            link_count += len(shape.link_rows["side"])
+            voxel_count += len(shape.voxel_rows["side"])
+            point_count += len(shape.curve)
+        none, pairs = np.full((1, 3), -1), list(zip(shapes, first[:-1].tolist(), strict=True))
+        last = int(first[-1])
+        self.row_of_link = np.concatenate([*(_moved(s.row_of_link, begun[id(s)][0], -1) for s in shapes), none]).ravel()
+        self.next = np.concatenate([*(_moved(s.next, f, -1) for s, f in pairs), none]).ravel()
+        self.before = np.concatenate([*(_moved(s.before, f, last) for s, f in pairs), none]).ravel()
+        self.row_of_voxel = np.concatenate([s.row_of_voxel + begun[id(s)][1] for s in shapes])
+        self.link_rows = {name: np.concatenate([rows[name] for rows in links]) for name in links[0]}
+        self.voxel_rows = {name: np.concatenate([rows[name] for rows in voxels]) for name in voxels[0]}
+        self.curve = np.concatenate(curves)
+
+
+def _moved(numbers: np.ndarray, by: int, none: int) -> np.ndarray:
+    return np.where(numbers >= 0, numbers + by, none)

@@ -1,0 +1,185 @@
+"""Snapshots of 3-D voxel robots: one closed skin a material, whose corners lie between the voxels that meet there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
+from annelid.shapes import Plane as Halfspace
+from annelid.voxels3d.model import Model
+from annelid.voxels3d.readout import Readout
+
+_COLORS: tuple[Color, ...] = (
+    (0.83, 0.42, 0.34), (0.33, 0.58, 0.78), (0.93, 0.75, 0.32), (0.45, 0.68, 0.45), (0.60, 0.48, 0.72),
+    (0.55, 0.55, 0.58),
+)  # fmt: skip
+_OBSTACLE: Color = (0.90, 0.90, 0.91)
+_CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+"""Corners of a cell; a corner is 4 x + 2 y + z."""
+_FACES = np.array(
+    [
+        [4, 6, 7, 5], [0, 1, 3, 2],  # +x, -x
+        [2, 3, 7, 6], [0, 4, 5, 1],  # +y, -y
+        [1, 5, 7, 3], [0, 2, 6, 4],  # +z, -z
+    ]
+)  # fmt: skip
+"""Corners of the six faces of a cell, counter-clockwise from outside."""
+
+
+class Painter:
+    """Makes snapshots of one model; worlds stand in a grid, side by side.
+
+    Args:
+        model: The model.
+        readout: What reads its states.
+    """
+
+    def __init__(self, model: Model, readout: Readout) -> None:
+        self.model, self.readout = model, readout
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that can be asked for."""
+        return ("size", "speed", "strain", "material", "phase")
+
+    def snapshot(self, state: Any, look: Look) -> Snapshot:
+        """What `look` asks for."""
+        look.require_known(self.fields)
+        shift = self._shifts[self.model.world_of_voxel]
+        centers = self.readout.positions(state) + shift
+        parts: list[Any] = []
+        if look.surface:
+            parts += self._ground + self._skins(state, look, centers)
+        if look.spheres:
+            parts.append(Spheres("voxels", centers, 0.3 * float(self.model.of_voxels("side").min())))
+        if look.lines:
+            parts.append(Lines("links", centers, self.readout.links.astype(np.int32)))
+        step = int(state.clock.numpy()[0])
+        return Snapshot(step * self.model.dt, step, tuple(parts), self._numbers(state))
+
+    def _skins(self, state: Any, look: Look, centers: np.ndarray) -> list[Mesh]:
+        """The surface of all robots, material by material; all have the same vertices."""
+        half = 0.5 * self.model.of_voxels("side") * self.readout.sizes(state)
+        arms = (2.0 * _CORNERS - 1.0)[None] * half[:, None, None]
+        turn = self.readout.rotations(state).as_matrix()
+        corners = centers[:, None] + np.einsum("vij,vcj->vci", turn, arms)
+        vertices = self._mean(corners.reshape(-1, 3))
+        fields = {name: self._field(state, name) for name in look.fields}
+        return [Mesh(name, vertices, triangles, fields, color=color) for name, triangles, color in self._materials]
+
+    def _field(self, state: Any, name: str) -> Field:
+        values, unit, labels = self._values(state, name)
+        if labels:
+            owners = np.zeros(self._vertex_count, int)
+            owners[self._vertex_of] = np.repeat(values, 8)  # a corner has the material of one of its voxels
+            return Field(owners.astype(float), unit, None, labels)
+        return Field(self._mean(np.repeat(values, 8)[:, None])[:, 0], unit)
+
+    def _values(self, state: Any, name: str) -> tuple[np.ndarray, str, tuple[str, ...]]:
+        """A field of each voxel, its unit, and labels where it is a category."""
+        if name == "speed":
+            return np.linalg.norm(self.readout.velocities(state), axis=1), "m/s", ()
+        if name == "strain":
+            strains, links = self.readout.link_strains(state), self.readout.links
+            total = sum(np.bincount(links[:, end], strains, self.model.voxel_count) for end in (0, 1))
+            count = sum(np.bincount(links[:, end], minlength=self.model.voxel_count) for end in (0, 1))
+            return total / np.maximum(count, 1), "", ()
+        if name == "material":
+            return self._material_of, "", tuple(label for label, _, _ in self._materials)
+        if name == "phase":
+            return self.model.tables.waves.numpy()[:, 2] % 1.0, "", ()
+        return self.readout.sizes(state), "", ()
+
+    def _mean(self, of_corners: np.ndarray) -> np.ndarray:
+        """Means over the corners of voxels that meet at a vertex, shape [vertices, n]."""
+        sums = [np.bincount(self._vertex_of, column, self._vertex_count) for column in of_corners.T]
+        return np.asarray(np.stack(sums, axis=1) / self._met[:, None])
+
+    @cached_property
+    def _met(self) -> np.ndarray:
+        return np.bincount(self._vertex_of, minlength=self._vertex_count)
+
+    @cached_property
+    def _vertex_of(self) -> np.ndarray:
+        """Vertex of each corner of each voxel, shape [8 voxels]."""
+        cells = np.concatenate([robot.cells for robot in self.model.robots])
+        keys = np.concatenate([np.repeat(self.model.world_of_voxel[:, None, None], 8, axis=1),
+                               cells[:, None] + _CORNERS], axis=2).reshape(-1, 4)  # fmt: skip
+        return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
+
+    @property
+    def _vertex_count(self) -> int:
+        return int(self._vertex_of.max()) + 1
+
+    @cached_property
+    def _palette(self) -> list[tuple[str, Color]]:
+        """Name and colour of each material of all robots."""
+        found: dict[Any, tuple[str, Color]] = {}
+        for robot in self.model.robots:
+            for material in robot.materials:
+                number = len(found)
+                found.setdefault(
+                    material, (material.name or f"material {number}", material.color or _COLORS[number % len(_COLORS)])
+                )
+        self._number_of = {material: number for number, material in enumerate(found)}
+        return list(found.values())
+
+    @cached_property
+    def _material_of(self) -> np.ndarray:
+        """Material of each voxel, a number among those of all robots."""
+        _ = self._palette
+        numbers = [
+            np.array([self._number_of[m] for m in robot.materials])[robot.material_of] for robot in self.model.robots
+        ]
+        return np.concatenate(numbers)
+
+    @cached_property
+    def _materials(self) -> list[tuple[str, np.ndarray, Color]]:
+        """Name, triangles and colour of the skin of each material."""
+        after = [np.where(s.next >= 0, 1, -1) for s in self.model.shapes]
+        before = [np.where(s.before >= 0, 1, -1) for s in self.model.shapes]
+        open_faces = np.stack([np.concatenate(after), np.concatenate(before)], axis=2).reshape(-1, 6) < 0
+        voxel, face = np.nonzero(open_faces)
+        quads = self._vertex_of.reshape(-1, 8)[voxel[:, None], _FACES[face]]
+        triangles = np.stack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).astype(np.int32)
+        owner = self._material_of[voxel]
+        return [
+            (name, np.ascontiguousarray(triangles[owner == number].reshape(-1, 3)), color)
+            for number, (name, color) in enumerate(self._palette)
+        ]
+
+    @cached_property
+    def _ground(self) -> list[Any]:
+        """The obstacles."""
+        parts: list[Any] = []
+        for number, contact in enumerate(self.model.world.contacts):
+            rigid = contact.rigid
+            name = rigid.name or f"obstacle-{number}"
+            color = rigid.color or _OBSTACLE
+            if rigid.hidden:
+                continue
+            if isinstance(rigid.geometry, Halfspace):
+                plane = rigid.where
+                assert isinstance(plane, Halfspace)
+                parts.append(Plane(name, plane.point, plane.normal, color))
+            else:
+                parts.append(Mesh(name, *contact.picture, color=color))
+        return parts
+
+    @cached_property
+    def _shifts(self) -> np.ndarray:
+        """Where each world stands in the picture [m], shape [worlds, 3]: side by side, if they begin in one place."""
+        count = len(self.model.robots)
+        if len(np.unique(self.model.corners, axis=0)) == count:
+            return np.zeros((count, 3))
+        across = int(np.ceil(np.sqrt(count)))
+        pitch = 2.0 * max(max(robot.size[:2]) for robot in self.model.robots)
+        place = np.arange(count)
+        return np.column_stack([place % across, place // across, np.zeros(count)]) * pitch
+
+    def _numbers(self, state: Any) -> dict[str, Number]:
+        center = self.readout.centers(state)[0]
+        return {f"center-{axis}": Number(float(value), "m") for axis, value in zip("xyz", center, strict=True)}

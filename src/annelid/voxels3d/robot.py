@@ -1,0 +1,221 @@
+"""A 3-D voxel robot as a user builds it: materials on a lattice, how they are actuated, what holds and pushes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from annelid.core.described import Described
+from annelid.core.errors import InvalidValue
+from annelid.shapes.values import Vector, require_positive
+from annelid.voxels3d.regions import FREEDOMS, Hold, Push, Where, chosen
+from annelid.voxels3d.voxel import Voxel
+
+_PER_VOXEL = ("amplitude", "frequency", "phase", "temperature", "stiffness")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot(Described):
+    """A robot: cubes on a lattice, each joined to its face neighbours.
+
+    Numbers of voxels (`amplitude`, …) are one for all, or an array of the shape of the grid.
+
+    Attributes:
+        grid: Material of each cell, -1 where it is empty, shape [x, y, z]; z is up.
+        materials: Materials that the grid refers to.
+        side_length: Side of a cell [m].
+        amplitude: Amplitude of the temperature of voxels [K]: their length changes by `expansion` of the material
+            for each degree.
+        frequency: Frequency of its wave [Hz]; voxels with 0 follow commands from -1 to 1 instead.
+        phase: Where the wave begins [cycles].
+        temperature: Constant temperature above that at which they were built [K].
+        stiffness: Factor on the modulus of the material.
+        ramp: Time in which waves grow to their amplitude [s].
+        holds: What is held.
+        pushes: What is pushed.
+    """
+
+    grid: np.ndarray
+    materials: tuple[Voxel, ...] = (Voxel(),)
+    side_length: float = 0.01
+    amplitude: Any = 0.0
+    frequency: Any = 0.0
+    phase: Any = 0.0
+    temperature: Any = 0.0
+    stiffness: Any = 1.0
+    ramp: float = 0.0
+    holds: tuple[Hold, ...] = field(default=())
+    pushes: tuple[Push, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        grid = _whole(self.grid)
+        materials = (self.materials,) if isinstance(self.materials, Voxel) else tuple(self.materials)
+        for material in materials:
+            if not isinstance(material, Voxel):
+                raise InvalidValue(f"each material of a robot must be a voxels3d.Voxel, not {material!r:.60}.")
+        if (grid < 0).all():
+            raise InvalidValue("the grid of a robot has no voxels.")
+        if grid.max() >= len(materials):
+            raise InvalidValue(f"the grid refers to material {grid.max()}, but there are {len(materials)}.")
+        grid.setflags(write=False)
+        object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "materials", materials)
+        object.__setattr__(self, "side_length", require_positive("side_length", self.side_length))
+        for name in _PER_VOXEL:
+            object.__setattr__(self, name, self._spread(name))
+        _require_values(self)
+        _require_connected(grid)
+
+    @classmethod
+    def from_array(cls, numbers: Any, materials: Voxel | Sequence[Voxel] = (), **options: Any) -> Robot:
+        """A robot from an array [x, y, z] in which 0 is empty and k is the k-th material, as in files of Voxelyze."""
+        given = (materials,) if isinstance(materials, Voxel) else tuple(materials)
+        return cls(_whole(numbers) - 1, given or (Voxel(),), **options)
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Cell (x, y, z) of each voxel, in the order of all arrays of voxels, shape [voxels, 3]."""
+        return np.argwhere(self.grid >= 0)
+
+    @property
+    def voxel_count(self) -> int:
+        """Number of voxels."""
+        return len(self.cells)
+
+    @cached_property
+    def material_of(self) -> np.ndarray:
+        """Material of each voxel, shape [voxels]."""
+        return np.asarray(self.grid[tuple(self.cells.T)])
+
+    @cached_property
+    def centers(self) -> np.ndarray:
+        """Centres of the voxels as built [m], shape [voxels, 3]; the corner of cell (0, 0, 0) is at the origin."""
+        return (self.cells + 0.5) * self.side_length
+
+    @cached_property
+    def size(self) -> tuple[float, float, float]:
+        """Extent at rest [m]."""
+        x, y, z = ((np.ptp(self.cells, axis=0) + 1) * self.side_length).tolist()
+        return x, y, z
+
+    def facts(self) -> dict[str, str]:
+        """How many, how large, what of."""
+        return {
+            "voxels": str(self.voxel_count),
+            "grid": " × ".join(map(str, self.grid.shape)),
+            "side": f"{self.side_length:.4g} m",
+            "materials": str(len(self.materials)),
+        }
+
+    def of_voxels(self, name: str) -> np.ndarray:
+        """A number of each voxel by the name of its attribute, shape [voxels]."""
+        values: np.ndarray = vars(self)[name]
+        return values[tuple(self.cells.T)]
+
+    def fix(self, where: Where, freedoms: Sequence[str] = FREEDOMS) -> Robot:
+        """The robot with some voxels held, in all freedoms or in some; see `Where` and `FREEDOMS`."""
+        return self._held(Hold(chosen(where, self.cells, self.grid.shape), tuple(freedoms)))
+
+    def drive(
+        self,
+        where: Where,
+        displacement: Vector = (0.0, 0.0, 0.0),
+        rotation: Vector = (0.0, 0.0, 0.0),
+        *,
+        freedoms: Sequence[str] = FREEDOMS,
+        begin: float = 0.0,
+        duration: float = 0.0,
+    ) -> Robot:
+        """The robot with some voxels moved by a displacement [m] and a rotation vector [rad], and held there."""
+        voxels = chosen(where, self.cells, self.grid.shape)
+        return self._held(Hold(voxels, tuple(freedoms), displacement, rotation, begin, duration))
+
+    def push(
+        self,
+        where: Where,
+        force: Vector = (0.0, 0.0, 0.0),
+        moment: Vector = (0.0, 0.0, 0.0),
+        *,
+        begin: float = 0.0,
+        rise: float = 0.0,
+        end: float = float("inf"),
+    ) -> Robot:
+        """The robot with a force [N] and a moment [N m] shared by some voxels, from `begin` to `end` [s]."""
+        voxels = chosen(where, self.cells, self.grid.shape)
+        return replace(self, pushes=(*self.pushes, Push(voxels, force, moment, begin, rise, end)))
+
+    def _held(self, hold: Hold) -> Robot:
+        for other in self.holds:
+            if len(twice := np.intersect1d(other.voxels, hold.voxels)):
+                x, y, z = self.cells[twice[0]].tolist()
+                raise InvalidValue(f"voxel ({x}, {y}, {z}) is held already: hold all of its freedoms at once.")
+        return replace(self, holds=(*self.holds, hold))
+
+    def _spread(self, name: str) -> np.ndarray:
+        """One number a cell."""
+        try:
+            values = np.asarray(vars(self)[name], float)
+        except (TypeError, ValueError):
+            raise InvalidValue(f"{name} of a robot must be a number, or one a cell.") from None
+        if values.shape not in ((), self.grid.shape):
+            raise InvalidValue(
+                f"{name} of a robot must be a number, or an array of the shape {list(self.grid.shape)} of its grid, "
+                f"not {list(values.shape)}."
+            )
+        return np.broadcast_to(values, self.grid.shape)
+
+
+def largest_connected(grid: np.ndarray) -> np.ndarray:
+    """The grid with only its largest connected part; of equal ones the first. Empty cells are -1."""
+    labels, count = ndimage.label(np.asarray(grid) >= 0)
+    if count == 0:
+        return np.array(grid)
+    largest = 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))
+    return np.where(labels == largest, grid, -1)
+
+
+def _whole(grid: Any) -> np.ndarray:
+    given = np.asarray(grid)
+    if given.ndim != 3 or given.dtype == np.bool_ or not np.issubdtype(given.dtype, np.integer):
+        raise InvalidValue(
+            f"the grid of a robot must be an array of whole numbers of shape [x, y, z], not {given.dtype} of shape "
+            f"{list(given.shape)}."
+        )
+    return given.astype(np.int32)
+
+
+def _require_values(robot: Robot) -> None:
+    there = robot.grid >= 0
+    for name in _PER_VOXEL:
+        values = vars(robot)[name][there]
+        if not np.isfinite(values).all():
+            raise InvalidValue(f"{name} of a robot must be finite.")
+        if name in ("frequency", "stiffness") and (values < 0.0).any():
+            raise InvalidValue(f"{name} of a robot must not be negative, as {values.min():g} is.")
+    if (robot.stiffness[there] == 0.0).any():
+        raise InvalidValue("stiffness of a robot must be above 0 in every voxel; leave cells empty instead.")
+    expansions = np.array([material.expansion for material in robot.materials])[robot.grid[there]]
+    change = np.abs(expansions) * np.abs(robot.amplitude[there])
+    least = 1.0 + expansions * robot.temperature[there] - change
+    if (least <= 0.0).any():
+        raise InvalidValue(
+            f"a voxel would shrink to {least.min():.3g} of its size: use a smaller amplitude or temperature."
+        )
+    if not (np.isfinite(robot.ramp) and robot.ramp >= 0.0):
+        raise InvalidValue(f"ramp of a robot must be 0 s or more, not {robot.ramp!r}.")
+
+
+def _require_connected(grid: np.ndarray) -> None:
+    labels, parts = ndimage.label(grid >= 0)
+    if parts > 1:
+        sizes = np.bincount(labels.ravel())[1:]
+        x, y, z = np.argwhere(labels == 1 + int(np.argmin(sizes)))[0].tolist()
+        raise InvalidValue(
+            f"the grid of a robot has {parts} parts that share no face, the smallest of {sizes.min()} at cell "
+            f"({x}, {y}, {z}); take the largest with largest_connected."
+        )

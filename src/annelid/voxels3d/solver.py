@@ -1,0 +1,224 @@
+"""Stepping a batch of 3-D robots: a team of CPU threads, or CUDA kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.controls import Commanded, Control, resting_commands
+from annelid.core.device import thread_count
+from annelid.core.kernels.worlds import kick_kernel
+from annelid.core.launch import Team
+from annelid.core.snapshot import Look, Snapshot
+from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.voxels3d.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
+from annelid.voxels3d.model import Model
+from annelid.voxels3d.pictures import Painter
+from annelid.voxels3d.readout import Readout
+
+_BLOCK = 1024  # most threads of a CUDA block
+_ENOUGH = 512  # voxels a thread: fewer spend more time at barriers than on links
+
+
+@dataclass
+class State:
+    """What changes with time; voxels of one world follow those of the world before.
+
+    Attributes:
+        displacements: How far voxels are from where they were built [m].
+        rotations: How they are turned from how they were built, quaternions.
+        velocities: [m/s].
+        spins: Angular velocities [rad/s].
+        stuck: 1 where static friction holds a voxel.
+        strains: Strains of voxels along their axes one step ago, where a material has a Poisson's ratio.
+        largest: Largest strain of the links along +x, +y, +z of a voxel so far, where links remember it.
+        offsets: Strain that these links keep without a load.
+        commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        origins: Step at which each world began, shape [worlds].
+        clock: Steps done, shape [1].
+    """
+
+    displacements: wp.array[Any] = rows("voxel")
+    rotations: wp.array[Any] = rows("voxel")
+    velocities: wp.array[Any] = rows("voxel")
+    spins: wp.array[Any] = rows("voxel")
+    stuck: wp.array[Any] = rows("voxel", wp.int32)
+    strains: wp.array[Any] = rows("voxel")
+    largest: wp.array[Any] = rows("voxel", each=3)
+    offsets: wp.array[Any] = rows("voxel", each=3)
+    commands: wp.array[Any] = rows("channel", wp.vec4d)
+    origins: wp.array[Any] = rows("world", wp.int64)
+    clock: wp.array[Any] = rows("simulation", wp.int64)
+
+
+class Solver:
+    """Advances the state of a model.
+
+    Args:
+        model: The model.
+        threads: CPU threads; None takes all cores.
+
+    Attributes:
+        readout: What reads states.
+    """
+
+    physics = "voxels3d"
+
+    def __init__(self, model: Model, *, threads: int | None = None) -> None:
+        self.model, self.device = model, model.device
+        self.dt = model.dt
+        self.batch = max(1, min(256, 200_000 // model.voxel_count))
+        most = thread_count(threads)
+        worlds = len(model.robots)
+        self._divided = worlds < most
+        self.threads = most if not self._divided else max(worlds, min(most, model.voxel_count // _ENOUGH))
+        self._divided = self._divided and self.threads > worlds
+        self._team = None if self.device.is_cuda else Team(self.threads)
+        self._motion = self._scratch()
+        self._bound: State | None = None
+        self.readout = Readout(model)
+        self._painter = Painter(model, self.readout)
+
+    @property
+    def worlds(self) -> int:
+        """Number of independent worlds side by side."""
+        return len(self.model.robots)
+
+    @property
+    def controls(self) -> tuple[Control, ...]:
+        """One channel for each voxel that is actuated but has no wave, where all worlds have the same ones."""
+        return self.model.controls
+
+    def commanded(self, state: State) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock, None, state.origins)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Scalars that snapshots can be coloured by."""
+        return self._painter.fields
+
+    def initial_state(self) -> State:
+        """Robots at rest where they were placed."""
+        model, types, device = self.model, self.model.types, self.device
+        count = model.voxel_count
+        upright = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
+
+        def zeros(length: int, dtype: Any) -> wp.array[Any]:
+            return wp.zeros(length, dtype=dtype, device=device)
+
+        return State(
+            displacements=zeros(count, types.vec3),
+            rotations=wp.array(upright, dtype=types.quat, device=device),
+            velocities=zeros(count, types.vec3),
+            spins=zeros(count, types.vec3),
+            stuck=wp.full(count, 1, dtype=wp.int32, device=device),
+            strains=zeros(count if model.volumetric else 0, types.vec3),
+            largest=zeros(3 * count if model.remembers else 0, types.real),
+            offsets=zeros(3 * count if model.remembers else 0, types.real),
+            commands=resting_commands(self.controls, self.worlds, device),
+            origins=zeros(self.worlds, wp.int64),
+            clock=zeros(1, wp.int64),
+        )
+
+    def advance(self, state: State, steps: int) -> None:
+        """Take steps; on CUDA this returns before they are done."""
+        self._bind(state)
+        model = self.model
+        if self._team is not None:
+            arguments = [steps, int(self._divided), model.tables, self._motion]
+            self._team.run(team_kernel(model.real), arguments)
+            state.clock.numpy()[0] += steps
+            return
+        largest = int(np.diff(model.first_voxel).max())
+        width = min(_BLOCK, -(-largest // 32) * 32)
+        inputs = [width, steps, model.tables, self._motion]
+        wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
+        wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
+    def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
+        """Bring worlds back to their beginning; see `core.solver.Solver`."""
+        if mask is None:
+            copy_state(self._beginning, state)
+            return
+        restore_worlds(self._beginning, state, mask, self._world_of)
+        outputs = [state.origins, self._motion.trouble]
+        wp.launch(begin_again, self.worlds, [mask, state.clock], outputs, device=self.device)
+
+    def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
+        """Add a velocity to all voxels of masked worlds; those that are held lose it in the next step."""
+        arguments = [mask, self._world_of["voxel"], self._movable, velocities, state.velocities]
+        wp.launch(kick_kernel(self.model.types.vec3), self.model.voxel_count, arguments, device=self.device)
+
+    @cached_property
+    def _movable(self) -> wp.array[Any]:
+        return wp.array(self.model.tables.ties.numpy() < 0, dtype=wp.bool, device=self.device)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.initial_state()
+
+    @cached_property
+    def _world_of(self) -> dict[str, wp.array[Any]]:
+        return self.model.world_of()
+
+    @property
+    def troubles(self) -> wp.array[Any]:
+        """First step of each world whose result was not finite, -1 while all are, on the device, shape [worlds]."""
+        troubles: wp.array[Any] = self._motion.trouble
+        return troubles
+
+    def diverged_at(self) -> int | None:
+        """First step whose result was not finite, None while all are; waits for the device."""
+        steps = self._motion.trouble.numpy()
+        bad = steps[steps >= 0]
+        return int(bad.min()) if len(bad) else None
+
+    def clear_divergence(self) -> None:
+        """Forget a divergence, after the state was restored."""
+        self._motion.trouble.fill_(-1)
+
+    def describe_divergence(self, state: State) -> str:
+        """The fastest voxel, in words."""
+        speeds = np.linalg.norm(state.velocities.numpy().astype(float), axis=1)
+        fastest = int(np.nanargmax(speeds))
+        robot = int(self.model.world_of_voxel[fastest])
+        x, y, z = self.model.robots[robot].cells[fastest - self.model.first_voxel[robot]].tolist()
+        return (
+            f"voxel ({x}, {y}, {z}) of robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; a smaller step than "
+            f"{self.dt:.3g} s or a smaller amplitude helps"
+        )
+
+    def fingerprint(self) -> str:
+        """Identity of the model, for checkpoints."""
+        return f"voxels3d-{self.model.fingerprint()}"
+
+    def snapshot(self, state: State, look: Look) -> Snapshot:
+        """A picture of the state."""
+        return self._painter.snapshot(state, look)
+
+    def _bind(self, state: State) -> None:
+        """Point the kernels at this state."""
+        if self._bound is state:
+            return
+        self._bound = state
+        for name, array in state_arrays(state).items():
+            setattr(self._motion, name, array)
+
+    def _scratch(self) -> Any:
+        model, types, device = self.model, self.model.types, self.device
+        motion, count = types.Motion(), model.voxel_count
+        # One voxel more than there are: what is before the first of a row pulls at nothing.
+        sizes = {
+            "sizes": (count, types.real), "forces": (count, types.vec3), "moments": (count, types.vec3),
+            "end_forces": (3 * count + 3, types.vec3), "end_moments": (3 * count + 3, types.vec3),
+            "stretches": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
+        }  # fmt: skip
+        for name, (length, dtype) in sizes.items():
+            setattr(motion, name, wp.zeros(length, dtype=dtype, device=device))
+        motion.trouble = wp.full(self.worlds, -1, dtype=wp.int64, device=device)
+        return motion

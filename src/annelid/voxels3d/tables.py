@@ -1,0 +1,176 @@
+"""A robot compiled into tables: neighbours, and the constants of its voxels and links, each combination once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annelid.voxels3d.robot import Robot
+from annelid.voxels3d.voxel import Voxel
+
+NEVER = 1.0e30
+"""A strain that no link reaches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Tables of a robot; voxels are numbered as in `Robot.cells`.
+
+    Attributes:
+        robot: The robot.
+        next: Voxel beyond each along +x, +y and +z, -1: none, shape [voxels, 3].
+        before: Voxel before each along these axes, -1: none, shape [voxels, 3].
+        row_of_voxel: Row of the constants of each voxel, shape [voxels].
+        row_of_link: Row of the constants of the links along +x, +y and +z, -1: none, shape [voxels, 3].
+        voxel_rows: Constants of voxels by name, an array each.
+        link_rows: Constants of links by name, an array each.
+        curve: Points of the curves of links: strains and stresses [Pa], shape [points, 2].
+    """
+
+    robot: Robot
+    next: np.ndarray
+    before: np.ndarray
+    row_of_voxel: np.ndarray
+    row_of_link: np.ndarray
+    voxel_rows: dict[str, np.ndarray]
+    link_rows: dict[str, np.ndarray]
+    curve: np.ndarray
+
+
+def compile_robot(robot: Robot) -> Shape:
+    """The tables of a robot."""
+    after, before = neighbours(robot)
+    kinds = np.column_stack([robot.material_of.astype(float), robot.of_voxels("stiffness")])
+    distinct, row_of_voxel = np.unique(kinds, axis=0, return_inverse=True)
+    row_of_voxel = row_of_voxel.reshape(-1)
+    voxels = _voxel_rows(robot, distinct)
+    there = after >= 0
+    pairs = np.column_stack([np.nonzero(there)[0], after[there]])
+    ends = row_of_voxel[pairs].reshape(-1, 2)
+    combined, number = np.unique(ends, axis=0, return_inverse=True)
+    rows = np.full(after.shape, -1)
+    rows[there] = number.reshape(-1)
+    links, curve = _link_rows(robot, distinct, combined, voxels["mass"])
+    return Shape(robot, after, before, row_of_voxel, rows, voxels, links, curve)
+
+
+def neighbours(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Voxels beyond and before each along the three axes, -1: none, two arrays of shape [voxels, 3]."""
+    number = np.full(np.array(robot.grid.shape) + 2, -1)
+    number[tuple((robot.cells + 1).T)] = np.arange(robot.voxel_count)
+    steps = np.eye(3, dtype=int)
+    after, before = (
+        np.stack([number[tuple((robot.cells + 1 + sign * step).T)] for step in steps], axis=1) for sign in (1, -1)
+    )
+    return after, before
+
+
+def _voxel_rows(robot: Robot, kinds: np.ndarray) -> dict[str, np.ndarray]:
+    """Constants of the kinds of voxels; see `kernels.layout`."""
+    s = robot.side_length
+    materials = [robot.materials[int(number)] for number in kinds[:, 0]]
+
+    def each(name: str) -> np.ndarray:
+        return np.array([vars(material)[name] for material in materials], float)
+
+    modulus, mass = each("youngs_modulus") * kinds[:, 1], each("density") * s**3
+    inertia, unit = mass * s**2 / 6.0, 2.0 * np.sqrt(mass * modulus * s)
+    return {
+        "side": np.full(len(kinds), s),
+        "mass": mass,
+        "per_mass": 1.0 / mass,
+        "per_inertia": 1.0 / inertia,
+        "drag": each("global_damping") * unit,
+        "spin_drag": each("global_damping") * 2.0 * np.sqrt(inertia * modulus * s**3),
+        "press": 2.0 * modulus * s,
+        "press_damp": each("collision_damping") * unit,
+        "holds": each("static_friction"),
+        "rubs": each("kinetic_friction"),
+        "poisson": each("poisson_ratio"),
+    }
+
+
+def _link_rows(
+    robot: Robot, kinds: np.ndarray, pairs: np.ndarray, masses: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Constants of links between kinds of voxels, and the points of their curves."""
+    rows, curves, count = [], [np.zeros((0, 2))], 0
+    for pair in pairs:
+        ends = [(robot.materials[int(kinds[end, 0])], float(kinds[end, 1])) for end in pair]
+        points = _joined(*ends)
+        row = _link_row(robot.side_length, ends, masses[pair])
+        row |= {"curve": count, "points": 0, "remembers": 0, "fails": _failure(ends, points)}
+        if len(points) > 1:
+            row |= {"points": len(points), "remembers": 1}
+            curves.append(points)
+            count += len(points)
+        if row["fails"] < NEVER:
+            row["remembers"] = 1
+        rows.append(row)
+    names = (
+        rows[0]
+        if rows
+        else _link_row(1.0, [(Voxel(), 1.0)] * 2, np.ones(2))
+        | dict.fromkeys(("curve", "points", "remembers", "fails"), 0)
+    )  # a robot of one voxel has no links, but columns of them
+    return {name: np.array([row[name] for row in rows]) for name in names}, np.concatenate(curves)
+
+
+def _link_row(s: float, ends: list[tuple[Voxel, float]], masses: np.ndarray) -> dict[str, Any]:
+    """Constants of a link, but for its curve: moduli in series, and the mean of what damps."""
+    moduli = np.array([material.youngs_modulus * factor for material, factor in ends])
+    nus = np.array([material.poisson_ratio for material, _ in ends])
+    hats = moduli / ((1.0 + nus) * (1.0 - 2.0 * nus))
+    modulus, hat = (2.0 * both.prod() / both.sum() for both in (moduli, hats))
+    nu = float(np.sqrt(max((hat - modulus) / (2.0 * hat), 0.0) + 1.0 / 16.0) - 0.25) if nus.any() else 0.0
+    dampings = np.array([material.internal_damping for material, _ in ends])
+    damp = float((dampings * np.sqrt(masses)).mean() * np.sqrt(modulus * s))
+    return {
+        "side": s,
+        "axial": modulus * s**2,
+        "shear": modulus * s**2,
+        "arm": 0.5 * modulus * s**3,
+        "bend": modulus * s**3 / 12.0,
+        "twist": modulus * s**3 / (12.0 * (1.0 + nu)),
+        "damp": damp,
+        "damp_shear": damp * s,
+        "damp_arm": 0.25 * damp * s**2,
+        "damp_bend": damp * s**2 / 24.0,
+        "damp_twist": 0.5 * damp * s**2 / np.sqrt(72.0 * (1.0 + nu)),
+        "poisson": nu,
+        "hat": hat,
+        "modulus": modulus,
+        "ratio": moduli[1] / moduli[0],
+    }
+
+
+def _joined(one: tuple[Voxel, float], other: tuple[Voxel, float]) -> np.ndarray:
+    """Points of the curve of a link, whose two halves have the same stress: the mean of their strains."""
+    curves = [material.points * [1.0, factor] for material, factor in (one, other)]
+    if np.array_equal(curves[0], curves[1]):
+        return curves[0]
+    if len(curves[0]) == len(curves[1]) == 1:
+        return curves[0]
+    stresses = np.unique(np.concatenate([curve[:, 1] for curve in curves if len(curve) > 1]))
+    return np.column_stack([np.mean([_strains_at(stresses, curve) for curve in curves], axis=0), stresses])
+
+
+def _strains_at(stresses: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Strains at which a curve has these stresses; its last piece goes on."""
+    curve = np.vstack([[0.0, 0.0], points])
+    inside = np.interp(stresses, curve[:, 1], curve[:, 0])
+    (low, last), slope = curve[-2:], np.diff(curve[-2:], axis=0)[0]
+    return np.where(stresses > last[1], low[0] + (stresses - low[1]) * slope[0] / slope[1], inside)
+
+
+def _failure(ends: list[tuple[Voxel, float]], points: np.ndarray) -> float:
+    """Strain at which the weaker end breaks."""
+    stresses = [material.failure_stress for material, _ in ends if material.failure_stress is not None]
+    if not stresses:
+        return NEVER
+    if len(points) > 1:
+        return float(_strains_at(np.array([min(stresses)]), points)[0])
+    moduli = np.array([material.youngs_modulus * factor for material, factor in ends])
+    return float(min(stresses) * moduli.sum() / (2.0 * moduli.prod()))

@@ -1,0 +1,54 @@
+"""What surrounds 3-D voxel robots and how they are integrated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.core.options import Auto, Named
+from annelid.shapes import Obstacle
+from annelid.shapes.values import as_vector, require_step
+from annelid.voxels3d.obstacles import Contact, contacts_of
+
+PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+
+Links = Literal["balanced", "compatible"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World(Named):
+    """What surrounds robots and how they are integrated.
+
+    Attributes:
+        dt: Time step [s]; "auto" takes 0.9 of the step that Voxelyze recommends for the stiffest and lightest voxels.
+        precision: "float32" or "float64".
+        gravity: Acceleration of gravity [m/s²].
+        obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
+            where links are stretched.
+    """
+
+    dt: float | Auto = "auto"
+    precision: str = "float32"
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    obstacles: Sequence[Obstacle] = ()
+    links: Links = "balanced"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dt", require_step("dt", self.dt))
+        if self.precision not in PRECISIONS:
+            raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
+        if self.links not in get_args(Links):
+            raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
+        object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
+
+    @cached_property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The obstacles as voxels touch them."""
+        return contacts_of(self.obstacles)

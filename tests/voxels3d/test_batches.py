@@ -1,0 +1,51 @@
+"""Robots side by side: the same bits on any number of threads, alone and among others, saved, reset and commanded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from annelid import voxels3d
+from annelid.scenes.table import Table
+from annelid.shapes import Plane
+
+
+def walked(robots: list[voxels3d.Robot], threads: int = 1, worlds: int = 1) -> voxels3d.Solver:
+    simulation = voxels3d.simulation(
+        robots, dt=1e-4, obstacles=[Plane()], device="cpu", threads=threads, worlds=worlds, precision="float64"
+    )
+    simulation.step(300)
+    return simulation
+
+
+def test_bits_do_not_depend_on_threads_or_on_others() -> None:
+    table = Table(ramp=0.0).robot()
+    block = voxels3d.Robot(np.zeros((8, 8, 16), int), amplitude=10.0, frequency=4.0)  # two threads share it
+    alone = walked([table]).state.displacements.numpy()
+    among = walked([block, table, block], threads=2).state.displacements.numpy()
+    np.testing.assert_array_equal(among[block.voxel_count :][: table.voxel_count], alone)
+    one, two = walked([block]), walked([block], threads=2)
+    assert two.solver.threads == 2
+    assert one.state_hash() == two.state_hash()
+
+
+def test_worlds_begin_again_by_themselves(tmp_path: Path) -> None:
+    simulation = walked([Table(ramp=0.0).robot()], worlds=2)
+    first = simulation.state.displacements.numpy()[:23].copy()
+    simulation.save(tmp_path / "tables.npz")
+    simulation.reset([1])
+    simulation.step(300)
+    np.testing.assert_array_equal(simulation.state.displacements.numpy()[23:], first)
+    simulation.load(tmp_path / "tables.npz")
+    np.testing.assert_array_equal(simulation.state.displacements.numpy()[:23], first)
+
+
+def test_voxels_without_a_wave_obey_commands() -> None:
+    robot = voxels3d.Robot(np.zeros((3, 1, 1), int), amplitude=[[[0.0]], [[10.0]], [[0.0]]])
+    simulation = voxels3d.simulation(robot, gravity=(0.0, 0.0, 0.0), precision="float64", device="cpu", threads=1)
+    assert simulation.controls.names == ("voxel 1,0,0",)
+    simulation.controls["voxel 1,0,0"] = 1.0
+    simulation.run(1.0)
+    np.testing.assert_allclose(np.diff(simulation.positions()[:, 0]), 0.0105, rtol=1e-4)
+    assert simulation.summary().elastic < 1e-9
