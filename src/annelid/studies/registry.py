@@ -24,6 +24,7 @@ STUDIES = {
     "measured-arm": ("annelid.studies.measured_arm", "MeasuredArm"),
     "identify-springs": ("annelid.studies.identify_springs", "IdentifySprings"),
     "identify-solid": ("annelid.studies.identify_solid", "IdentifySolid"),
+    "gait": ("annelid.studies.gait", "Gait"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
     "random-pushes": ("annelid.studies.random_pushes", "RandomPushes"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
