@@ -25,6 +25,7 @@ from annelid.optimise.sensitivity import Sensitivity
 Loss = Callable[[dict[str, np.ndarray]], tuple[Any, Mapping[str, Any]]]
 """From parameters by name to the loss and its rates, by the same names; with starts both have a leading axis."""
 
+
 @runtime_checkable
 class Moving(Protocol):
     """A loss of a motion, which can tell whether its gradient means anything."""

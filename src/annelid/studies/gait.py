@@ -14,7 +14,6 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.packages import installed
 from annelid.core.progress import Progress
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
@@ -26,13 +25,13 @@ BUDGET = 20
 
 _SAMPLED = 5  # the same of sampled gradients
 
-_LABELS = {"gradient": "gradient", "sampled": "sampled gradient", "cma-es": "CMA-ES", "ppo": "PPO"}
+_LABELS = {"gradient": "gradient", "sampled": "sampled gradient", "cma-es": "CMA-ES"}
 Found = dict[tuple[str, int], Course]
 
 
 @dataclass(frozen=True)
 class Gait:
-    """A lattice walker learns a gait: gradients against sampled ones, CMA-ES and PPO, by steps and by time."""
+    """A lattice walker learns a gait: gradients against sampled ones and CMA-ES, by steps and by time."""
 
     name: ClassVar[str] = "gait"
 
@@ -44,8 +43,6 @@ class Gait:
     """Steps of Adam over half the walk, and again over the whole."""
     starts: int = 1
     """Random gaits from which gradients descend side by side; all their steps count."""
-    without_ppo: bool = False
-    """Leave out PPO, which needs stable-baselines3."""
     minutes: float | None = None
     """Stop after so many minutes; --resume goes on from there."""
     resume: bool = False
@@ -94,16 +91,11 @@ class Gait:
         def budget(seed: int, found: Found, times: int = BUDGET) -> int:
             return (2 if self.quick else times) * int(found["gradient", seed].steps[-1])
 
-        searches: dict[str, Callable[[int, Found], Course]] = {
+        return {
             "gradient": lambda seed, found: by_gradient(walk, seed, iterations=iterations, starts=self.starts),
             "sampled": lambda seed, found: by_samples(walk, seed, steps=budget(seed, found, _SAMPLED)),
             "cma-es": lambda seed, found: by_cma_es(walk, seed, steps=budget(seed, found)),
         }
-        if not self.without_ppo and not self.quick and installed("stable_baselines3"):
-            from annelid.studies.support.gait_ppo import by_ppo
-
-            searches["ppo"] = lambda seed, found: by_ppo(walk, seed, steps=budget(seed, found))
-        return searches
 
     def _identity(self, method: str, seed: int) -> dict[str, Any]:
         return {"method": method, "seed": seed, "iterations": self.iterations, "starts": self.starts}

@@ -25,6 +25,8 @@ STUDIES = {
     "identify-springs": ("annelid.studies.identify_springs", "IdentifySprings"),
     "identify-solid": ("annelid.studies.identify_solid", "IdentifySolid"),
     "gait": ("annelid.studies.gait", "Gait"),
+    "throw": ("annelid.studies.throw", "Throw"),
+    "shape": ("annelid.studies.shape", "Shape"),
     "random-robots": ("annelid.studies.random_robots", "RandomRobots"),
     "random-pushes": ("annelid.studies.random_pushes", "RandomPushes"),
     "voxel-cantilever": ("annelid.studies.voxel_cantilever", "VoxelCantilever"),
