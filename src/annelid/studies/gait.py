@@ -161,7 +161,7 @@ def _draw(axes: Any, found: Found) -> None:
             if courses:
                 _band(axis, [(getattr(course, what), course.distances) for course in courses], color, _LABELS[method])
         axis.set(xscale="log", xlabel=label, ylabel="distance of the best gait [m]")
-        axis.legend(loc="upper left")
+        axis.legend(loc="lower right")
 
 
 def _band(axis: Any, curves: list[tuple[np.ndarray, np.ndarray]], color: str, label: str) -> None:
