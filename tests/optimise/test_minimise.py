@@ -160,3 +160,26 @@ def test_sensitivity_that_grows_is_told() -> None:
     with pytest.warns(SensitivityGrows, match="at a rate of .* 1/s"):
         found = sensitivity(rolled(upright, gravity=-9.81), {"stiffness_factor": 1.0})
     assert found.rate == pytest.approx(np.sqrt(9.81 / 0.1), rel=0.05)
+
+
+def test_minimise_warns_once_of_a_motion_that_forgets_its_beginning() -> None:
+    places = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.1)]
+    upright = springs.Body(places, 0.1, [(0, 1)], rest_lengths=0.1, stiffness=1000.0, damping=1.0).fix([0])
+    loss, free = RolloutLoss(rolled(upright, gravity=-9.81), Travel("z")), {"stiffness_factor": Free(1.0, 0.5, 2.0)}
+    with pytest.warns(SensitivityGrows, match=r"rate of .* 1/s.*fewer steps.*optimise\.Sampled") as told:
+        minimise([loss, loss], free, method=Adam(steps=1), starts=2)
+    assert len(told) == 1
+
+
+def test_a_sampled_gradient_of_many_starts_is_that_of_each() -> None:
+    def value(values: Mapping[str, np.ndarray]) -> Any:
+        return bowl(values)[0]
+
+    together = Sampled(value, FREE, samples=4, together=True)
+    both = {"k": np.array([3.0, 1.0]), "x": np.array([[0.5, 1.2], [0.0, 2.0]])}
+    losses, rates = together(both)
+    for start in range(2):
+        loss, one = together({name: values[start] for name, values in both.items()})
+        assert losses[start] == loss
+        assert all(np.array_equal(rates[name][start], one[name]) for name in both)
+    assert minimise(together, FREE, method=Adam(steps=60, rate=0.1), starts=3).loss < 1.2

@@ -31,13 +31,18 @@ class Log:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def replays(self) -> bool:
+        """Whether the next question was answered before a break."""
+        return len(self._rows) < len(self._old)
+
     def append(self, at: np.ndarray, losses: np.ndarray, rates: np.ndarray) -> None:
         """Note an answer."""
         self._rows.append((at.copy(), losses.copy(), rates.copy()))
 
     def replayed(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """The answer that was given to the same question before a break; None where there was none."""
-        if len(self._rows) >= len(self._old):
+        if not self.replays:
             return None
         row = self._old[len(self._rows)]
         if not np.array_equal(row[0], at):

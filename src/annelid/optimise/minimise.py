@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,9 +20,20 @@ from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
 from annelid.optimise.log import CHECKPOINT, Log
+from annelid.optimise.sensitivity import Sensitivity
 
 Loss = Callable[[dict[str, np.ndarray]], tuple[Any, Mapping[str, Any]]]
 """From parameters by name to the loss and its rates, by the same names; with starts both have a leading axis."""
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """A loss of a motion, which can tell whether its gradient means anything."""
+
+    def sensitivity(self, parameters: Mapping[str, Any]) -> Sensitivity:
+        """How the motion with parameters depends on its beginning; warns where that grows."""
+        ...
+
 
 _METHODS: Mapping[str, Callable[[], Descent]] = {"adam": Adam, "l-bfgs": LBFGS}
 _SAVED_EVERY = 10.0  # seconds between two checkpoints
@@ -70,7 +81,9 @@ def minimise(
 
     Args:
         loss: The loss, such as a `RolloutLoss`; or several, each of which begins where the one before has ended:
-            motions that grow longer. A loss that is not finite counts as large.
+            motions that grow longer. A loss that is not finite counts as large. Where it is that of a motion (`Moving`,
+            as `RolloutLoss` is), its sensitivity is looked at before the first step, for the price of a gradient or
+            some, and one warning tells the rate at which it grows.
         free: Free parameters by name.
         method: "adam", "l-bfgs", or an `Adam` or `LBFGS` that says how.
         starts: Starts side by side, the first where the parameters say, the others around it; the loss is then asked
@@ -93,7 +106,10 @@ def minimise(
         log = Log(_identity(space, descent, points, len(stages)))
         if place is not None:
             log.prepare(place / CHECKPOINT, resume, overwrite)
+        warned = False
         for stage in stages:
+            if not warned and not log.replays and isinstance(stage, Moving):
+                warned = _chaotic(stage, space.values(points if starts is not None else points[0]))
             points, each, history = _walked(stage, space, descent, points, starts is not None, log, place, watch)
         if place is not None:
             log.save(place / CHECKPOINT)
@@ -138,6 +154,14 @@ def _walked(
             at = way.send((losses, rates))
         except StopIteration:
             return best, least, np.array(history)
+
+
+def _chaotic(loss: Moving, parameters: dict[str, np.ndarray]) -> bool:
+    """Whether sensitivity grows along the motion where a stage begins; what diverges is told by the descent."""
+    try:
+        return loss.sensitivity(parameters).chaotic
+    except SimulationDiverged:
+        return False
 
 
 def _asked(loss: Loss, space: Space, at: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:

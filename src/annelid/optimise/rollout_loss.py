@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import SimulationDiverged
 from annelid.core.rollout import Loss, Rollout, as_loss
+from annelid.optimise.sensitivity import Sensitivity, sensitivity
 
 
 class RolloutLoss:
@@ -43,6 +44,10 @@ class RolloutLoss:
         """Losses alone, one number or one a world."""
         found = self._looked(parameters)
         return self._lost() if found is None else np.where(found[2], found[0], np.inf)
+
+    def sensitivity(self, parameters: Mapping[str, Any]) -> Sensitivity:
+        """How the motion depends on its beginning; warns where that grows."""
+        return sensitivity(self.rollout, {name: self._full(name, given) for name, given in parameters.items()})
 
     def _lost(self) -> np.ndarray:
         return np.full(self.rollout.worlds, np.inf) if self.rollout.worlds > 1 else np.array(np.inf)

@@ -48,24 +48,39 @@ class Sampled:
         self._value, self._space = value, Space(free)
         self._width, self._samples, self._together, self._seed = width, samples, together, seed
 
-    def __call__(self, parameters: Mapping[str, Any]) -> tuple[float, dict[str, np.ndarray]]:
-        """The mean loss around parameters, and its rates by them; pairs with a loss that is not finite are left out."""
+    def __call__(self, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, np.ndarray]]:
+        """The mean loss around parameters, and its rates by them; pairs with a loss that is not finite are left out.
+
+        With a leading axis of starts, as `minimise` gives them, losses and rates have it, too; with `together`, samples
+        of all starts are asked for at once, start after start.
+        """
         at = self._space.coordinates(parameters)
+        rows = at.reshape(-1, self._space.count)
+        noise = np.array([self._noise(row) for row in rows])
+        signed = self._width * np.concatenate([noise, -noise], axis=1)
+        losses = self._losses(self._space.clipped((rows[:, None] + signed).reshape(-1, self._space.count)))
+        means, slopes = zip(*map(self._mean, losses.reshape(len(rows), 2, -1), noise), strict=True)
+        rates = np.reshape(slopes, at.shape) / self._space.slopes(at)
+        found, begin = {}, 0
+        for name, values in self._space.values(at).items():
+            size = self._space.free[name].start.size
+            found[name] = rates[..., begin : begin + size].reshape(values.shape)
+            begin += size
+        return (np.array(means) if at.ndim > 1 else means[0]), found
+
+    def _noise(self, at: np.ndarray) -> np.ndarray:
+        """Noise around a point, shape [samples, p]."""
         bits = np.frombuffer(np.ascontiguousarray(at).tobytes(), np.uint32)
-        noise = np.random.default_rng([self._seed, *bits.tolist()]).normal(size=(self._samples, self._space.count))
-        points = np.concatenate([at + self._width * noise, at - self._width * noise])
-        above, below = self._losses(self._space.clipped(points)).reshape(2, -1)
+        return np.random.default_rng([self._seed, *bits.tolist()]).normal(size=(self._samples, self._space.count))
+
+    def _mean(self, sides: np.ndarray, noise: np.ndarray) -> tuple[float, np.ndarray]:
+        """Mean of the losses on both sides of a point, and their slopes by coordinates."""
+        above, below = sides
         good = np.isfinite(above) & np.isfinite(below)
         if not good.any():
-            return np.inf, {name: np.zeros(np.shape(given)) for name, given in parameters.items()}
+            return np.inf, np.zeros(self._space.count)
         slopes = ((above - below)[good, None] * noise[good]).mean(axis=0) / (2.0 * self._width)
-        by = self._space.values(at)
-        rates = slopes / self._space.slopes(at)
-        found, begin = {}, 0
-        for name, values in by.items():
-            found[name] = rates[begin : begin + values.size].reshape(values.shape)
-            begin += values.size
-        return float(0.5 * (above[good] + below[good]).mean()), found
+        return float(0.5 * (above[good] + below[good]).mean()), slopes
 
     def _losses(self, points: np.ndarray) -> np.ndarray:
         if self._together:
