@@ -82,3 +82,29 @@ def test_it_is_refused_where_it_is_of_no_use() -> None:
         fem.simulation(block(), linear="kept", device="cpu")
     with pytest.raises(InvalidValue, match="in motion"):
         fem.simulation(block(), obstacles=[ground(height=-1.0)], dynamic=False, linear="kept", device="cpu")
+
+
+def test_contact_that_changes_costs_few_iterations() -> None:
+    simulation, taken = across_a_post(settings=TIGHT), 0
+    factor = simulation.solver.model.linear
+    assert isinstance(factor, KeptFactor)
+    for _ in range(12):
+        simulation.step()
+        taken += factor.iterations
+    assert np.abs(simulation.state.touch.forces.numpy()).max() > 0.01
+    assert taken <= 100
+
+
+def test_what_is_carried_from_the_first_step_on_arrives() -> None:
+    def lifted(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.outer(times, (0.0, 0.0, 0.1)), np.tile((0.0, 0.0, 0.0, 1.0), (len(times), 1))
+
+    solid = block(cells=(3, 3, 2))
+    top = solid.nodes[:, 2] > solid.nodes[:, 2].max() - 1e-9
+    solid.fix(top, motion=lifted)
+    simulation = fem.simulation(
+        solid, obstacles=[ground(height=-0.012)], dt=0.01, device="cpu", threads=1, linear="kept"
+    )
+    simulation.step()
+    moved = simulation.positions()[top] - solid.nodes[top]
+    np.testing.assert_allclose(moved, np.broadcast_to((0.0, 0.0, 0.001), moved.shape), atol=1e-12)

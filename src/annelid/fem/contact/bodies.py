@@ -131,6 +131,17 @@ class Bodies:
         self._unknowns = begin + length * self.step
         self._write(self._unknowns, pose)
 
+    def put(self, unknowns: np.ndarray, pose: Pose) -> None:
+        """Be where unknowns say, shape [f, 6], and write that into a pose."""
+        self._unknowns = unknowns.copy()
+        self._write(self._unknowns, pose)
+
+    def lengths(self, moves: np.ndarray) -> np.ndarray:
+        """Moves, shape [6 f], with rotations as lengths on the surfaces of the bodies [m], shape [6 f]."""
+        found = moves.reshape(-1, 6).copy()
+        found[:, 3:] *= self._sizes[:, None]
+        return found.ravel()
+
     def end_of_step(self, pose: Pose) -> None:
         """Write where a whole step leads to into a pose."""
         self._write(self._unknowns + self.step, pose)

@@ -140,6 +140,20 @@ class Contacts:
         found: list[ElementSet] = [self.nodes, self.corners] if self.corners else [self.nodes]
         return found if self.pairs is None else [*found, self.pairs]
 
+    def evaluate(self, positions: wp.array[Any]) -> None:
+        """Find energies, forces and tangents of all contacts of the solid, without waiting for the device."""
+        for each in self.sets:
+            each.evaluate(positions)
+
+    def groups(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Contacts that couple nodes, as evaluated last: nodes [p, m], coefficients [p, m], tangents [N/m] [p, 3, 3].
+
+        Args:
+            losses: Whether friction that is lost with gaps that open is a part of the tangents of frictions.
+        """
+        found = self.corners.stiffness(losses=losses) if self.corners else []
+        return found if self.pairs is None else found + self.pairs.stiffness(losses=losses)
+
     # --- states ---
 
     def first_state(self) -> Touching:
@@ -304,6 +318,17 @@ class Contacts:
         self._ahead.set(self.now.places, self.now.turns)
         self.bodies.end_of_step(self._ahead)
         return self._volume_part(positions, step, self._gap_part(positions, step, self._ahead))
+
+    def gap_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
+        """The same of a step that is only tried: nothing need be told of it, and elements are not looked at."""
+        cut, end = self.cut, self.now
+        if self.bodies:
+            self._ahead.set(self.now.places, self.now.turns)
+            self.bodies.end_of_step(self._ahead)
+            end = self._ahead
+        part = self._gap_part(positions, step, end)
+        self.cut = cut
+        return part
 
     @property
     def arrived(self) -> bool:

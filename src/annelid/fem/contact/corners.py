@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.places import Pose
+from annelid.fem.contact.sliding import followed_tangents
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels import corners as kernels
 from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
@@ -159,11 +160,21 @@ class CornerContacts(ElementSet):
                 found.append(CornerLoad(owner, places[i], nodes, weights[i], pulls[i].copy(), tangents.numpy()[i]))
         return found
 
-    def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Pushes and frictions as evaluated last: triangles [p, 3], shares [p, 3], tangents [N/m] [p, 3, 3]."""
+    def stiffness(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pushes and frictions as evaluated last: triangles [p, 3], shares [p, 3], tangents [N/m] [p, 3, 3].
+
+        Args:
+            losses: Whether friction that is lost with gaps that open is a part of them.
+        """
         found = []
-        for hits, tangents in ((self._hits, self.point_tangents), (self._lagging, self.rub_tangents)):
-            faces, blocks = hits.faces.numpy(), tangents.numpy()
+        pushes, rubs = self.point_tangents.numpy(), self.rub_tangents.numpy()
+        if losses:
+            stiffness = self.forms.stiffnesses.numpy()[self.owners]
+            rubs = followed_tangents(
+                self._corners.frictions.numpy(), stiffness, self._normals.numpy(), pushes, self.point_rubs.numpy(), rubs
+            )
+        for hits, blocks in ((self._hits, pushes), (self._lagging, rubs)):
+            faces = hits.faces.numpy()
             touching = np.flatnonzero((faces >= 0) & blocks.any(axis=(1, 2)))
             found.append((self.faces[faces[touching]], hits.weights.numpy()[touching], blocks[touching]))
         return found

@@ -16,15 +16,19 @@ from scipy.linalg import lu_factor, lu_solve
 from annelid.core.linalg.blas import one_thread
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.reduced import ReducedContact
 from annelid.fem.contact.stiffness import Stiffness, added, own_blocks
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
-from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Settings
+from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Holds, Settings
 
-_MANY = 12  # iterations of a step after which the next one begins with a new factor
+_MANY = 8  # iterations of a step after which the next one gets a new factor
+_SECOND = 2  # direction of a step: by then nodes are near where it ends, and a factor made there leads well
 _SLOW = 0.5  # of the force left before: more than this is no progress
 _PATIENCE = 3  # iterations without progress, after which the factor is made anew
+_CLOSER = 0.5  # of the force left before: a step that foresees contact is taken if it leaves less
+_FORESEEN = 0.1  # of the force left: so nearly the forces of contact are foreseen
 _MOST = 250  # nodes whose contacts are added to a factor
 
 
@@ -44,12 +48,15 @@ class KeptNewton(TouchingNewton):
         self._contact_sets = contacts.sets
         self._push_back = model.vectors()
         self._wasted, self._fresh_factor = 0, False
+        self._foresees = contacts.pairs is None
+        self.reduced = ReducedContact(model, contacts)
         if contacts.pairs is not None:
             contacts.pairs.few = -1
 
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
         self._here, self._wasted, self._fresh_factor = positions, 0, False
-        self._turned = False
+        self._fraction, self._failed = fraction, False
+        self._directions = 0
         found = super()._descend(positions, fraction, iterations)
         self.kept.iterations = found.iterations
         self.kept.age += 1 if self.kept.age >= 0 else 0
@@ -70,25 +77,57 @@ class KeptNewton(TouchingNewton):
     def _search(
         self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
     ) -> tuple[float, float] | None:
-        found = super()._search(positions, fraction, energy, slope, left)
+        found = self._searched(positions, fraction, energy, slope, left)
         if found is None and not self._fresh_factor:
+            if self._foresees:
+                self.contacts.follow(positions)
             self._look(positions, fraction)
-            found = super()._search(positions, fraction, energy, self._renewed(), left)
+            found = self._searched(positions, fraction, energy, self._renewed(), left)
         if found is not None:
             self._wasted = self._wasted + 1 if found[1] > _SLOW * left else 0
         return found
 
+    def _searched(
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        here = energy if self._energy_here is None else self._energy_here
+        return super()._search(positions, fraction, here, slope, left)
+
+    def _leads_on(self, rest: float, left: float) -> bool:
+        """A step that foresees contact has no energy that it must lower: friction is another one at its end."""
+        return rest <= _CLOSER * left if self._foresees else super()._leads_on(rest, left)
+
+    def _taken(
+        self, positions: wp.array[Any], fraction: float, known: tuple[float, float] | None
+    ) -> tuple[float, float]:
+        if not self._foresees:
+            return super()._taken(positions, fraction, known)
+        if known is None:
+            self._look(positions, fraction)
+        self.contacts.follow(positions)
+        found = self._look_again(positions, fraction)
+        self._remaining = found[1]
+        return found
+
+    def _good_enough(self, fraction: float, first: float) -> float:
+        self._remaining = first
+        return super()._good_enough(fraction, first)
+
     def _direction(self) -> float:
         kept = self.kept
-        tired = self._wasted >= _PATIENCE or (not self._turned and kept.age > 0 and kept.iterations > _MANY)
-        if kept.age < 0 or tired:
+        self._directions += 1
+        old = self._directions == _SECOND and kept.age > 0 and kept.iterations > _MANY
+        if kept.age < 0 or self._wasted >= _PATIENCE or old:
             return self._renewed()
-        if not self._turned:
+        if self._directions <= _SECOND:
             kept.turn()
-            self._turned = True
         self._fresh_factor = False
         slope = self._solved()
         return slope if slope > 0.0 else self._renewed()
+
+    def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
+        self._here = positions
+        super()._arrive(positions, fraction, holds)
 
     def _factor(self) -> None:
         """A factor to guess with, where held nodes move."""
@@ -117,16 +156,20 @@ class KeptNewton(TouchingNewton):
         model.assembly.sum_blocks(without=[each for each in self._contact_sets if each is not contacts.nodes])
         self.kept.factor(model.assembly.values, shift=shift)
         self.kept.touching = own_blocks(contacts, model.node_count)
-        self._turned = self._fresh_factor = True
+        self._fresh_factor = True
 
     def _solved(self) -> float:
         """Moves of nodes and bodies: all of contact is a small system on the nodes that touch."""
         kept, contacts, bodies = self.kept, self.contacts, self.contacts.bodies
+        self._energy_here: float | None = None
         kept.solve(self._residual, self._step)
         some = added(contacts, kept, self.model.stiffness_scale)
         if len(some.nodes) > _MOST and not self._fresh_factor and contacts.pairs is None:
             self._renew(0.0)
             return self._solved()
+        slope = self._by_few_nodes() if self._foresees and not self._failed else None
+        if slope is not None:
+            return slope
         matrix, coupling = np.zeros((0, 0)), np.zeros((3 * len(some.nodes), 0))
         if bodies:
             matrix, coupling, some = self._bodies(some)
@@ -141,6 +184,35 @@ class KeptNewton(TouchingNewton):
             bodies.step = moves.reshape(-1, 6)
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
         return float(self._scalars.numpy()[3]) + float(bodies.forces @ moves)
+
+    def _by_few_nodes(self) -> float | None:
+        """Make the step one on which contact is where it leads to, not as it is; its slope [J], None if none is found.
+
+        Friction is as at the end of the step from now on, and the energy here is that with such friction.
+        """
+        kept, bodies = self.kept, self.contacts.bodies
+        free = np.array(self._step.numpy())
+        nodes = self.reduced.concerned(self._here, free, kept.touching)
+        found = None
+        if len(nodes) <= _MOST:
+            compliance = kept.compliance(nodes) if len(nodes) else np.zeros((0, 0))
+            had = kept.had_touching(nodes)
+            found = self.reduced.solve(self._here, free, nodes, compliance, had, _FORESEEN * self._remaining)
+        if found is None:
+            self._failed = True
+            self.contacts.follow(self._here)
+            self._look_again(self._here, self._fraction)
+            return None
+        wide = np.zeros((self.model.node_count, 3))
+        wide[nodes] = found.forces
+        self._push_back.assign(wide)
+        kept.solve(self._push_back, self._push_back)
+        self._add(self._step, self._push_back, 1.0, self._step)
+        if bodies:
+            bodies.step = found.moves.reshape(-1, 6)
+        self._energy_here, _ = self._look_again(self._here, self._fraction)
+        self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
+        return float(self._scalars.numpy()[3]) + float(bodies.forces @ found.moves)
 
     def _in_contact(self, some: Stiffness, matrix: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Forces that contact adds on nodes [N], shape [3 t], and moves of bodies, shape [6 f].

@@ -12,6 +12,7 @@ from annelid.core.linalg.blas import one_thread
 from annelid.core.state import overwrite
 from annelid.fem.contact.candidates import Candidates, pieces_of
 from annelid.fem.contact.obstacles import friction_of
+from annelid.fem.contact.sliding import followed_tangents
 from annelid.fem.contact.state import TouchingItself
 from annelid.fem.contact.surface import outer_faces
 from annelid.fem.elements import ElementSet
@@ -176,15 +177,19 @@ class SurfacePairs(ElementSet):
         inputs = [*lists, *known, self.tangent, vectors, pushes, rubs, products]
         wp.launch(kernels.add_resistance, (self.element_count, many), inputs, device=self.device)
 
-    def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Pushes and frictions as evaluated last: nodes [p, 4], coefficients [p, 4], tangents [N/m] [p, 3, 3]."""
+    def stiffness(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pushes and frictions as evaluated last: nodes [p, 4], coefficients [p, 4], tangents [N/m] [p, 3, 3].
+
+        Args:
+            losses: Whether friction that is lost with gaps that open is a part of them.
+        """
         found = []
-        sides = (
-            (self._loads.coefficients, self._loads.push_tangents),
-            (self._lagging.coefficients, self._loads.rub_tangents),
-        )
-        for coefficients, tangents in sides:
-            blocks = tangents.numpy()
+        pushes, rubs = self._loads.push_tangents.numpy(), self._loads.rub_tangents.numpy()
+        if losses:
+            rubs = followed_tangents(
+                self._friction, self._stiffness, self._lagging.normals.numpy(), pushes, self._loads.rubs.numpy(), rubs
+            )
+        for coefficients, blocks in ((self._loads.coefficients, pushes), (self._lagging.coefficients, rubs)):
             touching = np.flatnonzero(blocks.any(axis=(1, 2)))
             found.append((self.candidates.nodes[touching], coefficients.numpy()[touching], blocks[touching]))
         return found

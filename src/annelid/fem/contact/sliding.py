@@ -62,6 +62,35 @@ def sliding(contacts: PointContacts, positions: np.ndarray, begin: Pose, now: Po
     return Sliding(points[slides], obstacles[slides], normals[slides], gains)
 
 
+def followed_tangents(
+    frictions: np.ndarray | float,
+    stiffness: np.ndarray | float,
+    normals: np.ndarray,
+    pushes: np.ndarray,
+    rubs: np.ndarray,
+    tangents: np.ndarray,
+) -> np.ndarray:
+    """Tangents of frictions that follow the push, where they slide, shape [p, 3, 3].
+
+    Args:
+        frictions: Coefficients of friction, shape [p] or one for all.
+        stiffness: Of the springs along the surface [N/m], shape [p] or one for all.
+        normals: Unit normals, shape [p, 3].
+        pushes: Tangents of the pushes along them [N/m], shape [p, 3, 3].
+        rubs: Frictions [N], shape [p, 3].
+        tangents: Tangents of the frictions while these keep their limits [N/m], shape [p, 3, 3].
+    """
+    force = np.linalg.norm(rubs, axis=1)
+    resists = np.trace(tangents, axis1=1, axis2=2)  # twice the stiffness where it sticks
+    slides = np.flatnonzero((force > 0.0) & (resists < (1.0 - 1e-9) * 2.0 * stiffness))
+    along = -rubs[slides] / force[slides, None]
+    steep = np.broadcast_to(frictions, force.shape)[slides] * np.trace(pushes[slides], axis1=1, axis2=2)
+    found = np.array(tangents)
+    found[slides] -= (tangents[slides] @ along[:, :, None]) * along[:, None, :]
+    found[slides] -= steep[:, None, None] * along[:, :, None] * normals[slides, None, :]
+    return found
+
+
 def _steepness(force: np.ndarray) -> np.ndarray:
     """Stiffness of the push over that of its spring, at a force over that of the spring within the whole reach."""
     near = BARRIER**2 / np.maximum(force - 1.0 + 2.0 * BARRIER, 1e-300)

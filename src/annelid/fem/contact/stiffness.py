@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,8 @@ def added(contacts: Contacts, factor: KeptFactor, scale: float) -> Stiffness:
     change, size = own - had, np.sqrt((had**2).sum(axis=(1, 2)))
     much = np.greater(np.sqrt((change**2).sum(axis=(1, 2))), np.maximum(_SAME * size, _LITTLE * scale))
     changed = np.flatnonzero(much)
-    parts = [_Blocks.on_diagonal(changed, change[changed]), *_coupled(contacts)]
+    parts = [Blocks.on_diagonal(changed, change[changed])]
+    parts += [Blocks.of_groups(*group) for group in contacts.groups()]
     rows, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "columns"))
     blocks = np.concatenate([part.blocks for part in parts])
     free = np.flatnonzero(contacts.movable[rows] & contacts.movable[columns])
@@ -56,7 +58,7 @@ def added(contacts: Contacts, factor: KeptFactor, scale: float) -> Stiffness:
 
 
 @dataclass(frozen=True, eq=False)
-class _Blocks:
+class Blocks:
     """Blocks of 3 × 3 by nodes of their rows and columns; those of the same place are to be summed."""
 
     rows: np.ndarray
@@ -64,16 +66,17 @@ class _Blocks:
     blocks: np.ndarray
 
     @staticmethod
-    def on_diagonal(nodes: np.ndarray, blocks: np.ndarray) -> _Blocks:
-        return _Blocks(nodes, nodes, blocks)
+    def on_diagonal(nodes: np.ndarray, blocks: np.ndarray) -> Blocks:
+        """Blocks of nodes with themselves."""
+        return Blocks(nodes, nodes, blocks)
 
     @staticmethod
-    def of_groups(nodes: np.ndarray, coefficients: np.ndarray, blocks: np.ndarray) -> _Blocks:
+    def of_groups(nodes: np.ndarray, coefficients: np.ndarray, blocks: np.ndarray) -> Blocks:
         """Of groups of nodes [g, m] whose mixture by coefficients [g, m] is what resists, by blocks [g, 3, 3]."""
         width = nodes.shape[1]
         rows, columns = np.repeat(nodes, width, axis=1).ravel(), np.tile(nodes, width).ravel()
         shares = coefficients[:, :, None] * coefficients[:, None, :]
-        return _Blocks(rows, columns, (shares[..., None, None] * blocks[:, None, None]).reshape(-1, 3, 3))
+        return Blocks(rows, columns, (shares[..., None, None] * blocks[:, None, None]).reshape(-1, 3, 3))
 
 
 def _had(contacts: Contacts, factor: KeptFactor) -> np.ndarray:
@@ -84,14 +87,12 @@ def _had(contacts: Contacts, factor: KeptFactor) -> np.ndarray:
     return found
 
 
-def _coupled(contacts: Contacts) -> list[_Blocks]:
-    """What contacts add that couple nodes: corners with triangles, parts of the surface with each other."""
-    found = []
-    if contacts.corners:
-        found += [_Blocks.of_groups(*group) for group in contacts.corners.stiffness()]
-    if contacts.pairs is not None:
-        found += [_Blocks.of_groups(*group) for group in contacts.pairs.stiffness()]
-    return found
+def dense_on(count: int, parts: Sequence[Blocks]) -> np.ndarray:
+    """A matrix of parts with places among some nodes as rows and columns, shape [3 count, 3 count]; -1 is left out."""
+    rows, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "columns"))
+    blocks = np.concatenate([part.blocks for part in parts])
+    some = np.flatnonzero((rows >= 0) & (columns >= 0))
+    return _dense(rows[some], columns[some], blocks[some], count)
 
 
 def _dense(rows: np.ndarray, columns: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
