@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from annelid.core.linalg.blas import one_thread
 from annelid.core.packages import installed, optional
 from annelid.fem.assembly import Assembly
 from annelid.fem.batch.settings import Product
@@ -39,7 +40,8 @@ def rest_inverse(model: Model, inertia: Inertia, rows: int) -> np.ndarray:
     free = np.flatnonzero(~model.solid.held.ravel())
     matrix = assembly.matrix()[free][:, free].toarray()
     inverse = np.zeros((rows, rows), np.float32)
-    found = np.linalg.inv(matrix)
+    with one_thread():  # bits of a sum are those of its order, which is not to depend on the cores of a machine
+        found = np.linalg.inv(matrix)
     inverse[np.ix_(free, free)] = 0.5 * (found + found.T)
     return inverse
 
