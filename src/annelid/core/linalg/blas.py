@@ -32,7 +32,7 @@ def routine(library: str, name: str) -> Any:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """BLAS on one thread: small blocks wait for each other most of the time, and sums of several threads differ in bits."""
+    """BLAS on one thread: small blocks would wait for each other, and sums of several threads differ in bits."""
     controller = _controller()
     return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
