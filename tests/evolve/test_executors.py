@@ -33,16 +33,19 @@ def test_pieces_hold_every_row_once_and_none_is_empty(count: int, workers: int, 
 
 def test_processes_find_what_one_process_finds_also_after_a_death() -> None:
     expected = evolve(CRAWL, device="cpu").history
+    killed: list[int] = []
     with Processes(CRAWL.problem, device="cpu", workers=2) as executor:
 
         def kill(run) -> None:
             if run.generation == 1:
-                os.kill(executor.process_ids()[0], signal.SIGKILL)
+                killed.append(executor.process_ids()[0])
+                os.kill(killed[0], signal.SIGKILL)
 
         found = evolve(CRAWL, executor=executor, watch=kill, device="cpu").history
         survivors = executor.process_ids()
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
-    assert len(survivors) == 2
+    assert survivors  # one or two: a second worker starts only where the first is busy
+    assert killed[0] not in survivors
     deadline = time.monotonic() + 10.0
     while any(_alive(pid) for pid in survivors) and time.monotonic() < deadline:
         time.sleep(0.05)
