@@ -163,6 +163,15 @@ class Rigid(Named):
             return self._placed_plane(self.geometry)
         return placed(self.shape, self.position, self.rotation)
 
+    @cached_property
+    def picture(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices where it is [m], shape [n, 3], and triangles, shape [m, 3], to draw; the same arrays every time."""
+        if isinstance(self.geometry, HeightField):
+            vertices, triangles = self.geometry.top()
+            return vertices + np.array(self.position), triangles
+        mesh = placed(self.shape, self.position, self.rotation).surface()
+        return mesh.vertices, mesh.triangles
+
     def _placed_plane(self, plane: Plane) -> Plane:
         if self.upright and self.position == (0.0, 0.0, 0.0):
             return plane

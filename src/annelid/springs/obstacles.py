@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,16 +63,6 @@ class Contact:
     def function(self) -> Any:
         """The user's function; None where the surface is built in."""
         return self.rigid.geometry.function if isinstance(self.rigid.geometry, ImplicitSurface) else None
-
-    @cached_property
-    def picture(self) -> tuple[np.ndarray, np.ndarray]:
-        """Vertices [m], shape [n, 3], and triangles, shape [m, 3], to draw; the same arrays every time."""
-        geometry = self.rigid.geometry
-        if isinstance(geometry, HeightField):
-            vertices, triangles = geometry.top()
-            return vertices + np.array(self.rigid.position), triangles
-        mesh = placed(self.rigid.shape, self.rigid.position, self.rigid.rotation).surface()
-        return mesh.vertices, mesh.triangles
 
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:

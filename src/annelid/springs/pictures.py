@@ -147,7 +147,7 @@ def _part(number: int, contact: Contact) -> Plane | Spheres | Mesh:
         return Plane(_name(rigid, "plane", number), where.point, where.normal)
     if isinstance(where, Sphere):
         return Spheres(_name(rigid, "sphere", number), np.array([where.center]), where.radius)
-    return Mesh(_name(rigid, "obstacle", number), *contact.picture, color=rigid.color or _OBSTACLE)
+    return Mesh(_name(rigid, "obstacle", number), *rigid.picture, color=rigid.color or _OBSTACLE)
 
 
 def _name(rigid: Rigid, kind: str, number: int) -> str:

@@ -15,7 +15,7 @@ from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
-from annelid.core.kernels.worlds import begin_again, kick_kernel
+from annelid.core.kernels.worlds import advance_clock, begin_again, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.scenery import Scenery
@@ -28,7 +28,7 @@ from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
-from annelid.springs.kernels.program import advance_clock, pass_kernel, signal_kernel, team_kernel
+from annelid.springs.kernels.program import pass_kernel, signal_kernel, team_kernel
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
 from annelid.springs.network import Patch

@@ -15,14 +15,14 @@ from annelid.control.bank import TABLE_ROWS
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.worlds import kick_kernel
+from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.voxels.hosted import hosted_controls
-from annelid.voxels.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
+from annelid.voxels.kernels.program import block_kernel, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
 from annelid.voxels.parameters import parameters_of, require_substeps
@@ -194,7 +194,7 @@ class Solver:
             )
         restore_worlds(self._beginning, state, mask, self._world_of)
         outputs = [state.origins, self._motion.trouble]
-        wp.launch(begin_again, len(self.model.worlds), [mask, state.clock], outputs, device=self.device)
+        wp.launch(begin_healthy, len(self.model.worlds), [mask, state.clock], outputs, device=self.device)
 
     def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
         """Add a velocity to all bodies of masked worlds that are not fixed; see `core.solver.Kickable`."""

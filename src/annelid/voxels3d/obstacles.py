@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, Plane, Rigid, Sphere
-from annelid.shapes.placed import placed
 from annelid.shapes.rigid import as_rigids
 from annelid.voxels3d.kernels.layout import BALL, BOX, HEIGHTS, PLANE
 
@@ -43,16 +41,6 @@ class Contact:
             self.heights = np.asarray(rigid.geometry.heights, np.float32).ravel()
         response = {"holds": friction, "rubs": sliding, "press": surface.stiffness or _OWN}
         self.numbers: Mapping[str, Any] = {**_form(rigid, number), **response}
-
-    @cached_property
-    def picture(self) -> tuple[np.ndarray, np.ndarray]:
-        """Vertices [m], shape [n, 3], and triangles, shape [m, 3], to draw; the same arrays every time."""
-        geometry = self.rigid.geometry
-        if isinstance(geometry, HeightField):
-            vertices, triangles = geometry.top()
-            return vertices + np.array(self.rigid.position), triangles
-        mesh = placed(self.rigid.shape, self.rigid.position, self.rigid.rotation).surface()
-        return mesh.vertices, mesh.triangles
 
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:

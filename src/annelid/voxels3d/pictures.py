@@ -166,7 +166,7 @@ class Painter:
                 assert isinstance(plane, Halfspace)
                 parts.append(Plane(name, plane.point, plane.normal, color))
             else:
-                parts.append(Mesh(name, *contact.picture, color=color))
+                parts.append(Mesh(name, *contact.rigid.picture, color=color))
         return parts
 
     @cached_property

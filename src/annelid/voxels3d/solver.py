@@ -11,11 +11,11 @@ import warp as wp
 
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
-from annelid.core.kernels.worlds import kick_kernel
+from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
-from annelid.voxels3d.kernels.program import advance_clock, begin_again, block_kernel, team_kernel
+from annelid.voxels3d.kernels.program import block_kernel, team_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
@@ -74,9 +74,9 @@ class Solver:
         self.batch = max(1, min(256, 200_000 // model.voxel_count))
         most = thread_count(threads)
         worlds = len(model.robots)
-        self._divided = worlds < most
-        self.threads = most if not self._divided else max(worlds, min(most, model.voxel_count // _ENOUGH))
-        self._divided = self._divided and self.threads > worlds
+        # Whole worlds are dealt to threads, unless there are more threads than worlds and voxels enough for each.
+        self.threads = most if worlds >= most else max(worlds, min(most, model.voxel_count // _ENOUGH))
+        self._divided = self.threads > worlds
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._motion = self._scratch()
         self._bound: State | None = None
@@ -147,7 +147,7 @@ class Solver:
             return
         restore_worlds(self._beginning, state, mask, self._world_of)
         outputs = [state.origins, self._motion.trouble]
-        wp.launch(begin_again, self.worlds, [mask, state.clock], outputs, device=self.device)
+        wp.launch(begin_healthy, self.worlds, [mask, state.clock], outputs, device=self.device)
 
     def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
         """Add a velocity to all voxels of masked worlds; those that are held lose it in the next step."""

@@ -1,4 +1,4 @@
-"""Worlds side by side: rows of some of them brought back."""
+"""Worlds side by side: their clock, when they begin, and rows of some of them brought back."""
 
 import functools
 from typing import Any
@@ -14,6 +14,27 @@ def begin_again(mask: wp.array[wp.bool], clock: wp.array[wp.int64], begun_out: w
     world = wp.tid()
     if mask[world]:
         begun_out[world] = clock[0]
+
+
+@wp.kernel(enable_backward=False)
+def begin_healthy(
+    mask: wp.array[wp.bool],
+    clock: wp.array[wp.int64],
+    # State out:
+    begun_out: wp.array[wp.int64],
+    trouble_out: wp.array[wp.int64],
+):
+    """Masked worlds begin now, and have not diverged."""
+    world = wp.tid()
+    if mask[world]:
+        begun_out[world] = clock[0]
+        trouble_out[world] = wp.int64(-1)
+
+
+@wp.kernel(enable_backward=False)
+def advance_clock(steps: int, clock: wp.array[wp.int64]):
+    """Count the steps of a batch that is done."""
+    clock[0] = clock[0] + wp.int64(steps)
 
 
 @functools.cache

@@ -209,12 +209,6 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     return pass_over_masses
 
 
-@wp.kernel(enable_backward=False)
-def advance_clock(steps: int, clock: wp.array[wp.int64]):
-    """Count the steps of a batch that is done."""
-    clock[0] = clock[0] + wp.int64(steps)
-
-
 @functools.cache
 def team_kernel(features: Features) -> wp.Kernel:
     """Many steps by a team of CPU threads, which meet after each pass."""

@@ -283,23 +283,3 @@ def block_kernel(features: Features) -> wp.Kernel:
             run(number, wp.tid() - number * width, width, steps, tables, terrain, sensors, brains, motion)
 
     return blocks
-
-
-@wp.kernel
-def advance_clock(steps: int, clock: wp.array[wp.int64]):
-    clock[0] = clock[0] + wp.int64(steps)
-
-
-@wp.kernel
-def begin_again(
-    mask: wp.array[wp.bool],
-    clock: wp.array[wp.int64],
-    # State out:
-    origins_out: wp.array[wp.int64],
-    trouble_out: wp.array[wp.int64],
-):
-    """Masked worlds begin now, and have not diverged."""
-    w = wp.tid()
-    if mask[w]:
-        origins_out[w] = clock[0]
-        trouble_out[w] = wp.int64(-1)
