@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import warp as wp
 
+from annelid.core.compiled_headers import share_compiled_headers
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 
 
@@ -49,6 +50,7 @@ def _init() -> None:
 
 
 _start_warp()
+share_compiled_headers()
 
 _UNDISTURBED = threading.RLock()
 

@@ -1,0 +1,80 @@
+"""Warp's headers for the CPU, compiled once a machine instead of once a process.
+
+Clang needs seconds for the headers that every kernel includes, and a fraction of a second for a kernel. Warp keeps the
+compiled headers in a folder of each thread that ends with the process, so that the first kernel of every process would
+pay for them again. Here they are kept beside the compiled kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import warp as wp
+
+
+def share_compiled_headers() -> None:
+    """Let all processes that keep their kernels in one folder share compiled headers; nothing where Warp has none."""
+    try:
+        from warp._src import build  # Warp has no public way to name the folder
+
+        given = build.build_cpu
+    except (ImportError, AttributeError):  # another Warp: slower, not broken
+        return
+    if not isinstance(given, _Sharing):
+        build.build_cpu = _Sharing(given)
+
+
+class _Sharing:
+    """Warp's build of a CPU kernel, with headers from the shared folder, and new ones left there."""
+
+    def __init__(self, build: Callable[..., None]) -> None:
+        self._build = build
+
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        private = options.get("pch_dir")
+        if not private or not options.get("use_precompiled_headers"):
+            self._build(*arguments, **options)
+            return
+        shared = _folder()
+        _copy_new(shared, Path(private))
+        self._build(*arguments, **options)  # with headers that it cannot read, Warp compiles without
+        _copy_new(Path(private), shared)
+
+
+def _folder() -> Path:
+    """The folder of headers that were compiled from these files for this processor."""
+    root = Path(wp.__file__).parent / "native"
+    files = [(entry.name, entry.stat()) for entry in sorted(os.scandir(root), key=lambda entry: entry.name)]
+    content = repr([root, [(name, state.st_size, state.st_mtime_ns) for name, state in files]])
+    key = wp.get_cpu_kernel_cache_key(cpu_compiler_flags="-march=native")
+    digest = hashlib.sha256(f"{key}\n{content}".encode()).hexdigest()[:12]
+    return Path(wp.config.kernel_cache_dir or tempfile.gettempdir()) / f"wp_annelid_headers_{digest}"
+
+
+def _copy_new(source: Path, target: Path) -> None:
+    """Copy the headers that the target lacks; a folder that cannot be written stays as it is."""
+    try:
+        for header in source.glob("*.pch"):
+            if not (target / header.name).exists():
+                target.mkdir(parents=True, exist_ok=True)
+                _publish(header, target / header.name)
+    except OSError:
+        pass
+
+
+def _publish(header: Path, target: Path) -> None:
+    """Copy a file so that others see all of it or nothing."""
+    number, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
+    os.close(number)
+    try:
+        shutil.copy(header, name)  # with its mode: a temporary file is for its owner alone
+        os.replace(name, target)
+    except OSError:
+        os.unlink(name)
+        raise

@@ -1,0 +1,53 @@
+"""Compiled headers of the CPU's kernels are made once and found by other processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import warp as wp
+from warp._src import build
+
+from annelid.core import compiled_headers
+
+
+class _Compiler:
+    """Makes the header that it does not find, as Warp's compiler does, and counts how often."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self, *, pch_dir: str | None, use_precompiled_headers: bool) -> None:
+        if pch_dir is not None and not (header := Path(pch_dir) / "builtin.pch").exists():
+            header.write_bytes(b"compiled")
+            self.made += 1
+
+
+def test_warp_builds_by_way_of_it() -> None:
+    assert isinstance(build.build_cpu, compiled_headers._Sharing)
+    compiled_headers.share_compiled_headers()  # a second time changes nothing
+    assert not isinstance(build.build_cpu._build, compiled_headers._Sharing)
+
+
+def test_a_second_process_finds_what_the_first_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "cache"))
+    compiler = _Compiler()
+    sharing = compiled_headers._Sharing(compiler)
+    for process in ("one", "two"):
+        (tmp_path / process).mkdir()
+        sharing(pch_dir=str(tmp_path / process), use_precompiled_headers=True)
+    assert compiler.made == 1
+    assert (tmp_path / "two" / "builtin.pch").read_bytes() == b"compiled"
+    assert len(list((tmp_path / "cache").glob("wp_*/*"))) == 1  # no parts left behind
+
+
+def test_builds_without_headers_and_folders_that_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = _Compiler()
+    sharing = compiled_headers._Sharing(compiler)
+    sharing(pch_dir=None, use_precompiled_headers=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "file"))
+    sharing(pch_dir=str(tmp_path), use_precompiled_headers=True)
+    assert compiler.made == 1
