@@ -48,5 +48,6 @@ def mixed(track: Track) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     rng, shape = np.random.default_rng(5), (track.shape[0], 1, *track.shape[2:])
     places, speeds = rng.standard_normal(shape), 0.1 * rng.standard_normal(shape)
     x, v = track.positions, track.velocities
-    value = (places * x + 0.5 * x * x).sum(axis=(0, 2, 3)) + (speeds * v).sum(axis=(0, 2, 3))
-    return value, {"positions": places + x, "velocities": np.broadcast_to(speeds, x.shape)}
+    parts = places * x + 0.5 * x * x + speeds * v
+    value = [np.ascontiguousarray(parts[:, w]).sum() for w in range(x.shape[1])]  # the order of sums depends on shapes
+    return np.array(value), {"positions": places + x, "velocities": np.broadcast_to(speeds, x.shape)}

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.errors import InvalidValue
 from annelid.envs.depth import DepthImages
 from annelid.envs.hooks import Batch
-from annelid.envs.kernels import excavation as kernels
+from annelid.envs.kernels import arm as kernels
+from annelid.envs.kernels import excavation as counting
 from annelid.envs.kernels import soil as soil_kernels
 from annelid.envs.machines import HOME, Bucket, Chain
 from annelid.envs.site import BIN, outline_sides
@@ -56,9 +58,13 @@ class ArmInSoil:
             acceleration=limits["acceleration"], memory=_MEMORY,
         )  # fmt: skip
         count = len(bodies)
+        if count != len(chain) + 1 or len(chain) > kernels.MOST_JOINTS:
+            raise InvalidValue(
+                f"an arm in soil has at most {kernels.MOST_JOINTS} joints, a link for each and a bucket; this one has "
+                f"{len(chain)} joints and {count} bodies."
+            )
         self._links = self._made(
             kernels.Links(), first=self.soil.bodies - count, count=count, each=self.soil.bodies,
-            frame_of=wp.array(np.arange(count, dtype=np.int32), dtype=wp.int32, device=self.device),
             middles=wp.array(np.array([b.middle for b in bodies], np.float32), dtype=wp.vec3, device=self.device),
         )  # fmt: skip
         each = ("angles", "speeds", "goals", "rates", "torques")
@@ -90,10 +96,9 @@ class ArmInSoil:
     def driven(self, actions: wp.array[Any]) -> wp.array[Any]:
         """Velocities and spins of all links in the next step, shape [worlds, 6 links]."""
         state = self._state
-        dt, shape = self._solver.dt, (self.count, self._links.count)
-        self._launch(kernels.turn_joints, [actions, dt, self._arm, self.limits, self.joints])
-        inputs = [dt, self._links, self.joints, state.places, state.turns]
-        wp.launch(kernels.drive, shape, inputs, [self._commands], device=self.device)
+        inputs = [actions, self._solver.dt, self._arm, self.limits, self._links, state.places, state.turns, self.joints]
+        shape = (self.count, self._links.count)
+        wp.launch(kernels.steer, shape, inputs, [self._commands], device=self.device)
         return self._commands
 
     def account(self) -> None:
@@ -109,14 +114,14 @@ class ArmInSoil:
         soil.gather()
         hold = [len(self._chain), self.joints.frames, self._sides, self._half]
         inputs = [soil.points, soil.grains, *hold, low, high]
-        wp.launch(kernels.share_counts, self._shares.shape, inputs, [self._shares], device=self.device)
-        self._launch(kernels.count_shares, [self._shares, mass], [self._masses])
+        wp.launch(counting.share_counts, self._shares.shape, inputs, [self._shares], device=self.device)
+        self._launch(counting.count_shares, [self._shares, mass], [self._masses])
         return self._masses
 
     def look(self) -> None:
         """Take the image, if there is one."""
         if self._images is not None:
-            self._images.take(self.soil.look())
+            self.soil.photograph(self._images.take)
 
     def _launch(self, kernel: wp.Kernel, inputs: list[Any], outputs: list[Any] | None = None) -> None:
         wp.launch(kernel, self.count, inputs, outputs or [], device=self.device)

@@ -74,9 +74,7 @@ class Bulldozers:
     def look(self) -> None:
         """Take the images."""
         self._launch(kernels.look_ahead, [*self._which, self._seat, self._target, *self._poses], [self._ego.eyes])
-        stage = self.soil.look()
-        for images in (self._ego, self._sky):
-            images.take(stage)
+        self.soil.photograph(self._ego.take, self._sky.take)
 
     @property
     def _poses(self) -> list[wp.array[Any]]:

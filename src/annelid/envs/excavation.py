@@ -24,6 +24,7 @@ from annelid.core.state import bundle
 from annelid.envs.arm import ArmInSoil
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import excavation as kernels
+from annelid.envs.kernels.arm import begin_action
 from annelid.envs.machines import HOME, Bucket, Chain, Panda, panda
 from annelid.envs.site import filled, site_walls
 from annelid.envs.soil import settled, soil_simulation
@@ -172,7 +173,7 @@ class Excavation(Task):
 
     def act(self, worlds: Batch) -> None:
         """Measure forces of this action anew; commands change in every step."""
-        wp.launch(kernels.begin_action, worlds.count, [worlds.own.joints], device=worlds.device)
+        wp.launch(begin_action, worlds.count, [worlds.own.joints], device=worlds.device)
 
     def before_step(self, worlds: Batch) -> None:
         """Choose where the joints go, and send the links there."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Graphs
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Mesh, Plane, Snapshot, Spheres
 from annelid.envs.kernels import soil as kernels
@@ -77,6 +78,7 @@ class Soil:
         self._vertices = self._local_vertices()
         self._placed = wp.zeros(len(self._vertices), dtype=wp.vec3, device=self.device)
         self.stage: Stage | None = None
+        self._graphs = Graphs(self.device, kept=1)
 
     def gather(self) -> None:
         """Bring `points` up to date."""
@@ -84,7 +86,7 @@ class Soil:
         wp.launch(unsort, self.model.count, [state.names, state.positions], [self.points], device=self.device)
 
     def look(self) -> Stage:
-        """The geometry of all worlds as it is now, on the device, ready for cameras."""
+        """The geometry of all worlds as it is now, on the device, ready for cameras that see depth."""
         state, count = self.state, self.count
         self.gather()
         inputs = [self._owners, self._vertices, state.places, state.turns]
@@ -93,8 +95,27 @@ class Soil:
             self._snapshots = [self._snapshot(world) for world in range(count)]
             self.stage = Stage(self._snapshots, device=self.device)
         else:
-            self.stage.move(self._placed, self.points)
+            self.stage.move(self._placed, self.points, shaded=False)
         return self.stage
+
+    def photograph(self, *cameras: Callable[[Stage], None]) -> None:
+        """Look, and let cameras take their images; out of a graph on CUDA, where launches would take longer than work.
+
+        Args:
+            cameras: What takes an image of the stage, on the device alone; the same ones each time.
+        """
+
+        def work() -> None:
+            stage = self.look()
+            for take in cameras:
+                take(stage)
+
+        if self.device.is_cpu or self.stage is None:
+            work()
+        else:
+            state = self.state
+            seen = (state.names, state.positions, state.places, state.turns)
+            self._graphs.run(tuple(array.ptr for array in seen), work)
 
     def snapshot(self, world: int) -> Snapshot:
         """A picture of one world, on the host."""

@@ -139,26 +139,44 @@ class Launches:
         pair, turn = (self.here, self.there), 0
         if self.model.features.bouncing:
             wp.copy(self.here.starts, self.here.velocities)
-        for step in range(steps):
-            if (phase + step) % PATIENCE in self.phases:
-                self._call_worlds(step)
+        looked_at = [step for step in range(steps) if (phase + step) % PATIENCE in self.phases]
+        starts = sorted({0, *looked_at})
+        for first, last in zip(starts, [*starts[1:], steps], strict=True):
+            if first in looked_at:
+                self._call_worlds(first)
                 wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
-            if self.model.features.converging:
-                self._solve(step)
-            else:
-                turn = self._sweep(step, turn, pair)
-            if self.companion is not None:
-                halted = self.lists.flags[HALTED : HALTED + 1]
-                wp.capture_if(halted, on_false=partial(self.companion, pair[turn % 2]))
+            alone, followed = (partial(self._take, first, last, turn, companion=c) for c in (None, self.companion))
+            if self.companion is None:
+                alone()
+            else:  # nothing halts but the making of lists, so that one look serves all steps up to the next
+                wp.capture_if(self.lists.flags[HALTED : HALTED + 1], on_true=alone, on_false=followed)
+            turn += (last - first) * self._turns
         if turn % 2:
             for name in ("positions", "forecast", "turning"):
                 wp.copy(getattr(self.here, name), getattr(self.there, name))
         self._launch(finish_batch, 1, [turn, self.lists], block=1)
 
-    def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> int:
-        """One step of a number of plain sweeps, by turns from one of a pair to the other; the next turn."""
-        model, sweeps = self.model, self.model.sweeps
-        launches = sweeps if model.features.method == "nonsmooth" else 1
+    @property
+    def _turns(self) -> int:
+        """How often grains change places in a step; those that converge end where they began."""
+        features = self.model.features
+        return 0 if features.converging else self.model.sweeps if features.method == "nonsmooth" else 1
+
+    def _take(self, first: int, last: int, turn: int, *, companion: Any) -> None:
+        """Steps of a batch between which no lists are made; halted ones only hand grains on."""
+        pair = self.here, self.there
+        for step in range(first, last):
+            if self.model.features.converging:
+                self._solve(step)
+            else:
+                self._sweep(step, turn, pair)
+            turn += self._turns
+            if companion is not None:
+                companion(pair[turn % 2])
+
+    def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> None:
+        """One step of a number of plain sweeps, by turns from one of a pair to the other."""
+        model, sweeps, launches = self.model, self.model.sweeps, self._turns
         kernel = sweep_kernel(model.features, _LANES)
         for sweep in range(launches):
             first, final = int(sweep == 0), int(sweep == launches - 1)
@@ -170,7 +188,6 @@ class Launches:
             )  # fmt: skip
             self._move_bodies(step, final)
             turn += 1
-        return turn
 
     def _call_worlds(self, step: int) -> None:
         """Let lists wait that are not to be looked at in this step, where worlds began at different times."""
@@ -187,7 +204,7 @@ class Launches:
             self._launch(body_programs.point_kernel(model.features), len(self.bodies.points), arguments, block=32)
         add, move, add_and_move = body_programs.body_kernels(model.features)
         block, arguments = body_programs.BODY_BLOCK, [step, final, model.parameters, self.lists, self.bodies]
-        if self.bodies.parts == 1:
+        if self.bodies.parts == 1 and not model.features.points:  # whose sums look at where other bodies are
             self._launch(add_and_move, count * block, arguments, block=block)
         else:
             self._launch(add, count * self.bodies.parts * block, [self.lists, self.bodies], block=block)

@@ -207,7 +207,7 @@ class Solver:
     def _bind(self, state: State) -> None:
         moved, switched = self._work.bind(state), derive(self.model, state.variation)
         if moved:
-            stage = Stage(expect_commands, len(self.model.bodies), [self.lists, self.bodies])
+            stage = Stage(expect_commands, (len(self.model.bodies), 6), [self.lists, self.bodies])
             self._expecting = Replay([stage], self.device, graph=False)
         if (moved or switched) and self._launches is not None:
             self._launches.forget()
@@ -229,11 +229,12 @@ class Solver:
             for _ in range(steps):
                 self._substep(state)
             return
-        target = int(state.clock.numpy()[0]) + steps
-        while (now := int(state.clock.numpy()[0])) < target:
-            count = min(target - now, self._paths.reach(now, self.dt))
-            self._run(count, now)
+        now = int(state.clock.numpy()[0])
+        target = now + steps
+        while now < target:
+            self._run(min(target - now, self._paths.reach(now, self.dt)), now)
             self._look_after(state)
+            now = int(state.clock.numpy()[0])
 
     @property
     def pushes(self) -> wp.array[Any]:

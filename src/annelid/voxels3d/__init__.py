@@ -54,7 +54,7 @@ def simulation(
 
     Args:
         robots: One robot or many, each in a world of its own: none is aware of another.
-        dt: Time step [s]; "auto" takes 0.9 of the step that Voxelyze recommends for the stiffest and lightest voxels.
+        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
         obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.

@@ -15,12 +15,11 @@ from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kerne
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
-from annelid.voxels3d.kernels.program import block_kernel, team_kernel
+from annelid.voxels3d.kernels.program import BLOCK, block_kernel, team_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
 
-_BLOCK = 1024  # most threads of a CUDA block
 _ENOUGH = 512  # voxels a thread: fewer spend more time at barriers than on links
 
 
@@ -135,7 +134,7 @@ class Solver:
             state.clock.numpy()[0] += steps
             return
         largest = int(np.diff(model.first_voxel).max())
-        width = min(_BLOCK, -(-largest // 32) * 32)
+        width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
         wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)

@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
     BALL,
     CAPSULE,
@@ -20,7 +21,7 @@ from annelid.grains.kernels.layout import (
     pull_in,
     reach_place,
 )
-from annelid.grains.kernels.rigid_motion import foresee_body, move_body
+from annelid.grains.kernels.rigid_motion import foresee_body, move_body, move_told_body
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row, vec14
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import (
@@ -236,15 +237,7 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     Where a block sums all contacts of a body, its first thread may as well move it.
     """
     total, foresee, move = body_total(features), foresee_body(features), move_body(features)
-
-    @wp.func
-    def advance(
-        b: int, step: int, final: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies
-    ):  # fmt: skip
-        if final == 1:
-            move(b, step, sums, parameters, lists, bodies)
-        else:
-            foresee(b, step, sums, parameters, lists, bodies)
+    given, move_told = block_given(features), move_told_body(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_bodies(lists: Lists, bodies: Bodies):
@@ -263,15 +256,22 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
             sums = ContactSum()
             for share in range(b * bodies.parts, (b + 1) * bodies.parts):
                 sums = added(sums, bodies.totals[share])
-            advance(b, step, final, sums, parameters, lists, bodies)
+            if final == 1:
+                move(b, step, sums, parameters, lists, bodies)
+            else:
+                foresee(b, step, sums, parameters, lists, bodies)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_and_move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         b = wp.tid() // wp.static(BODY_BLOCK)
         lane = wp.tid() % wp.static(BODY_BLOCK)
+        told = given(b, lane, step, lists, bodies)
         row = block_total(as_row(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
         if lane == 0 and lists.flags[wp.static(HALTED)] == 0:
-            advance(b, step, final, from_row(row), parameters, lists, bodies)
+            if final == 1:
+                move_told(b, step, told, from_row(row), parameters, lists, bodies)
+            else:
+                foresee(b, step, from_row(row), parameters, lists, bodies)
 
     return sum_bodies, move_bodies, sum_and_move_bodies
 

@@ -21,6 +21,17 @@ def moment_of(step: int, lists: Lists, bodies: Bodies) -> wp.float64:
 
 
 @wp.func
+def commanded_number(b: int, n: int, step: int, given: float, lists: Lists, bodies: Bodies) -> float:
+    """One of the twelve numbers that a body is given, see `commanded`, or the command of a control in its place."""
+    out = given
+    channel = bodies.channels[6 * b + n % 6]
+    if channel >= 0:
+        command = bodies.commands[bodies.forms[b].world * bodies.control_count + channel]
+        out = wp.float32(held(command, moment_of(step + n // 6, lists, bodies)))
+    return out
+
+
+@wp.func
 def commanded(b: int, step: int, given: mat43, lists: Lists, bodies: Bodies) -> mat43:
     """What a body is given, with the commands of its controls in place of what they control.
 
@@ -28,15 +39,51 @@ def commanded(b: int, step: int, given: mat43, lists: Lists, bodies: Bodies) -> 
     One loop serves all of them: a GPU would spend longer on fetching twelve copies of its code than on running them.
     """
     out = given
-    first = bodies.forms[b].world * bodies.control_count
     n = int(0)
     while n < 12:
-        channel = bodies.channels[6 * b + n % 6]
-        if channel >= 0:
-            command = bodies.commands[first + channel]
-            out[n // 3, n % 3] = wp.float32(held(command, moment_of(step + n // 6, lists, bodies)))
+        out[n // 3, n % 3] = commanded_number(b, n, step, given[n // 3, n % 3], lists, bodies)
         n += 1
     return out
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    __shared__ float numbers[12];
+    if (threadIdx.x < 12) numbers[threadIdx.x] = number;
+    __syncthreads();
+    wp::mat_t<4, 3, wp::float32> out;
+    for (int row = 0; row < 4; ++row)
+        for (int column = 0; column < 3; ++column) out.data[row][column] = numbers[3 * row + column];
+    return out;
+#else
+    return wp::mat_t<4, 3, wp::float32>(number);
+#endif
+"""
+)
+def block_matrix(number: float) -> mat43:
+    """What the first twelve threads of a block hold, row by row; every thread gets it (CUDA)."""
+
+
+@functools.cache
+def block_given(features: Features) -> wp.Function:
+    """As `given_to`, by the threads of a block: one finds one number, so that none waits for the others (CUDA)."""
+    follows = features.commanded
+
+    @wp.func
+    def given(b: int, lane: int, step: int, lists: Lists, bodies: Bodies) -> mat43:
+        number = float(0.0)
+        if lane < 12:
+            row = 2 * b + (lane // 3) % 2
+            vector = bodies.loads[row]
+            if bodies.forms[b].motion == wp.static(DRIVEN):
+                vector = bodies.drives[row]
+            number = vector[lane % 3]
+            if wp.static(follows):
+                number = commanded_number(b, lane, step, number, lists, bodies)
+        return block_matrix(number)
+
+    return given
 
 
 @functools.cache
@@ -68,13 +115,10 @@ def given_to(features: Features) -> wp.Function:
 @wp.kernel
 def expect_commands(lists: Lists, bodies: Bodies):
     """Let contacts reckon with what driven bodies are told to do in the next step, after commands may have come."""
-    b = wp.tid()
-    if bodies.forms[b].motion == wp.static(DRIVEN) and bodies.path_of[b] < 0:
-        along = bodies.forecast[b]
-        about = bodies.turning[b]
-        told = commanded(
-            b, 0, mat43(along[0], along[1], along[2], about[0], about[1], about[2], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-            lists, bodies,
-        )  # fmt: skip
-        bodies.forecast[b] = told[0]
-        bodies.turning[b] = told[1]
+    b, n = wp.tid()  # a thread for each of the six numbers of a body: none waits for the others
+    if bodies.forms[b].motion == wp.static(DRIVEN) and bodies.path_of[b] < 0 and bodies.channels[6 * b + n] >= 0:
+        told = commanded_number(b, n, 0, 0.0, lists, bodies)
+        if n < 3:
+            bodies.forecast[b][n] = told
+        else:
+            bodies.turning[b][n - 3] = told

@@ -58,10 +58,27 @@ def foresee_body(features: Features) -> wp.Function:
 @functools.cache
 def move_body(features: Features) -> wp.Function:
     """A function that advances a body by a step of a batch, given what touched it."""
-    given, pull = given_to(features), pull_in(features)
+    given, move_told = given_to(features), move_told_body(features)
 
     @wp.func
     def move(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
+        told = mat43()
+        if bodies.forms[b].motion != wp.static(FIXED):
+            told = given(b, step, lists, bodies)
+        move_told(b, step, told, sums, parameters, lists, bodies)
+
+    return move
+
+
+@functools.cache
+def move_told_body(features: Features) -> wp.Function:
+    """As `move_body`, of a body that is told what it is given in this step and in the next, see `given_to`."""
+    pull = pull_in(features)
+
+    @wp.func
+    def move(
+        b: int, step: int, told: mat43, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies
+    ):  # fmt: skip
         dt = parameters.dt
         impulse = sums.impulse
         angular = sums.angular
@@ -71,9 +88,6 @@ def move_body(features: Features) -> wp.Function:
         form = bodies.forms[b]
         velocity = bodies.velocities[b]
         spin = bodies.spins[b]
-        told = mat43()
-        if form.motion != wp.static(FIXED):
-            told = given(b, step, lists, bodies)
         if form.motion == wp.static(FREE):
             turn = bodies.turns[b]
             push = (pull(form.world, parameters) + form.inverse_mass * told[0]) * dt

@@ -100,15 +100,17 @@ class MeshLayer:
         self.palette.refresh(placed, table)
         self._follow()
 
-    def move(self, vertices: Array) -> None:
+    def move(self, vertices: Array, *, shaded: bool) -> None:
         """Move the vertices of all parts, given in one array."""
         put_vectors(vertices, self.points)
-        self._follow()
+        self._follow(shaded=shaded)
 
-    def _follow(self) -> None:
+    def _follow(self, *, shaded: bool = True) -> None:
         if self.mesh is None:
             return
         self.mesh.refit()
+        if not shaded:
+            return
         inputs = [self.triangles, self.first_face, self.faces, *self.creases, self.points]
         launch(kernels.corner_normals, self.triangles.shape[0], inputs, [self.normals], self.device)
 

@@ -90,14 +90,15 @@ class Stage:
         self._rescale()
         self._refresh()
 
-    def move(self, vertices: Array, centers: Array) -> None:
+    def move(self, vertices: Array, centers: Array, *, shaded: bool = True) -> None:
         """Show the next moment of the same parts; a few launches, however many worlds there are.
 
         Args:
             vertices: Vertices of all meshes [m], world by world and part by part.
             centers: Centres of all spheres [m], in the same order.
+            shaded: Whether images in colour are taken of it; depth does without the normals that light needs.
         """
-        self._meshes.move(vertices)
+        self._meshes.move(vertices, shaded=shaded)
         self._spheres.move(centers)
 
     def _lay_out(self, snapshots: list[Snapshot]) -> None:
