@@ -15,6 +15,7 @@ from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kerne
 from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.voxels3d.kernels.layout import LISTED
 from annelid.voxels3d.kernels.program import block_kernel, team_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
@@ -73,7 +74,7 @@ class Solver:
         self.dt = model.dt
         self.batch = max(1, min(256, 200_000 // model.voxel_count))
         most = thread_count(threads)
-        worlds = len(model.robots)
+        worlds = model.world_count
         # Whole worlds are dealt to threads, unless there are more threads than worlds and voxels enough for each.
         self.threads = most if worlds >= most else max(worlds, min(most, model.voxel_count // _ENOUGH))
         self._divided = self.threads > worlds
@@ -86,7 +87,7 @@ class Solver:
     @property
     def worlds(self) -> int:
         """Number of independent worlds side by side."""
-        return len(self.model.robots)
+        return self.model.world_count
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -134,7 +135,7 @@ class Solver:
             self._team.run(team_kernel(model.real), arguments)
             state.clock.numpy()[0] += steps
             return
-        largest = int(np.diff(model.first_voxel).max())
+        largest = int(np.diff(model.first_of_world).max())
         width = min(_BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
         wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
@@ -186,7 +187,7 @@ class Solver:
         """The fastest voxel, in words."""
         speeds = np.linalg.norm(state.velocities.numpy().astype(float), axis=1)
         fastest = int(np.nanargmax(speeds))
-        robot = int(self.model.world_of_voxel[fastest])
+        robot = int(self.model.robot_of_voxel[fastest])
         x, y, z = self.model.robots[robot].cells[fastest - self.model.first_voxel[robot]].tolist()
         return (
             f"voxel ({x}, {y}, {z}) of robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; a smaller step than "
@@ -217,8 +218,12 @@ class Solver:
             "sizes": (count, types.real), "forces": (count, types.vec3), "moments": (count, types.vec3),
             "end_forces": (3 * count + 3, types.vec3), "end_moments": (3 * count + 3, types.vec3),
             "stretches": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
+            "anchors": (count if model.touching else 0, wp.vec3d), "heads": (count if model.touching else 0, wp.int32),
+            "chain": (count if model.touching else 0, wp.int32),
+            "partners": (LISTED * count if model.touching else 0, wp.int32),
         }  # fmt: skip
         for name, (length, dtype) in sizes.items():
             setattr(motion, name, wp.zeros(length, dtype=dtype, device=device))
+        motion.moved = wp.full(self.worlds, 1, dtype=wp.int32, device=device)  # there are no lists yet
         motion.trouble = wp.full(self.worlds, -1, dtype=wp.int64, device=device)
         return motion
