@@ -66,6 +66,18 @@ class Model:
         self.tables = self._upload()
 
     @property
+    def roundings(self) -> np.ndarray:
+        """Displacements of voxels at the beginning [m], shape [voxels, 3]: 0, or with compatible links some 1e-18 m.
+
+        Voxelyze keeps places, index times side, in float64. Links between places that were rounded pull a little in
+        the first step, when the ground does not push yet, so that static friction lets go of those voxels. Whether a
+        body that is loaded slowly sticks to a slope depends on it.
+        """
+        if self.world.links == "balanced":
+            return np.zeros((self.voxel_count, 3))
+        return np.concatenate([rounding_errors(robot.cells, robot.side_length) for robot in self.robots])
+
+    @property
     def world_count(self) -> int:
         """Number of worlds."""
         return len(self.robots) // self.group
@@ -242,6 +254,12 @@ class Model:
             rows.append(one)
         tables.obstacles = wp.array(rows, dtype=self.types.Obstacle, device=self.device)
         tables.heights = wp.array(np.concatenate(heights), dtype=wp.float32, device=self.device)
+
+
+def rounding_errors(numbers: np.ndarray, factor: float) -> np.ndarray:
+    """What float64 adds to whole numbers times a factor when it rounds them, exactly (after Dekker)."""
+    high = float(np.float32(factor))  # products of its digits with small numbers are exact, as those of the rest
+    return np.asarray((numbers * factor - numbers * high) - numbers * (factor - high))
 
 
 class _Shifted:

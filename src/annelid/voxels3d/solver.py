@@ -113,7 +113,7 @@ class Solver:
             return wp.zeros(length, dtype=dtype, device=device)
 
         return State(
-            displacements=zeros(count, types.vec3),
+            displacements=wp.array(model.roundings, dtype=types.vec3, device=device),
             rotations=wp.array(upright, dtype=types.quat, device=device),
             velocities=zeros(count, types.vec3),
             spins=zeros(count, types.vec3),
