@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+import warp as wp
 
 from annelid import voxels3d
 from annelid.scenes.table import Table
@@ -28,6 +30,18 @@ def test_bits_do_not_depend_on_threads_or_on_others() -> None:
     one, two = walked([block]), walked([block], threads=2)
     assert two.solver.threads == 2
     assert one.state_hash() == two.state_hash()
+
+
+@pytest.mark.skipif(not wp.is_cuda_available(), reason="a CPU has one way to step them")
+def test_large_robots_take_the_whole_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit as a block of threads would."""
+    table, hashes = Table(ramp=0.0).robot(), []
+    for large in (1, 1000):
+        monkeypatch.setattr("annelid.voxels3d.solver._LARGE", large)
+        simulation = voxels3d.simulation(table, dt=1e-4, obstacles=[Plane()], device="cuda", worlds=2)
+        simulation.step(300)
+        hashes.append(simulation.state_hash())
+    assert hashes[0] == hashes[1]
 
 
 def test_worlds_begin_again_by_themselves(tmp_path: Path) -> None:

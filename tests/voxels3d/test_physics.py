@@ -54,6 +54,32 @@ def test_torsion_and_stretch_with_poissons_ratio() -> None:
     assert moved[0] == pytest.approx(0.944764, rel=1e-3)
 
 
+def test_bimorphs_bend_as_in_the_original() -> None:
+    layers = [
+        voxels3d.Voxel(youngs_modulus=1e6, global_damping=0.025, poisson_ratio=0.35, expansion=e) for e in (0, 0.01)
+    ]
+    robot = voxels3d.Robot(np.tile([0, 1], (10, 1, 1)), tuple(layers), SIDE, temperature=2.0)
+    moved, turned = at_rest(robot.fix(lambda x, y, z: x == 0), 0.25, dt=1e-5)
+    assert turned[1] == pytest.approx(0.133752, rel=1e-4)
+    assert moved[2] == pytest.approx(-3.06829, rel=2e-3)  # with its small-angle branch
+
+
+def test_slopes_let_go_of_a_body_that_is_loaded_slowly_as_in_the_original() -> None:
+    material = voxels3d.Voxel(
+        youngs_modulus=1e6, global_damping=0.0, collision_damping=0.5, static_friction=0.6, kinetic_friction=0.4
+    )
+    robot = voxels3d.Robot(np.zeros((4, 4, 2), int), (material,), SIDE)
+    down, along = 9.80665 * np.cos(np.radians(28.0)), 9.80665 * np.sin(np.radians(28.0))
+    pushed = robot.push(lambda x, y, z: x >= 0, force=(32.0 * 1000.0 * SIDE**3 * along, 0.0, 0.0), begin=0.1, rise=0.2)
+    simulation = voxels3d.simulation(
+        pushed, dt=2e-5, gravity=(0.0, 0.0, -down), obstacles=[Plane()], links="compatible", precision="float64",
+        device="cpu", threads=1,
+    )  # fmt: skip
+    simulation.run(0.8)
+    moved = 1e3 * simulation.solver.readout.displacements(simulation.state)[:, 0].mean()
+    assert moved == pytest.approx(149.6, rel=0.02)
+
+
 def test_plastic_links_keep_what_they_flowed() -> None:
     flowing = {"plastic_modulus": 1e5, "yield_stress": 1e4, "global_damping": 0.05}
     pulled = beam((5, 1, 1), **flowing).push(tip, force=(0.5, 0.0, 0.0), end=0.4)

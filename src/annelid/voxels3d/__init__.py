@@ -19,7 +19,7 @@ from annelid.voxels3d.regions import Hold, Push
 from annelid.voxels3d.robot import Robot, largest_connected
 from annelid.voxels3d.solver import Solver, State
 from annelid.voxels3d.voxel import Voxel
-from annelid.voxels3d.world import Links, World
+from annelid.voxels3d.world import Collisions, Links, World
 
 __all__ = [
     "Hold",
@@ -45,6 +45,7 @@ def simulation(
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
     links: Links = World.links,
+    collisions: Collisions = World.collisions,
     positions: Any = None,
     worlds: int = 1,
     device: str | wp.Device = "auto",
@@ -53,13 +54,15 @@ def simulation(
     """A simulation of robots.
 
     Args:
-        robots: One robot or many, each in a world of its own: none is aware of another.
+        robots: One robot or many, each in a world of its own where `collisions` is not "all": none is aware of another.
         dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
         obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
+        collisions: "none" of the voxels touch each other; with "self" those of a robot do; with "all" the robots share
+            a world and touch each other too.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -70,7 +73,8 @@ def simulation(
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
     if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
-    world = World(dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links)
+    world = World(dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions)
     where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
-    model = Model(group * worlds, world, choose_device(device), positions=where)
+    share = len(group) if collisions == "all" else 1
+    model = Model(group * worlds, world, choose_device(device), positions=where, group=share)
     return Simulation(Solver(model, threads=threads))

@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity
+from annelid.voxels3d.collisions import Near, near_by_links, reach_and_margin, surface
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.stability import chosen_step
@@ -19,21 +20,28 @@ from annelid.voxels3d.world import PRECISIONS, World
 
 
 class Model:
-    """A batch of robots, each in a world of its own, ready for the kernels.
+    """A batch of robots, each in a world of its own or several in each world, ready for the kernels.
 
     Args:
-        robots: The robot of each world.
+        robots: The robots, world by world.
         world: Surroundings and integration, the same for all.
         device: Warp device.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [robots, 3]; None: at the origin.
+        group: Number of robots in each world.
     """
 
     def __init__(
-        self, robots: Sequence[Robot], world: World, device: wp.Device, *, positions: np.ndarray | None = None
+        self,
+        robots: Sequence[Robot],
+        world: World,
+        device: wp.Device,
+        *,
+        positions: np.ndarray | None = None,
+        group: int = 1,
     ) -> None:
         if not robots:
             raise InvalidValue("there are no robots to simulate.")
-        self.robots, self.world, self.device = list(robots), world, device
+        self.robots, self.world, self.device, self.group = list(robots), world, device, group
         self.real = PRECISIONS[world.precision]
         self.types = layout(self.real)
         known: dict[int, Shape] = {}
@@ -44,16 +52,35 @@ class Model:
         self.dt = chosen_step(world.dt, list(known.values()))
         counts = np.array([robot.voxel_count for robot in self.robots])
         self.first_voxel = np.concatenate([[0], np.cumsum(counts)])
-        self.world_of_voxel = np.repeat(np.arange(len(counts)), counts)
+        self.robot_of_voxel = np.repeat(np.arange(len(counts)), counts)
+        self.world_of_voxel = self.robot_of_voxel // group
+        self.first_of_world = self.first_voxel[::group]
         corners = np.zeros((len(counts), 3)) if positions is None else np.asarray(positions, float)
         if corners.shape != (len(counts), 3) or not np.isfinite(corners).all():
             raise InvalidValue(f"positions must be finite, of shape [{len(counts)}, 3], not {list(corners.shape)}.")
-        self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.world_of_voxel]
+        self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.robot_of_voxel]
         self.corners = corners
         self.remembers = any(shape.link_rows["remembers"].any() for shape in self.shapes)
         self.volumetric = any(shape.link_rows["poisson"].any() for shape in self.shapes)
         self.controls = self._controls()
         self.tables = self._upload()
+
+    @property
+    def roundings(self) -> np.ndarray:
+        """Displacements of voxels at the beginning [m], shape [voxels, 3]: 0, or with compatible links some 1e-18 m.
+
+        Voxelyze keeps places, index times side, in float64. Links between places that were rounded pull a little in
+        the first step, when the ground does not push yet, so that static friction lets go of those voxels. Whether a
+        body that is loaded slowly sticks to a slope depends on it.
+        """
+        if self.world.links == "balanced":
+            return np.zeros((self.voxel_count, 3))
+        return np.concatenate([rounding_errors(robot.cells, robot.side_length) for robot in self.robots])
+
+    @property
+    def world_count(self) -> int:
+        """Number of worlds."""
+        return len(self.robots) // self.group
 
     @property
     def voxel_count(self) -> int:
@@ -66,14 +93,15 @@ class Model:
 
     def world_of(self) -> dict[str, wp.array[Any]]:
         """World of each voxel, channel and world, by the kinds of rows of a state."""
-        every = np.arange(len(self.robots))
+        every = np.arange(self.world_count)
         owners = {"voxel": self.world_of_voxel, "channel": np.repeat(every, len(self.controls)), "world": every}
         return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
 
     def fingerprint(self) -> str:
         """A hash of all that states of this model depend on."""
         world = self.world
-        settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners)
+        settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners,
+                            world.collisions, self.group)  # fmt: skip
         robots = {id(robot): identity(robot) for robot in self.robots}
         return identity(settings, [robots[id(robot)] for robot in self.robots])
 
@@ -89,27 +117,37 @@ class Model:
 
     def _controls(self) -> tuple[Control, ...]:
         """A channel for each voxel that is actuated but has no wave, where every world has the same ones."""
-        cells = [self._obeying(robot) for robot in {id(robot): robot for robot in self.robots}.values()]
+        distinct = {tuple(map(id, one)): one for one in self._worlds}
+        cells = [self._obeying(one) for one in distinct.values()]
         alike = all(np.array_equal(cells[0], other) for other in cells)
-        if not alike:
-            cells = [np.zeros((0, 3), int)]
-        self.obeying = cells[0]
+        self.obeying = cells[0] if alike else np.zeros((0, 4), int)
         return tuple(
-            Control(f"voxel {x},{y},{z}", -1.0, 1.0, 0.0, "", "makes a voxel grow (1) or shrink (-1) by its amplitude")
-            for x, y, z in cells[0].tolist()
-        )
+            Control(f"{f'robot {robot} ' if self.group > 1 else ''}voxel {x},{y},{z}", -1.0, 1.0, 0.0, "",
+                    "makes a voxel grow (1) or shrink (-1) by its amplitude")
+            for robot, x, y, z in self.obeying.tolist()
+        )  # fmt: skip
+
+    @property
+    def _worlds(self) -> list[list[Robot]]:
+        """The robots of each world."""
+        return [self.robots[k : k + self.group] for k in range(0, len(self.robots), self.group)]
 
     @staticmethod
-    def _obeying(robot: Robot) -> np.ndarray:
-        expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
-        free = (expansion * robot.of_voxels("amplitude") != 0.0) & (robot.of_voxels("frequency") == 0.0)
-        return robot.cells[free]
+    def _obeying(robots: Sequence[Robot]) -> np.ndarray:
+        """Robot and cell of the voxels of a world that obey commands, shape [n, 4]."""
+        found = []
+        for number, robot in enumerate(robots):
+            expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
+            free = (expansion * robot.of_voxels("amplitude") != 0.0) & (robot.of_voxels("frequency") == 0.0)
+            found.append(np.insert(robot.cells[free], 0, number, axis=1))
+        return np.concatenate(found)
 
     def _channels(self) -> np.ndarray:
-        number = {tuple(cell): k for k, cell in enumerate(self.obeying.tolist())}
+        number = {tuple(key): k for k, key in enumerate(self.obeying.tolist())}
         if not number:
             return np.full(self.voxel_count, -1)
-        return np.concatenate([[number.get(tuple(c), -1) for c in robot.cells.tolist()] for robot in self.robots])
+        keys = [(k % self.group, *cell) for k, robot in enumerate(self.robots) for cell in robot.cells.tolist()]
+        return np.array([number.get(key, -1) for key in keys])
 
     def _upload(self) -> Any:
         tables, types = self.types.Tables(), self.types
@@ -118,17 +156,19 @@ class Model:
         plain = {
             "row_of_link": (shifted.row_of_link, wp.int32), "next": (shifted.next, wp.int32),
             "before": (shifted.before, wp.int32), "row_of_voxel": (shifted.row_of_voxel, wp.int32),
-            "world_of": (self.world_of_voxel, wp.int32), "begins": (self.first_voxel, wp.int32),
+            "world_of": (self.world_of_voxel, wp.int32), "begins": (self.first_of_world, wp.int32),
             "places": (self.places, wp.vec3d), "sides": (self.of_voxels("side"), wp.float64),
             "bases": (bases, types.real), "waves": (waves, wp.vec4d), "channels": (self._channels(), wp.int32),
             "curve_strains": (shifted.curve[:, 0], types.real), "curve_stresses": (shifted.curve[:, 1], types.real),
-            **self._outside(),
+            **self._outside(), **self._near(),
         }  # fmt: skip
         for name, (values, dtype) in plain.items():
             setattr(tables, name, wp.array(values, dtype=dtype, device=self.device))
         tables.links = self._rows(types.Link, {**shifted.link_rows, "first_share": self._shares(shifted)})
         tables.voxels = self._rows(types.Voxel, shifted.voxel_rows)
         self._upload_obstacles(tables)
+        tables.reach, tables.margin = reach_and_margin(self.of_voxels("side"), bases + np.abs(waves[:, 0]))
+        tables.touching = int(self.touching)
         tables.channel_count = len(self.controls)
         tables.gravity = types.vec3(*self.world.gravity)
         tables.dt = self.dt
@@ -137,6 +177,30 @@ class Model:
         tables.actuated = int(waves[:, 0].any())
         tables.pushed = int(any(robot.holds or robot.pushes for robot in self.robots))
         return tables
+
+    @property
+    def touching(self) -> bool:
+        """Whether voxels touch each other."""
+        return self.world.collisions != "none"
+
+    def _near(self) -> dict[str, tuple[np.ndarray, Any]]:
+        """Tables of the surface voxels, and of those that few links join; equal robots share the latter."""
+        known: dict[int, tuple[np.ndarray, Near]] = {}
+        count = 0
+        skins, begins, counts, offsets = [], [], [], [np.zeros(0, int)]
+        for shape in self.shapes if self.touching else ():
+            if id(shape) not in known:
+                skin = surface(shape.next, shape.before)
+                near = near_by_links(shape.pairs, skin)
+                known[id(shape)] = skin, Near(near.begins + count, near.counts, near.offsets)
+                offsets.append(near.offsets)
+                count += len(near.offsets)
+            skin, near = known[id(shape)]
+            skins.append(skin)
+            begins.append(near.begins)
+            counts.append(near.counts)
+        lists = {"skin": skins, "near_begins": begins, "near_counts": counts, "near": offsets}
+        return {name: (np.concatenate(parts or [np.zeros(0, int)]), wp.int32) for name, parts in lists.items()}
 
     def _shares(self, shifted: _Shifted) -> np.ndarray:
         """Share of the strain of a link that its first voxel has: the softer end has more, in Voxelyze the stiffer."""
@@ -190,6 +254,12 @@ class Model:
             rows.append(one)
         tables.obstacles = wp.array(rows, dtype=self.types.Obstacle, device=self.device)
         tables.heights = wp.array(np.concatenate(heights), dtype=wp.float32, device=self.device)
+
+
+def rounding_errors(numbers: np.ndarray, factor: float) -> np.ndarray:
+    """What float64 adds to whole numbers times a factor when it rounds them, exactly (after Dekker)."""
+    high = float(np.float32(factor))  # products of its digits with small numbers are exact, as those of the rest
+    return np.asarray((numbers * factor - numbers * high) - numbers * (factor - high))
 
 
 class _Shifted:

@@ -106,7 +106,7 @@ class Painter:
     def _vertex_of(self) -> np.ndarray:
         """Vertex of each corner of each voxel, shape [8 voxels]."""
         cells = np.concatenate([robot.cells for robot in self.model.robots])
-        keys = np.concatenate([np.repeat(self.model.world_of_voxel[:, None, None], 8, axis=1),
+        keys = np.concatenate([np.repeat(self.model.robot_of_voxel[:, None, None], 8, axis=1),
                                cells[:, None] + _CORNERS], axis=2).reshape(-1, 4)  # fmt: skip
         return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
 
@@ -172,11 +172,13 @@ class Painter:
     @cached_property
     def _shifts(self) -> np.ndarray:
         """Where each world stands in the picture [m], shape [worlds, 3]: side by side, if they begin in one place."""
-        count = len(self.model.robots)
-        if len(np.unique(self.model.corners, axis=0)) == count:
+        count = self.model.world_count
+        corners = self.model.corners.reshape(count, -1, 3)
+        if len(np.unique(corners[:, 0], axis=0)) == count:
             return np.zeros((count, 3))
         across = int(np.ceil(np.sqrt(count)))
-        pitch = 2.0 * max(max(robot.size[:2]) for robot in self.model.robots)
+        apart = float(np.ptp(corners[:, :, :2], axis=1).max())  # of robots that share a world
+        pitch = 2.0 * (apart + max(max(robot.size[:2]) for robot in self.model.robots))
         place = np.arange(count)
         return np.column_stack([place % across, place // across, np.zeros(count)]) * pitch
 

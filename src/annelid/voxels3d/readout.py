@@ -78,7 +78,7 @@ class Readout:
             state: The state.
             world: Number of the world; None for all.
         """
-        first = self.model.first_voxel
+        first = self.model.first_of_world
         part = slice(None) if world is None else slice(*first[world : world + 2])
         x, v, mass = self.positions(state)[part], self.velocities(state)[part], self._mass[part]
         w, inertia = state.spins.numpy().astype(float)[part], self._inertia[part]

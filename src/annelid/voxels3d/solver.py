@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,17 @@ from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
+from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
-from annelid.voxels3d.kernels.program import BLOCK, block_kernel, team_kernel
+from annelid.voxels3d.kernels.layout import LISTED
+from annelid.voxels3d.kernels.program import BLOCK, block_kernel, grid_kernels, team_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
 
+_LARGE = 2048  # voxels of a world that are more than a block of a GPU is quick with
+_GRAPH = 64  # steps of a graph at most
 _ENOUGH = 512  # voxels a thread: fewer spend more time at barriers than on links
 
 
@@ -72,12 +76,12 @@ class Solver:
         self.dt = model.dt
         self.batch = max(1, min(256, 200_000 // model.voxel_count))
         most = thread_count(threads)
-        worlds = len(model.robots)
+        worlds = model.world_count
         # Whole worlds are dealt to threads, unless there are more threads than worlds and voxels enough for each.
         self.threads = most if worlds >= most else max(worlds, min(most, model.voxel_count // _ENOUGH))
         self._divided = self.threads > worlds
         self._team = None if self.device.is_cuda else Team(self.threads)
-        self._motion = self._scratch()
+        self._motion, self._graphs = self._scratch(), Graphs(self.device)
         self._bound: State | None = None
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
@@ -85,7 +89,7 @@ class Solver:
     @property
     def worlds(self) -> int:
         """Number of independent worlds side by side."""
-        return len(self.model.robots)
+        return self.model.world_count
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -111,7 +115,7 @@ class Solver:
             return wp.zeros(length, dtype=dtype, device=device)
 
         return State(
-            displacements=zeros(count, types.vec3),
+            displacements=wp.array(model.roundings, dtype=types.vec3, device=device),
             rotations=wp.array(upright, dtype=types.quat, device=device),
             velocities=zeros(count, types.vec3),
             spins=zeros(count, types.vec3),
@@ -133,10 +137,30 @@ class Solver:
             self._team.run(team_kernel(model.real), arguments)
             state.clock.numpy()[0] += steps
             return
-        largest = int(np.diff(model.first_voxel).max())
+        largest = int(np.diff(model.first_of_world).max())
+        if largest > _LARGE and not model.tables.touching:
+            self._advance_together(state, steps)
+            return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
         wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
+        wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
+    def _advance_together(self, state: State, steps: int) -> None:
+        """Steps of all voxels side by side, however many there are in a world (CUDA)."""
+        while steps > 0:  # a graph is captured for each count: powers of two keep them few
+            count = 1 << (min(steps, _GRAPH).bit_length() - 1)
+            self._graphs.run(count, partial(self._enqueue, state, count))
+            steps -= count
+
+    def _enqueue(self, state: State, steps: int) -> None:
+        tables, motion, count = self.model.tables, self._motion, self.model.voxel_count
+        resize, load, move = grid_kernels(self.model.real)
+        for step in range(steps):
+            if step == 0 or tables.actuated:
+                wp.launch(resize, count, [step, tables, motion], device=self.device)
+            wp.launch(load, count, [tables, motion], device=self.device)
+            wp.launch(move, count, [step, tables, motion], device=self.device)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
@@ -185,7 +209,7 @@ class Solver:
         """The fastest voxel, in words."""
         speeds = np.linalg.norm(state.velocities.numpy().astype(float), axis=1)
         fastest = int(np.nanargmax(speeds))
-        robot = int(self.model.world_of_voxel[fastest])
+        robot = int(self.model.robot_of_voxel[fastest])
         x, y, z = self.model.robots[robot].cells[fastest - self.model.first_voxel[robot]].tolist()
         return (
             f"voxel ({x}, {y}, {z}) of robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; a smaller step than "
@@ -205,6 +229,7 @@ class Solver:
         if self._bound is state:
             return
         self._bound = state
+        self._graphs.clear()
         for name, array in state_arrays(state).items():
             setattr(self._motion, name, array)
 
@@ -216,8 +241,12 @@ class Solver:
             "sizes": (count, types.real), "forces": (count, types.vec3), "moments": (count, types.vec3),
             "end_forces": (3 * count + 3, types.vec3), "end_moments": (3 * count + 3, types.vec3),
             "stretches": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
+            "anchors": (count if model.touching else 0, wp.vec3d), "heads": (count if model.touching else 0, wp.int32),
+            "chain": (count if model.touching else 0, wp.int32),
+            "partners": (LISTED * count if model.touching else 0, wp.int32),
         }  # fmt: skip
         for name, (length, dtype) in sizes.items():
             setattr(motion, name, wp.zeros(length, dtype=dtype, device=device))
+        motion.moved = wp.full(self.worlds, 1, dtype=wp.int32, device=device)  # there are no lists yet
         motion.trouble = wp.full(self.worlds, -1, dtype=wp.int64, device=device)
         return motion

@@ -38,6 +38,12 @@ class Shape:
     link_rows: dict[str, np.ndarray]
     curve: np.ndarray
 
+    @property
+    def pairs(self) -> np.ndarray:
+        """Voxels at the two ends of each link, shape [links, 2]."""
+        there = self.next >= 0
+        return np.column_stack([np.nonzero(there)[0], self.next[there]])
+
 
 def compile_robot(robot: Robot) -> Shape:
     """The tables of a robot."""

@@ -19,6 +19,8 @@ PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
 Links = Literal["balanced", "compatible"]
 
+Collisions = Literal["none", "self", "all"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class World(Named):
@@ -31,6 +33,8 @@ class World(Named):
         obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
+        collisions: Whether voxels touch each other: "none" do; those of a robot with "self"; with "all" also those of
+            different robots, which share a world.
     """
 
     dt: float | Auto = "auto"
@@ -38,6 +42,7 @@ class World(Named):
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     obstacles: Sequence[Obstacle] = ()
     links: Links = "balanced"
+    collisions: Collisions = "none"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -45,6 +50,8 @@ class World(Named):
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         if self.links not in get_args(Links):
             raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
+        if self.collisions not in get_args(Collisions):
+            raise InvalidValue(f"collisions {self.collisions!r} must be 'none', 'self' or 'all'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
 

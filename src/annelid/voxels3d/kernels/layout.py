@@ -11,6 +11,9 @@ wp.set_module_options({"enable_backward": False})
 PLANE, BALL, BOX, HEIGHTS = range(4)
 """Kinds of obstacles."""
 
+LISTED = 16
+"""Voxels in the list of those whom a voxel may touch."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -112,6 +115,13 @@ def layout(real: Any) -> Layout:
         curve_stresses=wp.array[real],  # [Pa]
         obstacles=wp.array[obstacle],
         heights=wp.array[wp.float32],  # of all height fields [m]
+        skin=wp.array[wp.int32],  # 1 where a voxel has a face without a link, and may touch others
+        near_begins=wp.array[wp.int32],  # per voxel: first of those that few links lead to
+        near_counts=wp.array[wp.int32],
+        near=wp.array[wp.int32],  # their numbers less that of the voxel, rising
+        reach=wp.float64,  # how far lists of whom a voxel may touch reach, and side of the cells [m]
+        margin=wp.float64,  # how far voxels may move before lists are made anew [m]
+        touching=wp.int32,  # 1 where voxels touch each other
         gravity=vec3,  # [m/s²]
         dt=wp.float64,  # [s]
         balanced=wp.int32,
@@ -138,6 +148,11 @@ def layout(real: Any) -> Layout:
         end_forces=wp.array[vec3],  # scratch: 3 a voxel, what its links do to their other ends
         end_moments=wp.array[vec3],
         stretches=wp.array[real],  # scratch: 3 a voxel, strains of its links
+        anchors=wp.array[wp.vec3d],  # scratch: where surface voxels were when lists were made [m]
+        heads=wp.array[wp.int32],  # scratch: first voxel of a cell, -1: none
+        chain=wp.array[wp.int32],  # scratch: next voxel of the same cell, -1: none
+        partners=wp.array[wp.int32],  # scratch: `LISTED` a voxel, those whom it may touch
+        moved=wp.array[wp.int32],  # scratch: per world, 1 where lists have to be made anew
         trouble=wp.array[wp.int64],  # per world: first step whose result is not finite, -1 while all are
     )
     return Layout(real, vec3, quat, link, voxel, obstacle, tables, motion)

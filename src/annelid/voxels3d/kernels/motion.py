@@ -173,6 +173,13 @@ def voxel_pass(real: Any) -> wp.Function:
         return wp.spatial_vectord(force[0], force[1], force[2], moment[0], moment[1], moment[2])
 
     @wp.func
+    def frozen(i: int, tables: Tables) -> bool:
+        """Whether the strain of a voxel is never renewed: as in Voxelyze, where all its freedoms are held."""
+        if tables.balanced == 1 or tables.ties[i] < 0:
+            return False
+        return tables.tie_bits[tables.ties[i]] == wp.static(_ALL_TRANSLATION | _ALL_ROTATION)
+
+    @wp.func
     def move(first: int, last: int, stride: int, now: wp.int64, tables: Tables, motion: Motion):
         for i in range(first, last, stride):
             voxel = tables.voxels[tables.row_of_voxel[i]]
@@ -200,7 +207,7 @@ def voxel_pass(real: Any) -> wp.Function:
             motion.velocities[i] = v
             motion.spins[i] = w
             motion.rotations[i] = turned(motion.rotations[i], w * (real(0.5) * dt))
-            if tables.volumetric == 1:
+            if tables.volumetric == 1 and not frozen(i, tables):
                 motion.strains[i] = strain(i, voxel, tables, motion)
             if tables.pushed == 1:
                 if tables.ties[i] >= 0:

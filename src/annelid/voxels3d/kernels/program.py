@@ -1,6 +1,7 @@
-"""Many steps in one launch: a team of CPU threads, or a block of CUDA threads for each world.
+"""Many steps in one launch: a team of CPU threads, or a block of CUDA threads for each world; large ones take the GPU.
 
-A step is two passes with a barrier between them: links, then voxels, each of which touches only what is its own.
+A step is two passes with a barrier between them: links, then voxels, each of which touches only what is its own. Where
+voxels touch each other, lists of who may are made before, when that is due.
 """
 
 import functools
@@ -9,6 +10,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
+from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import link_pass
 from annelid.voxels3d.kernels.motion import size_of, voxel_pass
@@ -41,6 +43,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=_FUSED)
     def team(
@@ -57,15 +60,29 @@ def team_kernel(real: Any) -> wp.Kernel:
         if divided == 0:
             for world in range(rank, worlds, size):
                 low, high = tables.begins[world], tables.begins[world + 1]
+                if tables.touching == 1:
+                    watch(low, high, 1, tables, motion)
                 for step in range(steps):
                     now = first + wp.int64(step)
                     if step == 0 or tables.actuated == 1:
                         resize(low, high, 1, now, tables, motion)
                     links_of(low, high, 1, tables, motion)
+                    if tables.touching == 1:
+                        if motion.moved[world] == 1:
+                            file(world, tables, motion)
+                            list_partners(low, high, 1, tables, motion)
+                            motion.moved[world] = 0
+                        collide(low, high, 1, tables, motion)
                     move(low, high, 1, now, tables, motion)
+                    if tables.touching == 1:
+                        watch(low, high, 1, tables, motion)
         else:
             share = team_range(rank, size, tables.begins[worlds], wp.static(_GRAIN))
             ticket = int(0)
+            if tables.touching == 1:
+                watch(share[0], share[1], 1, tables, motion)
+                ticket += 1
+                team_barrier(counter, size, ticket)
             for step in range(steps):
                 now = first + wp.int64(step)
                 if step == 0 or tables.actuated == 1:
@@ -73,9 +90,24 @@ def team_kernel(real: Any) -> wp.Kernel:
                     ticket += 1
                     team_barrier(counter, size, ticket)
                 links_of(share[0], share[1], 1, tables, motion)
+                if tables.touching == 1:
+                    due = int(0)
+                    for world in range(worlds):
+                        due = wp.max(due, motion.moved[world])
+                    if due == 1:
+                        for world in range(rank, worlds, size):
+                            file(world, tables, motion)
+                        ticket += 1
+                        team_barrier(counter, size, ticket)
+                        for world in range(rank, worlds, size):
+                            motion.moved[world] = 0
+                        list_partners(share[0], share[1], 1, tables, motion)
+                    collide(share[0], share[1], 1, tables, motion)
                 ticket += 1
                 team_barrier(counter, size, ticket)
                 move(share[0], share[1], 1, now, tables, motion)
+                if tables.touching == 1:
+                    watch(share[0], share[1], 1, tables, motion)
                 ticket += 1
                 team_barrier(counter, size, ticket)
 
@@ -88,6 +120,7 @@ def block_kernel(real: Any) -> wp.Kernel:
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
@@ -95,14 +128,53 @@ def block_kernel(real: Any) -> wp.Kernel:
         lane = wp.tid() - world * width
         first = motion.clock[0]
         low, high = tables.begins[world], tables.begins[world + 1]
+        if tables.touching == 1:
+            watch(low + lane, high, width, tables, motion)
+            block_barrier()
         for step in range(steps):
             now = first + wp.int64(step)
             if step == 0 or tables.actuated == 1:
                 resize(low + lane, high, width, now, tables, motion)
                 block_barrier()
             links_of(low + lane, high, width, tables, motion)
+            if tables.touching == 1:
+                if motion.moved[world] == 1:
+                    if lane == 0:
+                        file(world, tables, motion)
+                    block_barrier()
+                    if lane == 0:
+                        motion.moved[world] = 0
+                    list_partners(low + lane, high, width, tables, motion)
+                collide(low + lane, high, width, tables, motion)
             block_barrier()
             move(low + lane, high, width, now, tables, motion)
+            if tables.touching == 1:
+                watch(low + lane, high, width, tables, motion)
             block_barrier()
 
     return blocks
+
+
+@functools.cache
+def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def resize_voxels(step: int, tables: Tables, motion: Motion):
+        i = wp.tid()
+        resize(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def load_links(tables: Tables, motion: Motion):
+        i = wp.tid()
+        links_of(i, i + 1, 1, tables, motion)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def move_voxels(step: int, tables: Tables, motion: Motion):
+        i = wp.tid()
+        move(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
+
+    return resize_voxels, load_links, move_voxels
