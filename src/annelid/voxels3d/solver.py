@@ -74,7 +74,8 @@ class Solver:
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
         self.dt = model.dt
-        self.batch = max(1, min(256, 200_000 // model.voxel_count))
+        moved = 200_000 if self.device.is_cpu else 200_000_000  # voxel-steps in a fraction of a second
+        self.batch = max(1, min(256, moved // model.voxel_count))
         most = thread_count(threads)
         worlds = model.world_count
         # Whole worlds are dealt to threads, unless there are more threads than worlds and voxels enough for each.
