@@ -58,10 +58,10 @@ class ArmInSoil:
             acceleration=limits["acceleration"], memory=_MEMORY,
         )  # fmt: skip
         count = len(bodies)
-        if count != len(chain) + 1:
+        if count != len(chain) + 1 or len(chain) > kernels.MOST_JOINTS:
             raise InvalidValue(
-                f"an arm in soil has a link for each joint and a bucket; this one has {len(chain)} joints and {count} "
-                "bodies."
+                f"an arm in soil has at most {kernels.MOST_JOINTS} joints, a link for each and a bucket; this one has "
+                f"{len(chain)} joints and {count} bodies."
             )
         self._links = self._made(
             kernels.Links(), first=self.soil.bodies - count, count=count, each=self.soil.bodies,

@@ -1,7 +1,7 @@
 """Arms in soil: joints follow commands, links and bucket follow the joints, and what pushes them is accounted for.
 
-These kernels run between any two steps of grains that take microseconds. On a GPU most of their time goes into fetching
-their code, which the steps have driven out of its caches: loops are written so that the compiler does not unroll them.
+These kernels run between any two steps of grains that take microseconds. Loops that load much and compute little are as
+long for every arm: the compiler unrolls them, and all loads of a thread are under way at the same time.
 """
 
 import warp as wp
@@ -9,6 +9,11 @@ import warp as wp
 from annelid.envs.machines.kernels import Arm, joint_motion, tool_frame
 
 wp.set_module_options({"enable_backward": False})
+
+MOST_JOINTS = 8
+"""Joints that an arm may have."""
+
+vec_joints = wp.types.vector(length=MOST_JOINTS, dtype=wp.float32)
 
 
 @wp.struct
@@ -119,19 +124,21 @@ def steer(
     w, k = wp.tid()
     count = limits.lower.shape[0]
     most = limits.acceleration * dt
+    goals = vec_joints()
+    for j in range(wp.static(MOST_JOINTS)):
+        if j < count:
+            wish = actions[w, j] * limits.speed[j]
+            speed = joints.speeds[w, j] + wp.clamp(wish - joints.speeds[w, j], -most, most)
+            angle = joints.angles[w, j]
+            goals[j] = wp.clamp(angle + dt * speed, limits.lower[j], limits.upper[j])
+            if j == k:
+                joints.goals[w, j] = goals[j]
+                joints.rates[w, j] = (goals[j] - angle) / dt
     frame = wp.transform_identity()
-    j = int(0)
-    while j < wp.min(k + 1, count):
-        wish = actions[w, j] * limits.speed[j]
-        now = joints.speeds[w, j]
-        angle = joints.angles[w, j]
-        speed = now + wp.clamp(wish - now, -most, most)
-        goal = wp.clamp(angle + dt * speed, limits.lower[j], limits.upper[j])
-        if j == k:
-            joints.goals[w, j] = goal
-            joints.rates[w, j] = (goal - angle) / dt
-        frame = frame * arm.offsets[j] * joint_motion(arm, j, goal)
-        j += 1
+    joint = int(0)
+    while joint < wp.min(k + 1, count):  # not unrolled: fetching as many copies of this code would take longer
+        frame = frame * arm.offsets[joint] * joint_motion(arm, joint, goals[joint])
+        joint += 1
     if k == count:
         frame = frame * arm.tool
     joints.frames[w, k] = frame
@@ -173,23 +180,22 @@ def account(
         origin = wp.transform_get_translation(frame)
         slides = arm.sliding[j] != 0
         load = float(0.0)
-        k = int(j)
-        while k < links.count:
-            b = first + k
-            if slides:
-                load += wp.dot(axis, forces[b])
-            else:
-                load += wp.dot(axis, torques[b] + wp.cross(places[b] - origin, forces[b]))
-            k += 1
+        for k in range(wp.static(MOST_JOINTS + 1)):
+            b = first + wp.min(k, links.count - 1)
+            along = axis
+            about = wp.vec3()
+            if not slides:
+                along = wp.cross(axis, places[b] - origin)
+                about = axis
+            part = wp.dot(along, forces[b]) + wp.dot(about, torques[b])
+            load += wp.where(k >= j and k < links.count, part, 0.0)
         joints.torques[w, j] = joints.torques[w, j] + share * (load - joints.torques[w, j])
     elif j == count:
         work = wp.float64(0.0)
-        n = int(0)
-        while n < links.count:
-            b = first + n
+        for k in range(wp.static(MOST_JOINTS + 1)):
+            b = first + wp.min(k, links.count - 1)
             power = wp.dot(forces[b], velocities[b]) + wp.dot(torques[b], spins[b])
-            work -= wp.float64(power * dt)
-            n += 1
+            work -= wp.float64(wp.where(k < links.count, power * dt, 0.0))
         joints.work[w] = joints.work[w] + work
     else:
         bucket = first + links.count - 1
