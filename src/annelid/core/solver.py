@@ -329,7 +329,7 @@ def editable(solver: Solver) -> Editable:
     if isinstance(solver, Editable):
         return solver
     raise Unsupported(
-        solver.physics, "be edited while it runs", ("springs", "coupling"),
+        solver.physics, "be edited while it runs", ("springs", "voxels3d", "coupling"),
         "Build it anew with the change; bodies among grains are moved by solver.drive and pulled by solver.load.",
     )  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,12 @@ import warp as wp
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity
+from annelid.voxels3d.changes import Changed, Log, apply, unchanged
 from annelid.voxels3d.collisions import Near, near_by_links, reach_and_margin, surface
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.stability import chosen_step
-from annelid.voxels3d.tables import Shape, compile_robot
+from annelid.voxels3d.tables import Shape, bond_row, compile_robot
 from annelid.voxels3d.world import PRECISIONS, World
 
 
@@ -28,6 +31,8 @@ class Model:
         device: Warp device.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [robots, 3]; None: at the origin.
         group: Number of robots in each world.
+        changed: What edits have made of the robots; None: nothing.
+        base: The model before all edits; None: this is it.
     """
 
     def __init__(
@@ -38,16 +43,19 @@ class Model:
         *,
         positions: np.ndarray | None = None,
         group: int = 1,
+        changed: Changed | None = None,
+        base: Model | None = None,
     ) -> None:
         if not robots:
             raise InvalidValue("there are no robots to simulate.")
-        self.robots, self.world, self.device, self.group = list(robots), world, device, group
+        self.changed, self.base = changed or unchanged(robots), base
+        self.robots, self.world, self.device, self.group = list(self.changed.robots), world, device, group
         self.real = PRECISIONS[world.precision]
         self.types = layout(self.real)
         known: dict[int, Shape] = {}
-        for robot in self.robots:
+        for robot, opened in zip(self.robots, self.changed.opened, strict=True):
             if id(robot) not in known:
-                known[id(robot)] = compile_robot(robot)
+                known[id(robot)] = compile_robot(robot, opened)
         self.shapes = [known[id(robot)] for robot in self.robots]
         self.dt = chosen_step(world.dt, list(known.values()))
         counts = np.array([robot.voxel_count for robot in self.robots])
@@ -60,8 +68,10 @@ class Model:
             raise InvalidValue(f"positions must be finite, of shape [{len(counts)}, 3], not {list(corners.shape)}.")
         self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.robot_of_voxel]
         self.corners = corners
-        self.remembers = any(shape.link_rows["remembers"].any() for shape in self.shapes)
-        self.volumetric = any(shape.link_rows["poisson"].any() for shape in self.shapes)
+        # States have the same arrays, and channels, before and after edits.
+        self.remembers = any(shape.link_rows["remembers"].any() for shape in (base or self).shapes)
+        self.volumetric = any(shape.link_rows["poisson"].any() for shape in (base or self).shapes)
+        self.obeying: np.ndarray = self._obeying_alike() if base is None else base.obeying
         self.controls = self._controls()
         self.tables = self._upload()
 
@@ -98,12 +108,35 @@ class Model:
         return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
 
     def fingerprint(self) -> str:
-        """A hash of all that states of this model depend on."""
+        """A hash of all that states of this model depend on, as it was before edits."""
+        if self.base is not None:
+            return self.base.fingerprint()
         world = self.world
         settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners,
                             world.collisions, self.group)  # fmt: skip
         robots = {id(robot): identity(robot) for robot in self.robots}
         return identity(settings, [robots[id(robot)] for robot in self.robots])
+
+    def edited(self, log: Log) -> Model:
+        """This model, which is as it was built, after a log of edits."""
+        changed = apply(log, self.robots)
+        world = replace(self.world, dt=self.dt)
+        return Model(
+            self.robots, world, self.device, positions=self.corners, group=self.group, changed=changed, base=self
+        )
+
+    def voxel_at(self, robot: int, cell: Sequence[int]) -> int:
+        """Number of the voxel in a cell of a robot."""
+        return int(self.first_voxel[robot] + np.flatnonzero((self.robots[robot].cells == cell).all(axis=1))[0])
+
+    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        """Voxels that links join to each along + and - of the axes, -1: none, two arrays of shape [voxels, 3]."""
+        pairs = list(zip(self.shapes, self.first_voxel[:-1].tolist(), strict=True))
+        after, before = (
+            np.concatenate([_moved(table, first, -1) for table, first in tables])
+            for tables in ([(s.next, f) for s, f in pairs], [(s.before, f) for s, f in pairs])
+        )
+        return after, before
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:
         """Sizes of voxels before they are actuated, and their waves; see `kernels.layout`."""
@@ -117,15 +150,18 @@ class Model:
 
     def _controls(self) -> tuple[Control, ...]:
         """A channel for each voxel that is actuated but has no wave, where every world has the same ones."""
-        distinct = {tuple(map(id, one)): one for one in self._worlds}
-        cells = [self._obeying(one) for one in distinct.values()]
-        alike = all(np.array_equal(cells[0], other) for other in cells)
-        self.obeying = cells[0] if alike else np.zeros((0, 4), int)
         return tuple(
             Control(f"{f'robot {robot} ' if self.group > 1 else ''}voxel {x},{y},{z}", -1.0, 1.0, 0.0, "",
                     "makes a voxel grow (1) or shrink (-1) by its amplitude")
             for robot, x, y, z in self.obeying.tolist()
         )  # fmt: skip
+
+    def _obeying_alike(self) -> np.ndarray:
+        """Robot and cell of the voxels of each world that obey commands, none where worlds differ, shape [n, 4]."""
+        distinct = {tuple(map(id, one)): one for one in self._worlds}
+        cells = [self._obeying(one) for one in distinct.values()]
+        alike = all(np.array_equal(cells[0], other) for other in cells)
+        return cells[0] if alike else np.zeros((0, 4), int)
 
     @property
     def _worlds(self) -> list[list[Robot]]:
@@ -153,6 +189,7 @@ class Model:
         tables, types = self.types.Tables(), self.types
         shifted = _Shifted(self.shapes, self.first_voxel)
         bases, waves = self._waves()
+        bonds = self._bonds(shifted)
         plain = {
             "row_of_link": (shifted.row_of_link, wp.int32), "next": (shifted.next, wp.int32),
             "before": (shifted.before, wp.int32), "row_of_voxel": (shifted.row_of_voxel, wp.int32),
@@ -160,7 +197,7 @@ class Model:
             "places": (self.places, wp.vec3d), "sides": (self.of_voxels("side"), wp.float64),
             "bases": (bases, types.real), "waves": (waves, wp.vec4d), "channels": (self._channels(), wp.int32),
             "curve_strains": (shifted.curve[:, 0], types.real), "curve_stresses": (shifted.curve[:, 1], types.real),
-            **self._outside(), **self._near(),
+            **self._outside(), **bonds, **self._near(),
         }  # fmt: skip
         for name, (values, dtype) in plain.items():
             setattr(tables, name, wp.array(values, dtype=dtype, device=self.device))
@@ -169,6 +206,7 @@ class Model:
         self._upload_obstacles(tables)
         tables.reach, tables.margin = reach_and_margin(self.of_voxels("side"), bases + np.abs(waves[:, 0]))
         tables.touching = int(self.touching)
+        tables.bonded = int(len(self.changed.bonds) > 0)
         tables.channel_count = len(self.controls)
         tables.gravity = types.vec3(*self.world.gravity)
         tables.dt = self.dt
@@ -183,8 +221,48 @@ class Model:
         """Whether voxels touch each other."""
         return self.world.collisions != "none"
 
+    @cached_property
+    def bond_ends(self) -> np.ndarray:
+        """Voxels at the two ends of each bond, shape [bonds, 2]."""
+        ends = [[self.voxel_at(robot, cell) for robot, *cell in pair] for pair in self.changed.bonds.ends.tolist()]
+        return np.array(ends, int).reshape(-1, 2)
+
+    def _bonds(self, shifted: _Shifted) -> dict[str, tuple[np.ndarray, Any]]:
+        """Tables of bonds; their constants become rows of links."""
+        bonds, ends, real = self.changed.bonds, self.bond_ends, self.types
+        rows = [self._bond_row(pair) for pair in ends.tolist()]
+        first = len(shifted.link_rows["side"])
+        for name in shifted.link_rows if rows else ():
+            shifted.link_rows[name] = np.append(shifted.link_rows[name], [row[name] for row in rows])
+        order = np.argsort(ends.ravel(), kind="stable")
+        begins = np.searchsorted(ends.ravel()[order], np.arange(self.voxel_count + 1))
+        return {
+            "bond_begins": (begins, wp.int32), "bond_numbers": (order // 2, wp.int32), "bond_ends": (ends, wp.vec2i),
+            "bond_rows": (first + np.arange(len(ends)), wp.int32), "bond_turns": (bonds.turns, real.quat),
+            "bond_axes": (bonds.axes, real.vec3), "bond_born": (bonds.born, wp.int64),
+            "bond_rise": (bonds.rise, wp.float64),
+        }  # fmt: skip
+
+    def _bond_row(self, pair: Sequence[int]) -> dict[str, Any]:
+        robots = [self.robots[self.robot_of_voxel[end]] for end in pair]
+        local = [end - self.first_voxel[self.robot_of_voxel[end]] for end in pair]
+        made = [
+            (robot.materials[robot.material_of[k]], float(robot.of_voxels("stiffness")[k]))
+            for robot, k in zip(robots, local, strict=True)
+        ]
+        side = sum(robot.side_length for robot in robots) / 2.0
+        return bond_row(side, made, self.of_voxels("mass")[list(pair)])
+
     def _near(self) -> dict[str, tuple[np.ndarray, Any]]:
         """Tables of the surface voxels, and of those that few links join; equal robots share the latter."""
+        if self.touching and len(self.changed.bonds):
+            after, before = self.neighbours()
+            there = np.argwhere(after >= 0)
+            links = np.column_stack([there[:, 0], after[after >= 0]])
+            skin = surface(after, before)
+            every = near_by_links(np.concatenate([links, self.bond_ends]), skin)
+            return {"skin": (skin, wp.int32), "near_begins": (every.begins, wp.int32),
+                    "near_counts": (every.counts, wp.int32), "near": (every.offsets, wp.int32)}  # fmt: skip
         known: dict[int, tuple[np.ndarray, Near]] = {}
         count = 0
         skins, begins, counts, offsets = [], [], [], [np.zeros(0, int)]

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import Plane as Halfspace
@@ -106,9 +107,19 @@ class Painter:
     def _vertex_of(self) -> np.ndarray:
         """Vertex of each corner of each voxel, shape [8 voxels]."""
         cells = np.concatenate([robot.cells for robot in self.model.robots])
-        keys = np.concatenate([np.repeat(self.model.robot_of_voxel[:, None, None], 8, axis=1),
+        keys = np.concatenate([np.repeat(self._part_of[:, None, None], 8, axis=1),
                                cells[:, None] + _CORNERS], axis=2).reshape(-1, 4)  # fmt: skip
         return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
+
+    @cached_property
+    def _part_of(self) -> np.ndarray:
+        """Number of the connected part that each voxel belongs to: only what is joined has common corners."""
+        after, _ = self.model.neighbours()
+        first, axis = np.nonzero(after >= 0)
+        ends = first, after[first, axis]
+        count = self.model.voxel_count
+        joined = sparse.coo_array((np.ones(len(first), np.int8), ends), shape=(count, count))
+        return np.asarray(sparse.csgraph.connected_components(joined, directed=False)[1])
 
     @property
     def _vertex_count(self) -> int:

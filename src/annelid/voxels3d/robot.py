@@ -38,6 +38,7 @@ class Robot(Described):
         ramp: Time in which waves grow to their amplitude [s].
         holds: What is held.
         pushes: What is pushed.
+        whole: Whether a grid in several parts is refused.
     """
 
     grid: np.ndarray
@@ -51,6 +52,7 @@ class Robot(Described):
     ramp: float = 0.0
     holds: tuple[Hold, ...] = field(default=())
     pushes: tuple[Push, ...] = field(default=())
+    whole: bool = True
 
     def __post_init__(self) -> None:
         grid = _whole(self.grid)
@@ -69,7 +71,8 @@ class Robot(Described):
         for name in _PER_VOXEL:
             object.__setattr__(self, name, self._spread(name))
         _require_values(self)
-        _require_connected(grid)
+        if self.whole:
+            _require_connected(grid)
 
     @classmethod
     def from_array(cls, numbers: Any, materials: Voxel | Sequence[Voxel] = (), **options: Any) -> Robot:

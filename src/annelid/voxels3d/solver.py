@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -11,11 +12,14 @@ import warp as wp
 
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
+from annelid.core.state import copy_state, declared, restore_worlds, rows, state_arrays
+from annelid.voxels3d.changes import Log
+from annelid.voxels3d.edits import Editor, carried_over
 from annelid.voxels3d.kernels.layout import LISTED
 from annelid.voxels3d.kernels.program import BLOCK, block_kernel, grid_kernels, team_kernel
 from annelid.voxels3d.model import Model
@@ -45,14 +49,14 @@ class State:
         clock: Steps done, shape [1].
     """
 
-    displacements: wp.array[Any] = rows("voxel")
-    rotations: wp.array[Any] = rows("voxel")
-    velocities: wp.array[Any] = rows("voxel")
-    spins: wp.array[Any] = rows("voxel")
-    stuck: wp.array[Any] = rows("voxel", wp.int32)
-    strains: wp.array[Any] = rows("voxel")
-    largest: wp.array[Any] = rows("voxel", each=3)
-    offsets: wp.array[Any] = rows("voxel", each=3)
+    displacements: wp.array[Any] = rows("voxel", grows="voxels")
+    rotations: wp.array[Any] = rows("voxel", grows="voxels")
+    velocities: wp.array[Any] = rows("voxel", grows="voxels")
+    spins: wp.array[Any] = rows("voxel", grows="voxels")
+    stuck: wp.array[Any] = rows("voxel", wp.int32, grows="voxels")
+    strains: wp.array[Any] = rows("voxel", grows="voxels")
+    largest: wp.array[Any] = rows("voxel", each=3, grows="voxels")
+    offsets: wp.array[Any] = rows("voxel", each=3, grows="voxels")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
     origins: wp.array[Any] = rows("world", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
@@ -72,6 +76,7 @@ class Solver:
     physics = "voxels3d"
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
+        self._built, self._log = model, Log()  # as it was before edits, and these
         self.model, self.device = model, model.device
         self.dt = model.dt
         moved = 200_000 if self.device.is_cpu else 200_000_000  # voxel-steps in a fraction of a second
@@ -165,13 +170,65 @@ class Solver:
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
-        """Bring worlds back to their beginning; see `core.solver.Solver`."""
-        if mask is None:
+        """Bring worlds back to their beginning, before all edits; see `core.solver.Solver`."""
+        if mask is None or (len(self._log) and mask.numpy()[0]):  # what was edited is one world
+            now = wp.clone(state.clock)
+            self._take(self._built, Log())
             copy_state(self._beginning, state)
+            if mask is not None:  # time goes on, and that of the world is counted from here
+                wp.copy(state.clock, now)
+                wp.copy(state.origins, now)
             return
         restore_worlds(self._beginning, state, mask, self._world_of)
         outputs = [state.origins, self._motion.trouble]
         wp.launch(begin_healthy, self.worlds, [mask, state.clock], outputs, device=self.device)
+
+    def editor(self, *states: State) -> Editor:
+        """A new edit of the robots behind these states."""
+        if self.worlds > 1:
+            raise InvalidValue("voxels of several worlds cannot be edited while they run: simulate one world.")
+        return Editor(self, states)
+
+    def install(self, log: Log, states: Sequence[State]) -> None:
+        """Add changes to those of before, between two steps; nothing is changed if they are refused."""
+        whole = self._log + log
+        old, new = self.model, self._built.edited(whole)
+        names = [name for name, one in declared(State).items() if one.of == "voxel"]
+        for state in states:
+            arrays = {name: array.numpy() for name, array in state_arrays(state).items() if name in names}
+            for name, values in carried_over(arrays, old, new).items():
+                dtype = state_arrays(state)[name].dtype
+                setattr(state, name, wp.array(values, dtype=dtype, device=self.device))
+        self._take(new, whole)
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """What edits have made of the robots; see `core.solver.Changing`."""
+        return self._log.arrays()
+
+    def restore_changes(self, changes: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]) -> None:
+        """Make the robots what they were; see `core.solver.Changing`."""
+        log = Log.from_arrays(changes)
+        try:
+            model = self._built.edited(log) if len(log) else self._built
+        except InvalidValue as error:
+            raise FileFormatError(f"the checkpoint is damaged: {error}") from None
+        if len(state["displacements"]) != model.voxel_count:
+            raise FileFormatError(
+                f"the checkpoint is damaged: it has {len(state['displacements'])} voxels, not {model.voxel_count}."
+            )
+        self._take(model, log)
+
+    def _take(self, model: Model, log: Log) -> None:
+        """Step another model from now on."""
+        self._log = log
+        if model is self.model:
+            return
+        self.model, self._bound = model, None
+        self._motion = self._scratch()
+        self.readout = Readout(model)
+        self._painter = Painter(model, self.readout)
+        for name in ("_movable", "_beginning", "_world_of"):
+            vars(self).pop(name, None)
 
     def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
         """Add a velocity to all voxels of masked worlds; those that are held lose it in the next step."""

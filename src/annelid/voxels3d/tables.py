@@ -45,9 +45,16 @@ class Shape:
         return np.column_stack([np.nonzero(there)[0], self.next[there]])
 
 
-def compile_robot(robot: Robot) -> Shape:
-    """The tables of a robot."""
+def compile_robot(robot: Robot, opened: np.ndarray | None = None) -> Shape:
+    """The tables of a robot.
+
+    Args:
+        robot: The robot.
+        opened: Cells of voxels and axes along which they have no link, shape [k, 4].
+    """
     after, before = neighbours(robot)
+    if opened is not None and len(opened):
+        _open(robot, opened, after, before)
     kinds = np.column_stack([robot.material_of.astype(float), robot.of_voxels("stiffness")])
     distinct, row_of_voxel = np.unique(kinds, axis=0, return_inverse=True)
     row_of_voxel = row_of_voxel.reshape(-1)
@@ -71,6 +78,16 @@ def neighbours(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         np.stack([number[tuple((robot.cells + 1 + sign * step).T)] for step in steps], axis=1) for sign in (1, -1)
     )
     return after, before
+
+
+def _open(robot: Robot, opened: np.ndarray, after: np.ndarray, before: np.ndarray) -> None:
+    """Take links out of the lists of neighbours."""
+    number = np.full(robot.grid.shape, -1)
+    number[tuple(robot.cells.T)] = np.arange(robot.voxel_count)
+    first, axis = number[tuple(opened[:, :3].T)], opened[:, 3]
+    beyond = after[first, axis]
+    after[first, axis] = -1
+    before[beyond[beyond >= 0], axis[beyond >= 0]] = -1
 
 
 def _voxel_rows(robot: Robot, kinds: np.ndarray) -> dict[str, np.ndarray]:
@@ -150,6 +167,12 @@ def _link_row(s: float, ends: list[tuple[Voxel, float]], masses: np.ndarray) -> 
         "modulus": modulus,
         "ratio": moduli[1] / moduli[0],
     }
+
+
+def bond_row(s: float, ends: list[tuple[Voxel, float]], masses: np.ndarray) -> dict[str, Any]:
+    """Constants of a bond: those of a link that is linear and does not break."""
+    plain = {"curve": 0, "points": 0, "remembers": 0, "fails": NEVER}
+    return _link_row(s, ends, masses) | plain | {"poisson": 0.0}
 
 
 def _joined(one: tuple[Voxel, float], other: tuple[Voxel, float]) -> np.ndarray:

@@ -115,6 +115,15 @@ def layout(real: Any) -> Layout:
         curve_stresses=wp.array[real],  # [Pa]
         obstacles=wp.array[obstacle],
         heights=wp.array[wp.float32],  # of all height fields [m]
+        bond_begins=wp.array[wp.int32],  # per voxel: first of its bonds
+        bond_numbers=wp.array[wp.int32],
+        bond_ends=wp.array[wp.vec2i],
+        bond_rows=wp.array[wp.int32],  # their constants among those of links
+        bond_turns=wp.array[quat],  # from the second voxel back to the first, at rest
+        bond_axes=wp.array[vec3],  # from the first voxel to the second, in its frame
+        bond_born=wp.array[wp.int64],  # step at which they were made
+        bond_rise=wp.array[wp.float64],  # time in which they grow [s]
+        bonded=wp.int32,  # 1 where there are bonds
         skin=wp.array[wp.int32],  # 1 where a voxel has a face without a link, and may touch others
         near_begins=wp.array[wp.int32],  # per voxel: first of those that few links lead to
         near_counts=wp.array[wp.int32],

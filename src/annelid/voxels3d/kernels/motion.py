@@ -212,7 +212,8 @@ def voxel_pass(real: Any) -> wp.Function:
             if tables.pushed == 1:
                 if tables.ties[i] >= 0:
                     tie(i, tables.ties[i], time + tables.dt, u, tables, motion)
-            if not wp.isfinite(v[0] + v[1] + v[2] + w[0] + w[1] + w[2]):
+            total = v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
+            if total - total != real(0.0):  # not finite; wp.isfinite is a call
                 if motion.trouble[world] < wp.int64(0):
                     motion.trouble[world] = now + wp.int64(1)
 

@@ -10,6 +10,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
+from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import link_pass
@@ -44,6 +45,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
+    bonds_of = bond_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=_FUSED)
     def team(
@@ -67,6 +69,8 @@ def team_kernel(real: Any) -> wp.Kernel:
                     if step == 0 or tables.actuated == 1:
                         resize(low, high, 1, now, tables, motion)
                     links_of(low, high, 1, tables, motion)
+                    if tables.bonded == 1:
+                        bonds_of(low, high, 1, now, tables, motion)
                     if tables.touching == 1:
                         if motion.moved[world] == 1:
                             file(world, tables, motion)
@@ -90,6 +94,8 @@ def team_kernel(real: Any) -> wp.Kernel:
                     ticket += 1
                     team_barrier(counter, size, ticket)
                 links_of(share[0], share[1], 1, tables, motion)
+                if tables.bonded == 1:
+                    bonds_of(share[0], share[1], 1, now, tables, motion)
                 if tables.touching == 1:
                     due = int(0)
                     for world in range(worlds):
@@ -121,6 +127,7 @@ def block_kernel(real: Any) -> wp.Kernel:
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
+    bonds_of = bond_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
@@ -137,6 +144,8 @@ def block_kernel(real: Any) -> wp.Kernel:
                 resize(low + lane, high, width, now, tables, motion)
                 block_barrier()
             links_of(low + lane, high, width, tables, motion)
+            if tables.bonded == 1:
+                bonds_of(low + lane, high, width, now, tables, motion)
             if tables.touching == 1:
                 if motion.moved[world] == 1:
                     if lane == 0:
