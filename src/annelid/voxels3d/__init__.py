@@ -13,6 +13,11 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes import Obstacle
+from annelid.voxels3d.files.formulas import Formula
+from annelid.voxels3d.files.history import History, HistoryWriter, read_history
+from annelid.voxels3d.files.robots import Setup, setup_of, vxa_of
+from annelid.voxels3d.files.voxelyze_json import read_json, write_json
+from annelid.voxels3d.files.vxa import Vxa
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 from annelid.voxels3d.regions import Hold, Push
@@ -22,17 +27,27 @@ from annelid.voxels3d.voxel import Voxel
 from annelid.voxels3d.world import Links, World
 
 __all__ = [
+    "Formula",
+    "History",
+    "HistoryWriter",
     "Hold",
     "Model",
     "Push",
     "Readout",
     "Robot",
+    "Setup",
     "Solver",
     "State",
     "Voxel",
+    "Vxa",
     "World",
     "largest_connected",
+    "read_history",
+    "read_json",
+    "setup_of",
     "simulation",
+    "vxa_of",
+    "write_json",
 ]
 
 
@@ -45,6 +60,7 @@ def simulation(
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
     links: Links = World.links,
+    force_field: Sequence[Formula] = World.force_field,
     positions: Any = None,
     worlds: int = 1,
     device: str | wp.Device = "auto",
@@ -60,6 +76,8 @@ def simulation(
         obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
+        force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
+            [s]; none without.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -70,7 +88,9 @@ def simulation(
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
     if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
-    world = World(dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links)
+    world = World(
+        dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, force_field=force_field
+    )
     where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
     model = Model(group * worlds, world, choose_device(device), positions=where)
     return Simulation(Solver(model, threads=threads))

@@ -13,6 +13,8 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_step
+from annelid.voxels3d.files.formulas import Formula
+from annelid.voxels3d.kernels.fields import DEEPEST
 from annelid.voxels3d.obstacles import Contact, contacts_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
@@ -31,6 +33,8 @@ class World(Named):
         obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
+        force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
+            [s]; none without.
     """
 
     dt: float | Auto = "auto"
@@ -38,6 +42,7 @@ class World(Named):
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     obstacles: Sequence[Obstacle] = ()
     links: Links = "balanced"
+    force_field: Sequence[Formula] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -46,9 +51,27 @@ class World(Named):
         if self.links not in get_args(Links):
             raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        object.__setattr__(self, "force_field", _require_field(self.force_field))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The obstacles as voxels touch them."""
         return contacts_of(self.obstacles)
+
+
+def _require_field(given: Sequence[Formula]) -> tuple[Formula, ...]:
+    formulas = tuple(given)
+    if len(formulas) not in (0, 3) or not all(isinstance(formula, Formula) for formula in formulas):
+        raise InvalidValue(f"force_field must be three formulas, along x, y and z, not {given!r:.60}.")
+    for axis, formula in zip("xyz", formulas, strict=False):
+        if beyond := formula.variables - {"x", "y", "z", "t"}:
+            raise InvalidValue(
+                f"the force along {axis} depends on {', '.join(sorted(beyond))}, where fields have only x, y, z and t."
+            )
+        if formula.waiting > DEEPEST:
+            raise InvalidValue(
+                f"the force along {axis} makes {formula.waiting} numbers wait for operators, more than {DEEPEST}: "
+                "write long operands second, as in 1 + (2 + (3 + 4))."
+            )
+    return formulas
