@@ -13,8 +13,10 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes import Obstacle
+from annelid.voxels3d.files.folders import read_folder, run_setups
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.files.history import History, HistoryWriter, read_history
+from annelid.voxels3d.files.report import write_report
 from annelid.voxels3d.files.robots import Setup, setup_of, vxa_of
 from annelid.voxels3d.files.voxelyze_json import read_json, write_json
 from annelid.voxels3d.files.vxa import Vxa
@@ -42,12 +44,15 @@ __all__ = [
     "Vxa",
     "World",
     "largest_connected",
+    "read_folder",
     "read_history",
     "read_json",
+    "run_setups",
     "setup_of",
     "simulation",
     "vxa_of",
     "write_json",
+    "write_report",
 ]
 
 
