@@ -24,6 +24,7 @@ from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 from annelid.voxels3d.regions import Hold, Push
 from annelid.voxels3d.robot import Robot, largest_connected
+from annelid.voxels3d.sensors import energy_of, orientation_of, position_of, strain_of, touch_of, velocity_of
 from annelid.voxels3d.solver import Solver, State
 from annelid.voxels3d.voxel import Voxel
 from annelid.voxels3d.world import Links, World
@@ -43,13 +44,19 @@ __all__ = [
     "Voxel",
     "Vxa",
     "World",
+    "energy_of",
     "largest_connected",
+    "orientation_of",
+    "position_of",
     "read_folder",
     "read_history",
     "read_json",
     "run_setups",
     "setup_of",
     "simulation",
+    "strain_of",
+    "touch_of",
+    "velocity_of",
     "vxa_of",
     "write_json",
     "write_report",

@@ -16,6 +16,7 @@ from annelid.core.launch import Team
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, restore_worlds, rows, state_arrays
 from annelid.voxels3d.kernels.program import BLOCK, block_kernel, team_kernel
+from annelid.voxels3d.kernels.sensing import sizes_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
@@ -138,6 +139,13 @@ class Solver:
         inputs = [width, steps, model.tables, self._motion]
         wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
+    def bound(self, state: State) -> Any:
+        """The arrays of a state for kernels that read it, with the sizes of voxels where it is."""
+        self._bind(state)
+        arguments = [self.model.tables, self._motion]
+        wp.launch(sizes_kernel(self.model.real), self.model.voxel_count, arguments, device=self.device)
+        return self._motion
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning; see `core.solver.Solver`."""
