@@ -347,7 +347,67 @@ def tracks(path: Path) -> Callable[[Path], None]:
     return read
 
 
+def vxa(compression: Any) -> Callable[[Path], Callable[[Path], Any]]:
+    """A voxel robot with formulas, layers and regions."""
+
+    def make(path: Path) -> Callable[[Path], Any]:
+        from annelid import voxels3d
+
+        voxels3d.vxa_of(_voxels(), seconds=2.0, compression=compression).write(path)
+        return lambda found: voxels3d.setup_of(voxels3d.Vxa.read(found))
+
+    return make
+
+
+def vxd(path: Path) -> Callable[[Path], Any]:
+    """Changes of a voxel robot, on top of a base beside them."""
+    from annelid import voxels3d
+
+    base = path.parent / "base.vxa"
+    voxels3d.vxa_of(_voxels(), seconds=2.0).write(base)
+    voxels3d.Vxa.read(base).write(path)
+    return lambda found: voxels3d.setup_of(voxels3d.Vxa.read(found, base=base))
+
+
+def voxelyze(path: Path) -> Callable[[Path], Any]:
+    """Voxelyze's own JSON."""
+    from dataclasses import replace
+
+    from annelid import voxels3d
+
+    voxels3d.write_json(replace(_voxels(), amplitude=0.0, stiffness=1.0), path)
+    return voxels3d.read_json
+
+
+def _voxels() -> Any:
+    from annelid import voxels3d
+
+    numbers = np.arange(24).reshape(4, 3, 2) % 3
+    numbers[:, 0], numbers[:, :, 1] = 1, 2
+    kinds = (voxels3d.Voxel(), voxels3d.Voxel(curve=((0.01, 1e4), (0.2, 2e4))))
+    made = voxels3d.Robot.from_array(
+        numbers, kinds, amplitude=10.0, frequency=4.0, phase=numbers * 0.25, stiffness=1.0 + numbers
+    )
+    return made.fix(lambda x, y, z: x == 0).push(lambda x, y, z: x == 3, (0.0, 0.0, 0.1))
+
+
+def voxel_history(path: Path) -> Callable[[Path], Any]:
+    """A history of voxcraft-sim."""
+    from annelid import voxels3d
+
+    setting, entry = "{{{setting}}}", "1.0,2.0,3.0,45.0,0.10,0.20,0.30,-0.5,-0.5,-0.5,0.5,0.5,0.5,1,0.0,;"
+    color = f"{setting}<matcolor><id>1</id><r>0.10</r><g>0.20</g><b>0.30</b><a>1.00</a></matcolor>"
+    frame = f"<<<Step17 Time:0.0031>>>{3 * entry}<<<>>>|[[[17]]]0.1,0.2,0.3,0.4,0.5,0.6,;[[[]]]"
+    path.write_text("\n".join([f"{setting}<rescale>0.001</rescale>", color, *[frame] * 4]) + "\n")
+    return voxels3d.read_history
+
+
 READERS = {
+    "vxa": Reader(".vxa", vxa("ASCII_READABLE")),
+    "vxa-zlib": Reader(".vxa", vxa("ZLIB")),
+    "vxd": Reader(".vxd", vxd),
+    "voxelyze": Reader(".json", voxelyze),
+    "voxel-history": Reader(".history", voxel_history),
     "checkpoint": Reader(".npz", checkpoint, (resealed_archive,), costly=True),
     "worlds": Reader(".npz", worlds, (resealed_archive,), costly=True),
     "recording": Reader(".rec", recording, (resealed_recording,)),

@@ -14,6 +14,7 @@ from annelid.core.device import device
 from annelid.core.errors import ViewerFailed
 from annelid.core.own_files import is_own
 from annelid.scenes.registry import scene_names, scenes
+from annelid.scenes.support.voxel_files import is_robot_file
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
 from annelid.view.showing import serve
@@ -42,7 +43,12 @@ def _is_file(given: str) -> bool:
     """Whether a file or a folder is meant rather than a scene; a missing file is then told by whoever opens it."""
     path = Path(given)
     named = path.suffix != "" or len(path.parts) > 1 or path.is_dir()
-    return given not in scene_names() and not given.startswith("-") and not is_own(given) and given != "" and named
+    return given not in scene_names() and not given.startswith("-") and given != "" and named and not _is_own(given)
+
+
+def _is_own(given: str) -> bool:
+    """Whether a file is a scene: one's own, or a voxel robot."""
+    return is_own(given) or is_robot_file(given)
 
 
 def _builder(machine: Machine) -> Any:

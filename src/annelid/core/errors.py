@@ -118,6 +118,10 @@ class GrainsPushed(UserWarning):
     """Grains that began inside each other or inside a body were pushed apart or taken out, as asked for."""
 
 
+class PartlyUsed(UserWarning):
+    """A file says things that are not simulated; the sentence names them."""
+
+
 class SimulationDiverged(AnnelidError, ArithmeticError):
     """The state stopped being finite.
 

@@ -13,26 +13,53 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes import Obstacle
+from annelid.voxels3d.files.folders import read_folder, run_setups
+from annelid.voxels3d.files.formulas import Formula
+from annelid.voxels3d.files.history import History, HistoryWriter, read_history
+from annelid.voxels3d.files.report import write_report
+from annelid.voxels3d.files.robots import Setup, setup_of, vxa_of
+from annelid.voxels3d.files.voxelyze_json import read_json, write_json
+from annelid.voxels3d.files.vxa import Vxa
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 from annelid.voxels3d.regions import Hold, Push
 from annelid.voxels3d.robot import Robot, largest_connected
+from annelid.voxels3d.sensors import energy_of, orientation_of, position_of, strain_of, touch_of, velocity_of
 from annelid.voxels3d.solver import Solver, State
 from annelid.voxels3d.voxel import Voxel
 from annelid.voxels3d.world import Collisions, Links, World
 
 __all__ = [
+    "Formula",
+    "History",
+    "HistoryWriter",
     "Hold",
     "Model",
     "Push",
     "Readout",
     "Robot",
+    "Setup",
     "Solver",
     "State",
     "Voxel",
+    "Vxa",
     "World",
+    "energy_of",
     "largest_connected",
+    "orientation_of",
+    "position_of",
+    "read_folder",
+    "read_history",
+    "read_json",
+    "run_setups",
+    "setup_of",
     "simulation",
+    "strain_of",
+    "touch_of",
+    "velocity_of",
+    "vxa_of",
+    "write_json",
+    "write_report",
 ]
 
 
@@ -46,6 +73,7 @@ def simulation(
     obstacles: Sequence[Obstacle] = (),
     links: Links = World.links,
     collisions: Collisions = World.collisions,
+    force_field: Sequence[Formula] = World.force_field,
     positions: Any = None,
     worlds: int = 1,
     device: str | wp.Device = "auto",
@@ -63,6 +91,8 @@ def simulation(
             where links are stretched.
         collisions: "none" of the voxels touch each other; with "self" those of a robot do; with "all" the robots share
             a world and touch each other too.
+        force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
+            [s]; none without.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -73,7 +103,10 @@ def simulation(
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
     if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
-    world = World(dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions)
+    world = World(
+        dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
+        force_field=force_field,
+    )  # fmt: skip
     where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
     share = len(group) if collisions == "all" else 1
     model = Model(group * worlds, world, choose_device(device), positions=where, group=share)

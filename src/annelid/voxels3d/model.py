@@ -114,6 +114,8 @@ class Model:
         world = self.world
         settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners,
                             world.collisions, self.group)  # fmt: skip
+        if world.force_field:
+            settings = identity(settings, [list(formula.tokens) for formula in world.force_field])
         robots = {id(robot): identity(robot) for robot in self.robots}
         return identity(settings, [robots[id(robot)] for robot in self.robots])
 
@@ -147,6 +149,10 @@ class Model:
             change, ramp = expansion * robot.of_voxels("amplitude"), np.full(robot.voxel_count, robot.ramp)
             waves.append(np.column_stack([change, robot.of_voxels("frequency"), robot.of_voxels("phase"), ramp]))
         return np.concatenate(bases), np.concatenate(waves)
+
+    def _crests(self) -> np.ndarray:
+        """Highest value of the sine of each voxel."""
+        return np.concatenate([np.full(robot.voxel_count, 0.0 if robot.only_cools else 1.0) for robot in self.robots])
 
     def _controls(self) -> tuple[Control, ...]:
         """A channel for each voxel that is actuated but has no wave, where every world has the same ones."""
@@ -195,9 +201,10 @@ class Model:
             "before": (shifted.before, wp.int32), "row_of_voxel": (shifted.row_of_voxel, wp.int32),
             "world_of": (self.world_of_voxel, wp.int32), "begins": (self.first_of_world, wp.int32),
             "places": (self.places, wp.vec3d), "sides": (self.of_voxels("side"), wp.float64),
-            "bases": (bases, types.real), "waves": (waves, wp.vec4d), "channels": (self._channels(), wp.int32),
+            "bases": (bases, types.real), "crests": (self._crests(), types.real), "waves": (waves, wp.vec4d),
+            "channels": (self._channels(), wp.int32),
             "curve_strains": (shifted.curve[:, 0], types.real), "curve_stresses": (shifted.curve[:, 1], types.real),
-            **self._outside(), **bonds, **self._near(),
+            **self._outside(), **self._fields(), **bonds, **self._near(),
         }  # fmt: skip
         for name, (values, dtype) in plain.items():
             setattr(tables, name, wp.array(values, dtype=dtype, device=self.device))
@@ -318,6 +325,17 @@ class Model:
             "tie_spans": (np.reshape(spans, (-1, 2)), wp.vec2d), "loaded": (loaded, wp.int32),
             "load_begins": (begins, wp.int32), "load_forces": (all_loads[:, 1:4], wp.vec3d),
             "load_moments": (all_loads[:, 4:7], wp.vec3d), "load_spans": (all_loads[:, 7:], wp.vec3d),
+        }  # fmt: skip
+
+    def _fields(self) -> dict[str, tuple[np.ndarray, Any]]:
+        """Tables of the fields of force; see `kernels.fields`."""
+        programs = [formula.postfix() for formula in self.world.force_field]
+        begins = np.cumsum([0, *(len(codes) for codes, _ in programs)]) if programs else np.zeros(0)
+        codes = np.concatenate([np.zeros(0, np.int32), *(codes for codes, _ in programs)])
+        numbers = np.concatenate([np.zeros(0), *(numbers for _, numbers in programs)])
+        return {
+            "field_begins": (begins, wp.int32), "field_codes": (codes, wp.int32),
+            "field_numbers": (numbers, wp.float64),
         }  # fmt: skip
 
     def _upload_obstacles(self, tables: Any) -> None:

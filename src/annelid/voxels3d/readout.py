@@ -54,7 +54,8 @@ class Readout:
         now = int(state.clock.numpy()[0])
         time = (now - state.origins.numpy()[worlds]) * self.model.dt
         grown = np.clip(np.divide(time, ramp, out=np.ones(len(time)), where=ramp > 0.0), 0.0, 1.0)
-        value = grown * np.sin(2.0 * np.pi * (frequency * time + phase))
+        crests = tables.crests.numpy()
+        value = grown * np.minimum(np.sin(2.0 * np.pi * (frequency * time + phase)), crests)
         channels, count = tables.channels.numpy(), tables.channel_count
         obeys = channels >= 0
         if obeys.any():

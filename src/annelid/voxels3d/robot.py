@@ -36,6 +36,7 @@ class Robot(Described):
         temperature: Constant temperature above that at which they were built [K].
         stiffness: Factor on the modulus of the material.
         ramp: Time in which waves grow to their amplitude [s].
+        only_cools: Whether waves never rise above `temperature`, as in voxcraft-sim unless it is told otherwise.
         holds: What is held.
         pushes: What is pushed.
         whole: Whether a grid in several parts is refused.
@@ -50,6 +51,7 @@ class Robot(Described):
     temperature: Any = 0.0
     stiffness: Any = 1.0
     ramp: float = 0.0
+    only_cools: bool = False
     holds: tuple[Hold, ...] = field(default=())
     pushes: tuple[Push, ...] = field(default=())
     whole: bool = True
@@ -209,6 +211,8 @@ def _require_values(robot: Robot) -> None:
         raise InvalidValue(
             f"a voxel would shrink to {least.min():.3g} of its size: use a smaller amplitude or temperature."
         )
+    if robot.only_cools and (robot.amplitude[there] < 0.0).any():
+        raise InvalidValue("a robot that only cools needs amplitudes of 0 or more: shift their phases by 0.5 instead.")
     if not (np.isfinite(robot.ramp) and robot.ramp >= 0.0):
         raise InvalidValue(f"ramp of a robot must be 0 s or more, not {robot.ramp!r}.")
 

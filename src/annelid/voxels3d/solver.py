@@ -22,6 +22,7 @@ from annelid.voxels3d.changes import Log
 from annelid.voxels3d.edits import Editor, carried_over
 from annelid.voxels3d.kernels.layout import LISTED
 from annelid.voxels3d.kernels.program import BLOCK, block_kernel, grid_kernels, team_kernel
+from annelid.voxels3d.kernels.sensing import sizes_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
@@ -165,9 +166,16 @@ class Solver:
         for step in range(steps):
             if step == 0 or tables.actuated:
                 wp.launch(resize, count, [step, tables, motion], device=self.device)
-            wp.launch(load, count, [tables, motion], device=self.device)
+            wp.launch(load, count, [step, tables, motion], device=self.device)
             wp.launch(move, count, [step, tables, motion], device=self.device)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
+    def bound(self, state: State) -> Any:
+        """The arrays of a state for kernels that read it, with the sizes of voxels where it is."""
+        self._bind(state)
+        arguments = [self.model.tables, self._motion]
+        wp.launch(sizes_kernel(self.model.real), self.model.voxel_count, arguments, device=self.device)
+        return self._motion
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning, before all edits; see `core.solver.Solver`."""

@@ -13,6 +13,8 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_step
+from annelid.voxels3d.files.formulas import Formula
+from annelid.voxels3d.kernels.fields import DEEPEST
 from annelid.voxels3d.obstacles import Contact, contacts_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
@@ -35,6 +37,8 @@ class World(Named):
             where links are stretched.
         collisions: Whether voxels touch each other: "none" do; those of a robot with "self"; with "all" also those of
             different robots, which share a world.
+        force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
+            [s]; none without.
     """
 
     dt: float | Auto = "auto"
@@ -43,6 +47,7 @@ class World(Named):
     obstacles: Sequence[Obstacle] = ()
     links: Links = "balanced"
     collisions: Collisions = "none"
+    force_field: Sequence[Formula] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -53,9 +58,27 @@ class World(Named):
         if self.collisions not in get_args(Collisions):
             raise InvalidValue(f"collisions {self.collisions!r} must be 'none', 'self' or 'all'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        object.__setattr__(self, "force_field", _require_field(self.force_field))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The obstacles as voxels touch them."""
         return contacts_of(self.obstacles)
+
+
+def _require_field(given: Sequence[Formula]) -> tuple[Formula, ...]:
+    formulas = tuple(given)
+    if len(formulas) not in (0, 3) or not all(isinstance(formula, Formula) for formula in formulas):
+        raise InvalidValue(f"force_field must be three formulas, along x, y and z, not {given!r:.60}.")
+    for axis, formula in zip("xyz", formulas, strict=False):
+        if beyond := formula.variables - {"x", "y", "z", "t"}:
+            raise InvalidValue(
+                f"the force along {axis} depends on {', '.join(sorted(beyond))}, where fields have only x, y, z and t."
+            )
+        if formula.waiting > DEEPEST:
+            raise InvalidValue(
+                f"the force along {axis} makes {formula.waiting} numbers wait for operators, more than {DEEPEST}: "
+                "write long operands second, as in 1 + (2 + (3 + 4))."
+            )
+    return formulas

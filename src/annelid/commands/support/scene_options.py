@@ -14,6 +14,7 @@ from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.scene import Scene
 from annelid.scenes.registry import scene_class, scene_names, scenes
 from annelid.scenes.support.own import own_scene
+from annelid.scenes.support.voxel_files import is_robot_file, robot_scene
 
 
 def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[Scene, Any, Machine] | None:
@@ -21,7 +22,8 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     name, rest = split_name(arguments, "scene", scene_names())
     if name is None:
         print(f"usage: annelid {command} NAME [OPTIONS]; annelid {command} NAME --help tells the options.")
-        print("NAME is one of these scenes, or your own file: FILE.py, or FILE.py:SCENE where it has several.")
+        print("NAME is one of these scenes, or your own file: FILE.py, or FILE.py:SCENE where it has several;")
+        print("or a voxel robot of VoxCAD, evosoro or voxcraft-sim: FILE.vxa, FILE.vxd or FILE.vxc.")
         if command == "view":
             print("A recording can be named instead, FILE.rec, or the folder of a run that was recorded.")
         print()
@@ -30,7 +32,7 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
         return None
     if not is_own(name) and (what := what_it_is(name)) is not None:
         raise FileFormatError(f"annelid {command} takes a scene, and {name} is none: it is {what}.")
-    kind = own_scene(name) if is_own(name) else scene_class(name)
+    kind = own_scene(name) if is_own(name) else robot_scene(name) if is_robot_file(name) else scene_class(name)
     require_free_names(each.name for each in fields(kind))
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")

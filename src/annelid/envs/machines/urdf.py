@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 import os
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
-from xml.parsers import expat
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
+from annelid.core.xml_files import parse_xml
 from annelid.envs.machines.kinematics import Chain
 from annelid.shapes import TriangleMesh
 from annelid.shapes.extrusion import joined
@@ -133,7 +131,7 @@ def read_urdf(path: str | os.PathLike[str], *, folder: str | os.PathLike[str] | 
         folder: Folder that `package://NAME/` stands for, below which meshes must lie; by default that of the file.
     """
     path = Path(path)
-    root = _parsed(path)
+    root = parse_xml(path, "URDF", most_bytes=MAX_BYTES, most_elements=MOST_ELEMENTS, with_text=False)
     if root.tag != "robot":
         raise FileFormatError(f"{path} is not a URDF file: it begins with <{root.tag[:40]}>, not with <robot>.")
     try:
@@ -149,43 +147,6 @@ def read_urdf(path: str | os.PathLike[str], *, folder: str | os.PathLike[str] | 
 
 class _Damaged(AnnelidError, ValueError):
     """Something in the file that cannot be used."""
-
-
-def _parsed(path: Path) -> ElementTree.Element:
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise FileFormatError(f"{path} has {size} bytes, more than the {MAX_BYTES} that a URDF file may have.")
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
-    builder = ElementTree.TreeBuilder()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.StartElementHandler = _counted(builder.start)
-    parser.EndElementHandler = builder.end
-    try:
-        parser.Parse(content, True)
-        return builder.close()
-    except (expat.ExpatError, AssertionError, _Damaged) as error:
-        raise FileFormatError(f"{path} is not a readable URDF file: {error}.") from None
-
-
-def _refuse_doctype(*_: object) -> NoReturn:
-    raise _Damaged("it declares a document type, which a URDF file has no use for")
-
-
-def _counted(start: Callable[[str, dict[str, str]], object]) -> Callable[[str, dict[str, str]], None]:
-    left = [MOST_ELEMENTS]
-
-    def begin(name: str, attributes: dict[str, str]) -> None:
-        left[0] -= 1
-        if left[0] < 0:
-            raise _Damaged(f"it has more than {MOST_ELEMENTS} elements")
-        start(name, attributes)
-
-    return begin
 
 
 def _joint(element: ElementTree.Element) -> Joint:

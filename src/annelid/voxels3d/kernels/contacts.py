@@ -61,10 +61,10 @@ def from_box(place: wp.vec3d, center: wp.vec3d, half: wp.vec3d, turn: wp.mat33d)
 
 
 @functools.cache
-def contact_of(real: Any) -> wp.Function:
-    """Velocity of a voxel after a step with a force, in which it may touch obstacles."""
+def surface_of(real: Any) -> wp.Function:
+    """Where the surface of an obstacle is from a point."""
     types = layout(real)
-    vec3, Voxel, Tables, Motion, Obstacle = types.vec3, types.Voxel, types.Tables, types.Motion, types.Obstacle
+    Tables, Obstacle = types.Tables, types.Obstacle
 
     @wp.func
     def surface(place: wp.vec3d, one: Obstacle, tables: Tables) -> wp.vec4d:
@@ -79,6 +79,16 @@ def contact_of(real: Any) -> wp.Function:
         if one.kind == wp.static(BOX):
             return from_box(place, one.place, one.extent, one.turn)
         return over_heights(place, one.place, one.extent, one.counts, one.first, tables.heights)
+
+    return surface
+
+
+@functools.cache
+def contact_of(real: Any) -> wp.Function:
+    """Velocity of a voxel after a step with a force, in which it may touch obstacles."""
+    types = layout(real)
+    vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
+    surface = surface_of(real)
 
     @wp.func
     def contact(i: int, voxel: Voxel, given: vec3, u: vec3, v: vec3, dt: real, tables: Tables, motion: Motion) -> vec3:

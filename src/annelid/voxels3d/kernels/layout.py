@@ -99,6 +99,7 @@ def layout(real: Any) -> Layout:
         sides=wp.array[wp.float64],  # of the lattice of voxels [m]
         bases=wp.array[real],  # size of voxels, before they are actuated, as a factor
         waves=wp.array[wp.vec4d],  # change of size, frequency [Hz], phase [cycles], time to grow [s]
+        crests=wp.array[real],  # highest value of the sine: 0 where waves only cool, else 1
         channels=wp.array[wp.int32],  # channel that a voxel obeys, -1: none
         channel_count=wp.int32,
         loaded=wp.array[wp.int32],  # bits of axes along which a voxel is held or pulled from outside
@@ -131,6 +132,9 @@ def layout(real: Any) -> Layout:
         reach=wp.float64,  # how far lists of whom a voxel may touch reach, and side of the cells [m]
         margin=wp.float64,  # how far voxels may move before lists are made anew [m]
         touching=wp.int32,  # 1 where voxels touch each other
+        field_begins=wp.array[wp.int32],  # formulas of the force along x, y and z; empty: none
+        field_codes=wp.array[wp.int32],
+        field_numbers=wp.array[wp.float64],
         gravity=vec3,  # [m/s²]
         dt=wp.float64,  # [s]
         balanced=wp.int32,

@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.controls import held
 from annelid.voxels3d.kernels.contacts import contact_of
+from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -21,7 +22,7 @@ def size_of(real: Any) -> wp.Function:
     Tables, Motion = types.Tables, types.Motion
 
     @wp.func
-    def wave_at(time: wp.float64, wave: wp.vec4d) -> real:
+    def wave_at(time: wp.float64, wave: wp.vec4d, crest: real) -> real:
         """Change of size by a wave."""
         # Turns are reduced in float64: in float32 a gait would be spoilt within seconds.
         turns = wave[1] * time + wave[2]
@@ -29,7 +30,7 @@ def size_of(real: Any) -> wp.Function:
         grow = wp.float64(wave[0])
         if time < wave[3]:
             grow = grow * time / wave[3]
-        return real(grow) * wp.sin(real(6.283185307179586) * real(turns))
+        return real(grow) * wp.min(wp.sin(real(6.283185307179586) * real(turns)), crest)
 
     @wp.func
     def resize(first: int, last: int, stride: int, now: wp.int64, tables: Tables, motion: Motion):
@@ -43,7 +44,7 @@ def size_of(real: Any) -> wp.Function:
                     command = motion.commands[world * tables.channel_count + channel]
                     size += real(wave[0] * held(command, wp.float64(now)))
                 else:
-                    size += wave_at(wp.float64(now - motion.origins[world]) * tables.dt, wave)
+                    size += wave_at(wp.float64(now - motion.origins[world]) * tables.dt, wave, tables.crests[i])
             motion.sizes[i] = size
 
     return resize
@@ -157,6 +158,7 @@ def voxel_pass(real: Any) -> wp.Function:
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
     turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
+    field = field_of(real)
 
     @wp.func
     def loads(i: int, time: wp.float64, tables: Tables) -> wp.spatial_vectord:
@@ -198,6 +200,8 @@ def voxel_pass(real: Any) -> wp.Function:
                 load = loads(i, time, tables)
                 force += vec3(real(load[0]), real(load[1]), real(load[2]))
                 moment += vec3(real(load[3]), real(load[4]), real(load[5]))
+            if tables.field_begins.shape[0] > 0:
+                force += field(i, u, time, tables)
             if tables.obstacles.shape[0] > 0:
                 v = contact(i, voxel, force, u, v, dt, tables, motion)
             else:

@@ -169,7 +169,7 @@ def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, bonds_of, move, resize = link_pass(real), bond_pass(real), voxel_pass(real), size_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def resize_voxels(step: int, tables: Tables, motion: Motion):
@@ -177,9 +177,11 @@ def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         resize(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def load_links(tables: Tables, motion: Motion):
+    def load_links(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
         links_of(i, i + 1, 1, tables, motion)
+        if tables.bonded == 1:
+            bonds_of(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
 
     @wp.kernel(module="unique", enable_backward=False)
     def move_voxels(step: int, tables: Tables, motion: Motion):

@@ -1,0 +1,1 @@
+"""Files of voxel robots: those of VoxCAD, evosoro and voxcraft-sim, and of Voxelyze."""

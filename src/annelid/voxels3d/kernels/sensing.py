@@ -1,0 +1,272 @@
+"""What sensors read of voxels: a value of each, summed over the members of groups in a fixed order."""
+
+import functools
+from typing import Any
+
+import warp as wp
+
+from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC, ROTATIONAL
+from annelid.core.kernels.sums import PARTS, Sums
+from annelid.voxels3d.kernels.contacts import surface_of
+from annelid.voxels3d.kernels.layout import layout
+from annelid.voxels3d.kernels.links import angle_per_sine
+from annelid.voxels3d.kernels.motion import size_of
+
+wp.set_module_options({"enable_backward": False})
+
+POSITION, VELOCITY, TURN, TOUCH, STRAIN, ENERGY = range(6)
+"""What can be read."""
+
+
+@functools.cache
+def sizes_kernel(real: Any) -> wp.Kernel:
+    """Sizes of all voxels at the step where a state is."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    resize = size_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sizes(tables: Tables, motion: Motion):
+        i = wp.tid()
+        resize(i, i + 1, 1, motion.clock[0], tables, motion)
+
+    return sizes
+
+
+@functools.cache
+def _place(real: Any, moving: bool) -> wp.Function:
+    """Centre of a voxel [m], or its velocity [m/s]."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+
+    @wp.func
+    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        sums = Sums()
+        for axis in range(3):
+            if wp.static(moving):
+                sums[axis] = wp.float64(motion.velocities[i][axis])
+            else:
+                sums[axis] = tables.places[i][axis] + wp.float64(motion.displacements[i][axis])
+        return sums
+
+    return value
+
+
+@functools.cache
+def _turn(real: Any) -> wp.Function:
+    """Rotation of a voxel, as a matrix."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+
+    @wp.func
+    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        q = motion.rotations[i]
+        turn = wp.quat_to_matrix(wp.quatd(wp.float64(q[0]), wp.float64(q[1]), wp.float64(q[2]), wp.float64(q[3])))
+        sums = Sums()
+        for row in range(3):
+            for column in range(3):
+                sums[3 * row + column] = turn[row, column]
+        return sums
+
+    return value
+
+
+@functools.cache
+def _touch(real: Any) -> wp.Function:
+    """1 where a voxel touches an obstacle."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    surface = surface_of(real)
+
+    @wp.func
+    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        u = motion.displacements[i]
+        place = tables.places[i] + wp.vec3d(wp.float64(u[0]), wp.float64(u[1]), wp.float64(u[2]))
+        reach = wp.float64(0.5) * tables.sides[i] * wp.float64(motion.sizes[i])
+        sums = Sums()
+        for k in range(tables.obstacles.shape[0]):
+            if surface(place, tables.obstacles[k], tables)[3] <= reach:
+                sums[0] = wp.float64(1.0)
+        return sums
+
+    return value
+
+
+@functools.cache
+def _stretch(real: Any) -> wp.Function:
+    """Strains of the links of a voxel to others of its group, against their lengths as built, and their number."""
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+
+    @wp.func
+    def strain(slot: int, i: int, j: int, tables: Tables, motion: Motion) -> wp.float64:
+        one, other = motion.displacements[i], motion.displacements[j]
+        d = wp.vec3d()
+        for axis in range(3):
+            d[axis] = wp.float64(other[axis]) - wp.float64(one[axis])
+        side = tables.sides[i]
+        d[slot % 3] = d[slot % 3] + side
+        return wp.length(d) / side - wp.float64(1.0)
+
+    @wp.func
+    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        sums = Sums()
+        for axis in range(3):
+            slot = 3 * i + axis
+            if tables.row_of_link[slot] >= 0:
+                j = tables.next[slot]
+                if inside[j] == 1:
+                    sums[0] = sums[0] + strain(slot, i, j, tables, motion)
+                    sums[1] = sums[1] + wp.float64(1.0)
+            before = tables.before[slot]
+            slot = 3 * before + axis
+            if tables.row_of_link[slot] >= 0 and inside[before] == 1:
+                sums[0] = sums[0] + strain(slot, before, i, tables, motion)
+                sums[1] = sums[1] + wp.float64(1.0)
+        return sums
+
+    return value
+
+
+@functools.cache
+def _energy(real: Any) -> wp.Function:
+    """Energies of a voxel [J], and half of those of its links, as if these were linear."""
+    types = layout(real)
+    vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
+    ratio = angle_per_sine(wp.float64)
+
+    @wp.func
+    def doubled(v: vec3) -> wp.vec3d:
+        return wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+
+    @wp.func
+    def doubled_turn(q: quat) -> wp.quatd:
+        return wp.normalize(wp.quatd(wp.float64(q[0]), wp.float64(q[1]), wp.float64(q[2]), wp.float64(q[3])))
+
+    @wp.func
+    def stored(slot: int, i: int, j: int, tables: Tables, motion: Motion) -> wp.float64:
+        link = tables.links[tables.row_of_link[slot]]
+        kept = wp.float64(0.0)
+        if link.remembers == 1:
+            if motion.largest[slot] > link.fails:
+                return wp.float64(0.0)
+            kept = wp.float64(motion.offsets[slot])
+        d = doubled(motion.displacements[j]) - doubled(motion.displacements[i])
+        axis = slot % 3
+        side = tables.sides[i]
+        d[axis] = d[axis] + side
+        length = wp.length(d)
+        u = d / length
+        rest = wp.float64(0.5) * (wp.float64(motion.sizes[i]) + wp.float64(motion.sizes[j])) * side
+        q1, q2 = doubled_turn(motion.rotations[i]), doubled_turn(motion.rotations[j])
+        rel = q2 * wp.quat_inverse(q1)
+        if rel[3] < wp.float64(0.0):
+            rel = -rel
+        sine = wp.vec3d(rel[0], rel[1], rel[2])
+        phi = wp.float64(2.0) * ratio(wp.dot(sine, sine), rel[3]) * sine
+        along = wp.dot(phi, u)
+        e = wp.vec3d()
+        e[axis] = wp.float64(1.0)
+        image = wp.normalize(wp.quat_rotate(q1, e) + wp.quat_rotate(q2, e))
+        rho = wp.atan2(wp.length(wp.cross(image, u)), wp.dot(image, u))
+        stretched = length / rest - wp.float64(1.0) - kept
+        arm = length
+        if tables.balanced == 0:
+            arm = side
+        energy = wp.float64(link.axial) * stretched * stretched * rest + wp.float64(link.shear) * arm * rho * rho
+        energy += wp.float64(link.bend) * (wp.dot(phi, phi) - along * along) + wp.float64(link.twist) * along * along
+        return wp.float64(0.5) * energy
+
+    @wp.func
+    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        half = wp.float64(0.5)
+        voxel = tables.voxels[tables.row_of_voxel[i]]
+        v, w = doubled(motion.velocities[i]), doubled(motion.spins[i])
+        place = tables.places[i] + doubled(motion.displacements[i])
+        mass = wp.float64(voxel.mass)
+        sums = Sums()
+        spinning = half * wp.dot(w, w) / wp.float64(voxel.per_inertia)
+        sums[wp.static(ROTATIONAL)] = spinning
+        sums[wp.static(KINETIC)] = half * mass * wp.dot(v, v) + spinning
+        sums[wp.static(GRAVITATIONAL)] = -mass * wp.dot(doubled(tables.gravity), place)
+        for axis in range(3):
+            slot = 3 * i + axis
+            if tables.row_of_link[slot] >= 0:
+                sums[wp.static(ELASTIC)] = sums[wp.static(ELASTIC)] + half * stored(
+                    slot, i, tables.next[slot], tables, motion
+                )
+            before = tables.before[slot]
+            slot = 3 * before + axis
+            if tables.row_of_link[slot] >= 0:
+                sums[wp.static(ELASTIC)] = sums[wp.static(ELASTIC)] + half * stored(slot, before, i, tables, motion)
+        return sums
+
+    return value
+
+
+@functools.cache
+def reading_kernel(real: Any) -> wp.Kernel:
+    """Sum a quantity of the members of each world's group into `PARTS` parts, or write it for each member.
+
+    What is read is no constant of the kernel: one is compiled for all sensors.
+    """
+    types = layout(real)
+    Tables, Motion = types.Tables, types.Motion
+    place, speed, turn = _place(real, False), _place(real, True), _turn(real)
+    touch, stretch, energy = _touch(real), _stretch(real), _energy(real)
+
+    @wp.func
+    def value(kind: int, i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
+        if kind == wp.static(POSITION):
+            return place(i, inside, tables, motion)
+        if kind == wp.static(VELOCITY):
+            return speed(i, inside, tables, motion)
+        if kind == wp.static(TURN):
+            return turn(i, inside, tables, motion)
+        if kind == wp.static(TOUCH):
+            return touch(i, inside, tables, motion)
+        if kind == wp.static(STRAIN):
+            return stretch(i, inside, tables, motion)
+        return energy(i, inside, tables, motion)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def read(
+        kind: int,
+        each: int,  # numbers of each member; 0: members are summed
+        begins: wp.array[wp.int32],  # first member of each world, and their number
+        members: wp.array[wp.int32],
+        inside: wp.array[wp.int32],  # 1 where a voxel is a member
+        tables: Tables,
+        motion: Motion,
+        first: int,
+        sums_out: wp.array2d[Sums],
+        readings_out: wp.array2d[wp.float32],
+    ):
+        world, part = wp.tid()
+        if each > 0:
+            found = value(kind, members[begins[world] + part], inside, tables, motion)
+            scale = wp.float64(1.0)
+            if kind == wp.static(STRAIN):
+                scale = scale / wp.max(found[1], wp.float64(1.0))
+            for n in range(each):
+                readings_out[world, first + each * part + n] = wp.float32(scale * found[n])
+        else:
+            total = Sums()
+            for k in range(begins[world] + part, begins[world + 1], wp.static(PARTS)):
+                total += value(kind, members[k], inside, tables, motion)
+            sums_out[world, part] = total
+
+    return read
+
+
+@wp.kernel(enable_backward=False)
+def scaled_sum(
+    sums: wp.array2d[Sums], scales: wp.array[wp.float64], count: int, first: int, readings_out: wp.array2d[wp.float32]
+):
+    """Write the first `count` of the sums of a world, times its scale."""
+    world = wp.tid()
+    total = Sums()
+    for part in range(wp.static(PARTS)):
+        total += sums[world, part]
+    for k in range(count):
+        readings_out[world, first + k] = wp.float32(scales[world] * total[k])

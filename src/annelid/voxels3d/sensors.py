@@ -1,0 +1,190 @@
+"""Sensors of 3-D voxels: where parts of robots are, how they move, turn and stretch, what they touch, and energies.
+
+Each world may have a robot of its own: a part is chosen in each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.energy import EnergyKind, energy_reading, require_energy
+from annelid.core.errors import InvalidValue
+from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_turn
+from annelid.core.sensors import Reading, Sensor, side_of
+from annelid.core.solver import Solver as AnySolver
+from annelid.voxels3d.kernels.sensing import (
+    ENERGY,
+    POSITION,
+    STRAIN,
+    TOUCH,
+    TURN,
+    VELOCITY,
+    reading_kernel,
+    scaled_sum,
+)
+from annelid.voxels3d.model import Model
+from annelid.voxels3d.regions import Where, chosen
+from annelid.voxels3d.solver import Solver
+
+_XYZ = ("x", "y", "z")
+_UNITS = {"position": "m", "velocity": "m/s"}
+_KINDS = {"position": POSITION, "velocity": VELOCITY, "turn": TURN, "touch": TOUCH, "strain": STRAIN}
+
+
+@dataclass(frozen=True, eq=False)
+class PartSensor(Sensor):
+    """Reads a quantity of a part of each robot, or of each voxel of it; made by `position_of` and its like.
+
+    Attributes:
+        quantity: "position", "velocity", "turn", "strain" or "touch".
+        where: Which voxels; None for all.
+        each: Whether every voxel is read by itself.
+    """
+
+    quantity: str
+    where: Where | None = None
+    each: bool = False
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of 3-D voxels."""
+        own, _ = side_of(solver, Solver, f"{self.quantity} of 3-D voxels")
+        members = _Members(own.model, self.where)
+        if self.quantity == "strain" and not members.linked():
+            raise InvalidValue("a sensor of strain needs two neighbouring voxels among those that were chosen.")
+        return self._of_each(own, members) if self.each else self._of_part(own, members)
+
+    def _of_each(self, own: Solver, members: _Members) -> Reading:
+        counts = np.diff(members.first)
+        if (counts != counts[0]).any():
+            raise InvalidValue(
+                f"robots of different worlds have {counts.min()} to {counts.max()} voxels in this part: a sensor of "
+                "each voxel needs as many in every world."
+            )
+        size = 3 if self.quantity in _UNITS else 1
+        kind, shape = _KINDS[self.quantity], (own.worlds, int(counts[0]))
+        none = wp.zeros((0, 0), dtype=Sums, device=own.device)
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            members.read(own, state, kind, size, first, none, out, shape)
+
+        return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""))
+
+    def _of_part(self, own: Solver, members: _Members) -> Reading:
+        quantity, device = self.quantity, own.device
+        sums = wp.zeros((own.worlds, PARTS), dtype=Sums, device=device)
+        none = wp.zeros((0, 0), dtype=wp.float32, device=device)
+        parts = {"turn": (*_XYZ, "w"), "touch": (), "strain": ()}.get(quantity, _XYZ)
+
+        def read(state: Any, out: wp.array[Any], first: int) -> None:
+            members.read(own, state, _KINDS[quantity], 0, 0, sums, none, sums.shape)
+            if quantity == "turn":
+                wp.launch(finish_turn, own.worlds, [sums, first], [out], device=device)
+            elif quantity == "strain":
+                wp.launch(finish_mean, own.worlds, [sums, first], [out], device=device)
+            else:
+                count = max(1, len(parts))
+                wp.launch(scaled_sum, own.worlds, [sums, members.scale, count, first], [out], device=device)
+
+        return Reading(read, (max(1, len(parts)),), _UNITS.get(quantity, ""), parts)
+
+
+@dataclass(frozen=True, eq=False)
+class EnergySensor(Sensor):
+    """Reads an energy of voxels; made by `energy_of`."""
+
+    kind: EnergyKind
+    where: Where | None = None
+
+    def __post_init__(self) -> None:
+        require_energy(self.kind)
+
+    def attach(self, solver: AnySolver) -> Reading:
+        """The sensor of a solver of 3-D voxels."""
+        own, _ = side_of(solver, Solver, "energy of 3-D voxels")
+        members = _Members(own.model, self.where)
+        none = wp.zeros((0, 0), dtype=wp.float32, device=own.device)
+
+        def add(state: Any, sums: wp.array[Any]) -> None:
+            members.read(own, state, ENERGY, 0, 0, sums, none, sums.shape)
+
+        return energy_reading(self.kind, own, add)
+
+
+class _Members:
+    """Voxels of a part in each world.
+
+    Args:
+        model: The model.
+        where: Which voxels of each robot; None for all.
+    """
+
+    def __init__(self, model: Model, where: Where | None) -> None:
+        self.model = model
+        found: dict[int, np.ndarray] = {}
+        for robot in model.robots:
+            if id(robot) not in found:
+                every = np.arange(robot.voxel_count)
+                found[id(robot)] = every if where is None else chosen(where, robot.cells, robot.grid.shape)
+        numbers = [found[id(robot)] for robot in model.robots]
+        self.first = np.concatenate([[0], np.cumsum([len(some) for some in numbers])])
+        self.voxels = np.concatenate([first + some for first, some in zip(model.first_voxel, numbers, strict=False)])
+        self.inside = np.zeros(model.voxel_count + 1, np.int32)  # and the voxel that closes the list
+        self.inside[self.voxels] = 1
+        device = model.device
+        self.arrays = [
+            wp.array(values.astype(np.int32), dtype=wp.int32, device=device)
+            for values in (self.first, self.voxels, self.inside)
+        ]
+        self.scale = wp.array(1.0 / np.diff(self.first), dtype=wp.float64, device=device)
+
+    def read(
+        self, own: Solver, state: Any, kind: int, each: int, first: int, sums: Any, out: Any, shape: tuple[int, ...]
+    ) -> None:
+        """Sum a quantity over the members into `sums`, or write `each` numbers of every one into `out`."""
+        inputs = [kind, each, *self.arrays, own.model.tables, own.bound(state), first]
+        wp.launch(reading_kernel(own.model.real), shape, inputs, [sums, out], device=own.device)
+
+    def linked(self) -> bool:
+        """Whether every world has a link between two members."""
+        beyond = self.model.tables.next.numpy().reshape(-1, 3)[self.voxels]
+        joined = ((beyond >= 0) & (self.inside[beyond] == 1)).any(axis=1)
+        return bool(np.logical_or.reduceat(joined, self.first[:-1]).all())
+
+
+def position_of(where: Where | None = None, *, each: bool = False) -> Sensor:
+    """Mean centre of voxels [m], x, y, z: of all, or of a part (see `Where`); with `each` the centre of every one."""
+    return PartSensor("position", where, each)
+
+
+def velocity_of(where: Where | None = None, *, each: bool = False) -> Sensor:
+    """Mean velocity of voxels [m/s], x, y, z; with `each` that of every one."""
+    return PartSensor("velocity", where, each)
+
+
+def orientation_of(where: Where | None = None) -> Sensor:
+    """How voxels have turned since they were built, in the mean: a quaternion x, y, z, w."""
+    return PartSensor("turn", where)
+
+
+def strain_of(where: Where | None = None, *, each: bool = False) -> Sensor:
+    """Mean strain of the links between voxels, against their lengths as built; with `each` of every one's links."""
+    return PartSensor("strain", where, each)
+
+
+def touch_of(where: Where | None = None, *, each: bool = False) -> Sensor:
+    """The share of voxels that touch an obstacle, from 0 to 1; with `each` whether every one does."""
+    return PartSensor("touch", where, each)
+
+
+def energy_of(where: Where | None = None, *, kind: EnergyKind = "total") -> Sensor:
+    """Energy of voxels [J], and of the links around them, which count half where one end is not among the voxels.
+
+    Args:
+        where: Which voxels; None for all.
+        kind: "kinetic", "rotational" (a part of it), "elastic", "gravitational" (0 at the origin) or "total".
+    """
+    return EnergySensor(kind, where)
