@@ -222,6 +222,14 @@ def episodes(path: Path) -> Callable[[Path], Any]:
     return History.read
 
 
+def sand(path: Path) -> Callable[[Path], Any]:
+    """A medium whose coefficients were fitted."""
+    from annelid.shapes.resistive.media import MEDIA, read_medium, write_medium
+
+    write_medium(path, MEDIA["poppy-close"])
+    return read_medium
+
+
 def robot(path: Path) -> Callable[[Path], Any]:
     """A voxel robot in JSON."""
     from annelid import control, voxels
@@ -431,6 +439,7 @@ READERS = {
     "history": Reader(".csv", history),
     "episodes": Reader(".csv", episodes),
     "robot": Reader(".json", robot),
+    "sand": Reader(".json", sand),
     "controller": Reader(".json", controller),
     "urdf": Reader(".urdf", urdf),
     "distances": Reader(".sdf", distances),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.scenes.gripper import Gripper
 from annelid.scenes.pneumatic_worm import PneumaticWormOnSand
 from annelid.scenes.sand_walker import SandWalker
@@ -104,6 +104,18 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     hub = simulation.solver.grains.readout.body_position(bed, simulation.attachments["hub"])
     middle = simulation.summary().parts["springs"].center_of_mass
     assert np.linalg.norm(hub - middle) < 0.01
+
+
+def test_the_worm_crawls_without_grains() -> None:
+    scene = replace(WORM, ground="resistive", medium="poppy-loose")
+    simulation = scene.build(device="cpu", threads=1)
+    simulation.run(0.3)
+    results = _results(scene, simulation)
+    assert results["distance"] > 0.002
+    assert "grains" not in results
+    scene.adjust(simulation, "amplitude", 0.1)
+    with pytest.raises(UnknownName, match="there is no medium named 'sund'"):
+        replace(scene, medium="sund").build(device="cpu")
 
 
 @pytest.mark.parametrize("amplitude", [9.0, -0.1, float("nan")])

@@ -1,14 +1,14 @@
-"""Speed of a worm of springs in a bed of grains, both ways coupled."""
+"""Speed of a worm of springs in a bed of grains, both ways coupled, and in ground that stands for it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
-from annelid import coupling
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
@@ -56,7 +56,8 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
 
 
 def _measure(name: str, case: Case, device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
-    simulation = case.scene.build(device=str(device), threads=threads)
+    scene = case.scene
+    simulation = scene.worm.simulation(scene.body(), device=device, threads=threads)
     simulation.run(options.settle)
     model = simulation.solver.model
     yield Measurement(f"{name}-grains", len(model.bed))
@@ -65,9 +66,14 @@ def _measure(name: str, case: Case, device: wp.Device, threads: int | None, opti
     source = f"steps of {model.springs.dt:.3g} s and {simulation.dt:.3g} s"
     yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
     yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
+    stand_in = scene.worm.on_resistive_ground(scene.body(), scene.medium, device=device, threads=threads)
+    stand_in.run(options.settle)
+    faster = real_time(stand_in, options.seconds)
+    yield Measurement(f"{name}-resistive-real-time", faster, source=f"steps of {stand_in.dt:.3g} s")
+    yield Measurement(f"{name}-resistive-over-grains", faster / factor)
 
 
-def real_time(simulation: Simulation[coupling.Solver], seconds: float) -> float:
+def real_time(simulation: Simulation[Any], seconds: float) -> float:
     """Simulated time over wall time, after a warm-up, as whoever runs it in pieces sees it."""
     simulation.run(_PIECE)
     start, begin = simulation.time, time.perf_counter()

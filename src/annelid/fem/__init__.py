@@ -239,7 +239,7 @@ def simulation(
         settings: How equilibria are found.
     """
     require_kind("the body", solid, Solid, "a fem.Solid")
-    touches = bool(as_rigids(obstacles)) or (contact or Contact()).touches_itself(solid)
+    touches = bool(as_rigids(obstacles, "solids")) or (contact or Contact()).touches_itself(solid)
     if touches and integrator == "midpoint" and dynamic:
         raise InvalidValue(
             "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "

@@ -35,7 +35,7 @@ from annelid.grains.sensors import (
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
-from annelid.shapes import Obstacle
+from annelid.shapes import Medium, Obstacle, ResistiveGround
 
 __all__ = [
     "GLASS",
@@ -45,8 +45,10 @@ __all__ = [
     "Contacts",
     "Depth",
     "Grain",
+    "Medium",
     "Model",
     "Readout",
+    "ResistiveGround",
     "Solver",
     "State",
     "World",

@@ -215,7 +215,7 @@ def twin(body: Touched, world: int) -> Touched:
 def touched_by_grains(obstacles: Sequence[Obstacle]) -> list[Touched]:
     """Obstacles as grains touch them; those that grains cannot touch yet are refused by name."""
     found: list[Touched] = []
-    for number, (source, rigid) in enumerate(zip(obstacles, as_rigids(obstacles), strict=True)):
+    for number, (source, rigid) in enumerate(zip(obstacles, as_rigids(obstacles, "grains"), strict=True)):
         _require_touchable(number, rigid)
         found.append(Wall(source, rigid) if isinstance(rigid.geometry, Plane) else Solid(source, rigid))
     return found

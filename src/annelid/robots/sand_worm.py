@@ -13,7 +13,7 @@ from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
 from annelid.robots.sandbox import Sandbox
-from annelid.shapes import Capsule, Surface
+from annelid.shapes import Capsule, ResistiveGround, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
 _SLENDER = 12.0  # its length in radii
@@ -86,6 +86,20 @@ class BuriedWorm:
             grain=replace(grains.SAND, friction=self.friction),
             seed=self.seed,
         )
+
+    def on_resistive_ground(
+        self, body: springs.Body, medium: str, *, device: str | wp.Device = "auto", threads: int | None = None
+    ) -> Simulation[springs.Solver]:
+        """The worm as deep in ground that resists like sand, without grains.
+
+        Args:
+            body: What `body` gave, with or without what makes it swell.
+            medium: What the ground is, see `ResistiveGround`.
+            device: Where to compute.
+            threads: CPU threads; None takes all cores.
+        """
+        sand = ResistiveGround(medium, height=self.depth, friction=self.friction, buried=True)
+        return springs.simulation(body.moved((0.0, 0.0, self.height)), obstacles=[sand], device=device, threads=threads)
 
     def simulation(
         self, body: springs.Body, *, device: str | wp.Device = "auto", threads: int | None = None

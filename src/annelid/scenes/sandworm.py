@@ -1,9 +1,9 @@
-"""A soft worm that crawls through the surface of a bed of grains, half buried."""
+"""A soft worm that crawls through the surface of sand, half buried: in grains, or in ground that resists like them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
+
+AnySimulation = Simulation[coupling.Solver] | Simulation[springs.Solver]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Sandworm(Checked):
     spacing: float = parameter(0.4, "Distance of the worm's masses, in its radii", range=(0.2, 0.6), limits=(0.05, 1.0))
     run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0), limits=(0.0, 100.0))
     seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
+    ground: Literal["grains", "resistive"] = parameter("grains", "A bed of grains, or ground that resists like one")
+    medium: str = parameter("sand-loose", "What resists: a name, or a file that annelid study sand-rft --fit wrote")
 
     @property
     def worm(self) -> BuriedWorm:
@@ -51,32 +55,51 @@ class Sandworm(Checked):
         speed = self.wavelength * self.length * self.frequency
         return body.actuate(springs.wave(self.amplitude, self.frequency, body.distance_along((1.0, 0.0, 0.0)) / speed))
 
-    def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
+    def build(self, *, device: str = "auto", threads: int | None = None) -> AnySimulation:
         """The worm at rest in the sand."""
-        simulation = self.worm.simulation(self.body(), device=device, threads=threads)
+        simulation: AnySimulation
+        if self.ground == "grains":
+            simulation = self.worm.simulation(self.body(), device=device, threads=threads)
+        else:
+            simulation = self.worm.on_resistive_ground(self.body(), self.medium, device=device, threads=threads)
         simulation.attachments["sandworm"] = self
         return simulation
 
-    def adjust(self, simulation: Simulation[coupling.Solver], name: str, value: Any) -> None:
+    def adjust(self, simulation: AnySimulation, name: str, value: Any) -> None:
         """Change the wave while it crawls."""
         changed = replace(simulation.attachments["sandworm"], **{name: value})
-        simulation.solver.model.springs.set_actuation(changed.body())
+        _springs_of(simulation).set_actuation(changed.body())
         simulation.attachments["sandworm"] = changed
 
-    def measure(self, simulation: Simulation[coupling.Solver]) -> list[Measurement]:
+    def measure(self, simulation: AnySimulation) -> list[Measurement]:
         """How far it came, and whether grains stayed out of it."""
-        solver, state = simulation.solver, simulation.state
-        start = solver.model.springs.body.center_of_mass
-        moved = simulation.summary().parts["springs"].center_of_mass - start
-        inside = len(solver.readout.grains_inside(state))
+        worm, summary = _springs_of(simulation), simulation.summary()
+        moved = summary.parts.get("springs", summary).center_of_mass - worm.body.center_of_mass
         return [
-            Measurement("grains", len(solver.model.bed)),
-            Measurement("springs", solver.model.springs.spring_count),
+            Measurement("springs", worm.spring_count),
             Measurement("distance", float(moved[0]), "m"),
             Measurement("distance-in-body-lengths", float(moved[0]) / self.length),
             Measurement("sideways", float(moved[1]), "m"),
             Measurement("sinking", -float(moved[2]), "m"),
             Measurement("speed", float(moved[0]) / max(simulation.time, simulation.dt), "m/s"),
-            Measurement("fastest-grain", float(np.abs(solver.readout.grain_velocities(state)).max()), "m/s"),
-            Measurement("grains-inside", inside, reference=0.0, tolerance=0.0),
+            *_of_grains(simulation),
         ]
+
+
+def _springs_of(simulation: AnySimulation) -> springs.Model:
+    """The worm, among grains or without."""
+    solver = simulation.solver
+    return solver.model if isinstance(solver, springs.Solver) else solver.model.springs
+
+
+def _of_grains(simulation: AnySimulation) -> list[Measurement]:
+    """What became of the grains, where there are any."""
+    solver, state = simulation.solver, simulation.state
+    if isinstance(solver, springs.Solver):
+        return []
+    fastest = float(np.abs(solver.readout.grain_velocities(state)).max())
+    return [
+        Measurement("grains", len(solver.model.bed)),
+        Measurement("fastest-grain", fastest, "m/s"),
+        Measurement("grains-inside", len(solver.readout.grains_inside(state)), reference=0.0, tolerance=0.0),
+    ]

@@ -12,6 +12,8 @@ from annelid.shapes.placed import turned_about
 from annelid.shapes.plane import Plane
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
 from annelid.shapes.query import MeshDistance
+from annelid.shapes.resistive.ground import ResistiveGround
+from annelid.shapes.resistive.media import Medium
 from annelid.shapes.revolved import Revolved, hopper, tube
 from annelid.shapes.rigid import Geometry, Obstacle, Rigid
 from annelid.shapes.sdf import SignedDistanceGrid
@@ -33,11 +35,13 @@ __all__ = [
     "HelicalGear",
     "ImplicitSurface",
     "MassProperties",
+    "Medium",
     "MeshDistance",
     "Obstacle",
     "Path",
     "Plane",
     "QuadraticTetMesh",
+    "ResistiveGround",
     "Revolved",
     "Rigid",
     "SdfGrid",

@@ -29,6 +29,7 @@ from annelid.shapes.path import Path, followed
 from annelid.shapes.placed import UPRIGHT, Quaternion, placed
 from annelid.shapes.plane import Plane
 from annelid.shapes.primitives import Sphere
+from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
 from annelid.shapes.surface import Surface
@@ -241,16 +242,31 @@ class Rigid(Named):
         return corners.min(axis=0), corners.max(axis=0)
 
 
-Obstacle = Rigid | Geometry
+Obstacle = Rigid | Geometry | ResistiveGround
 """What a list of obstacles may hold: a bare geometry stands for a fixed thing with the default surface."""
 
 
-def as_rigids(obstacles: Any) -> list[Rigid]:
-    """The obstacles of a list as rigid things; what is no list, or holds something else, is refused."""
+def require_list(obstacles: Any) -> None:
+    """Refuse obstacles that are no list."""
     if not isinstance(obstacles, Sequence) or isinstance(obstacles, str):
         kind = with_article(type(obstacles).__name__)
         raise InvalidValue(f"obstacles must be a list of rigid things, not {kind}: write [obstacle] for one.")
+
+
+def as_rigids(obstacles: Any, physics: str) -> list[Rigid]:
+    """The obstacles of a list as rigid things; what is no list, or holds something else, is refused.
+
+    Args:
+        obstacles: The list.
+        physics: Who touches them, for messages: "grains".
+    """
+    require_list(obstacles)
     for number, one in enumerate(obstacles):
+        if isinstance(one, ResistiveGround):
+            raise InvalidValue(
+                f"{physics} cannot move through a ResistiveGround yet, and obstacle {number} is one: springs can, "
+                "others take a Plane, or a bed of grains where there is one."
+            )
         if not isinstance(one, Obstacle):
             raise InvalidValue(
                 f"obstacle {number} is {with_article(type(one).__name__)}: give a Rigid of annelid.shapes, or a bare "

@@ -134,7 +134,8 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
-        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at
+            most one `ResistiveGround`.
         collisions: Groups of masses that touch each other.
         motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".

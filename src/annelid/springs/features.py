@@ -32,6 +32,7 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
         worlds=worlds,
         growing=world.dashpots == "growing",
+        resisted=world.sand is not None,
     )
 
 

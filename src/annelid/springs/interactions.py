@@ -1,4 +1,4 @@
-"""What a pass over the masses needs besides springs: fresh lists of contacts, tracked friction, motors' torques.
+"""What a pass over the masses needs besides springs: lists of contacts, tracked friction, areas in sand, torques.
 
 On CUDA these are launches before each pass; a team of CPU threads does the same inside its kernel.
 """
@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.springs.kernels.motors import drive_kernel
 from annelid.springs.kernels.passes import GATHERLESS, time_shift
+from annelid.springs.kernels.resisting import measure_kernel
 from annelid.springs.model import Model
 
 _WARP = 32
@@ -74,6 +75,14 @@ class Interactions:
             stamp = step * features.stamps + features.stamp(kind) - 1 if step >= 0 else 1
             keep, push = kind == features.first_forces and step >= 0, kind not in GATHERLESS
             self._contacts.ready(stamp, self._model.arrays, positions, velocities, keep=keep, push=push)
+        if features.resisted and kind not in GATHERLESS:
+            sand = self._model.arrays.sand
+            wp.launch(
+                measure_kernel(self._model.types),
+                self._model.facet_count,
+                [sand, positions],
+                device=self._model.device,
+            )
         if self._motors is not None and kind not in GATHERLESS:
             lanes = _WARP if self._model.device.is_cuda else 1
             kernel = drive_kernel(self._model.types, features.motor_value(), features.steers, lanes)

@@ -25,6 +25,7 @@ from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
+from annelid.springs.sand import require_surface, sand_numbers
 from annelid.springs.stability import Scales, stable_step, what_limits_the_step
 from annelid.springs.world import World
 
@@ -70,6 +71,8 @@ class Model:
         usual = _lanes(body.mass_count) if worlds is None else _LANES_OF_WORLDS
         self.lanes = (lanes or usual) if device.is_cuda else 1
         self.controls = require_distinct([*body.controls, *motor_controls(world.motors)])
+        if world.sand is not None:
+            require_surface(body, world.sand)
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
         self.dt = self._step() if world.dt == "auto" else world.dt
@@ -93,6 +96,11 @@ class Model:
     def signal_count(self) -> int:
         """Number of distinct signals of a world, the passive one included."""
         return int(self.arrays.signal_count)
+
+    @property
+    def facet_count(self) -> int:
+        """Number of triangles of the surface as it was built."""
+        return len(self.body.triangles)
 
     @property
     def numpy_real(self) -> type:
@@ -283,6 +291,9 @@ class Model:
             self.arrays.obstacles.assign(self._obstacles())
         if len(self.arrays.grid_values):
             self.arrays.grid_values.assign(self._grid_values())
+        if world.sand is not None:
+            self._sand.ground = world.sand.numbers(self.types.real)
+            self.arrays.sand.assign([self._sand])
         if self.contacts is not None:
             self.contacts.set_rules(world.collisions)
         if self.motors is not None:
@@ -354,6 +365,9 @@ class Model:
         arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
         arrays.grid_values = self._array(self._grid_values(), wp.float32)
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
+        if self.world.sand is not None:
+            self._sand = sand_numbers(body, self.world.sand, types, self.device)
+            arrays.sand = wp.array([self._sand], dtype=types.Sand, device=self.device)
         return arrays
 
     def upload_entries(self, arrays: Any) -> None:

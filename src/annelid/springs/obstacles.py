@@ -17,7 +17,8 @@ from scipy.optimize import brentq
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, SignedDistanceGrid, Sphere
 from annelid.shapes.placed import Quaternion, placed
-from annelid.shapes.rigid import as_rigids
+from annelid.shapes.resistive.ground import ResistiveGround
+from annelid.shapes.rigid import as_rigids, require_list
 from annelid.shapes.values import Vector
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
@@ -66,8 +67,20 @@ class Contact:
 
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
-    """A list of obstacles as masses touch them."""
-    return tuple(Contact(rigid, number) for number, rigid in enumerate(as_rigids(obstacles)))
+    """The rigid things of a list of obstacles as masses touch them."""
+    sand = sand_of(obstacles)
+    numbered = [(number, one) for number, one in enumerate(obstacles) if one is not sand]
+    rigids = as_rigids([one for _, one in numbered], "springs")
+    return tuple(Contact(rigid, number) for (number, _), rigid in zip(numbered, rigids, strict=True))
+
+
+def sand_of(obstacles: Any) -> ResistiveGround | None:
+    """The ground in a list of obstacles that resists like sand, None where there is none."""
+    require_list(obstacles)
+    found = [one for one in obstacles if isinstance(one, ResistiveGround)]
+    if len(found) > 1:
+        raise InvalidValue(f"springs can move through one ResistiveGround, and obstacles hold {len(found)}: leave one.")
+    return found[0] if found else None
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

@@ -111,7 +111,14 @@ class Painter:
 
     def obstacles(self) -> list[Any]:
         """Those that are drawn."""
-        return [self.part(contact) for contact in self.shown]
+        return [*self.sand(), *(self.part(contact) for contact in self.shown)]
+
+    def sand(self) -> list[Plane]:
+        """The surface of ground that resists, where there is some and it is drawn."""
+        ground = self.model.world.sand
+        if ground is None or ground.hidden:
+            return []
+        return [Plane(ground.name or "sand", (0.0, 0.0, ground.height), (0.0, 0.0, 1.0), ground.color)]
 
     @property
     def shown(self) -> list[Contact]:

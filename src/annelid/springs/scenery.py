@@ -34,7 +34,7 @@ def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
     def current() -> bool:
         return model.features.shaped == shaped and (model.worlds > 1 or network.version == version)
 
-    return Scenery(still, (body, *own), current)
+    return Scenery((*painter.sand(), *still), (body, *own), current)
 
 
 def _has_heights(contact: Contact) -> bool:

@@ -46,6 +46,11 @@ class GroupSensor(Sensor):
                 f"use contact_force_of and touch_of of annelid.{solver.physics}."
             )
         model, device = own.model, own.device
+        if self.quantity in ("force", "touch") and model.features.resisted:
+            raise InvalidValue(
+                "contact_force_of and touch_of cannot tell what a ResistiveGround does yet: leave them out, or use a "
+                "bed of grains (annelid.coupling)."
+            )
         chosen = model.one.indices(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor needs at least one mass.")

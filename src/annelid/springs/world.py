@@ -12,13 +12,13 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
-from annelid.shapes import Obstacle
+from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.values import as_vector, require_step
 from annelid.springs.actuation import require_function
 from annelid.springs.collisions import Collide
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.motors import Motor
-from annelid.springs.obstacles import Contact, contacts_of
+from annelid.springs.obstacles import Contact, contacts_of, sand_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
@@ -35,7 +35,8 @@ class World(Named):
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s].
         drag: Force on a mass per squared speed [kg/m].
-        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        obstacles: What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at
+            most one `ResistiveGround`.
         collisions: Groups of masses that touch each other; nobody does unless told.
         motors: Motors on the hinges of the body.
         prepare: Features to make ready for later edits though the body does not use them yet: "damping", "breaking".
@@ -84,8 +85,13 @@ class World(Named):
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
-        """The obstacles as masses touch them."""
+        """The rigid obstacles as masses touch them."""
         return contacts_of(self.obstacles)
+
+    @cached_property
+    def sand(self) -> ResistiveGround | None:
+        """The obstacle that resists like sand."""
+        return sand_of(self.obstacles)
 
 
 def _require_kind(what: str, given: Sequence[Any], kind: type, accepted: str) -> None:

@@ -34,7 +34,7 @@ def touched_by_voxels(obstacles: Sequence[Obstacle]) -> tuple[Terrain | Box, ...
 
 
 def _flat(number: int, obstacle: RigidThing) -> Terrain | Box:
-    (rigid,) = as_rigids([obstacle])
+    (rigid,) = as_rigids([obstacle], "voxel robots")
     what = rigid.called(number)
     _require_touchable(rigid, what)
     if isinstance(rigid.geometry, Plane):

@@ -45,7 +45,7 @@ class Contact:
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
     """A list of obstacles as voxels touch them."""
-    return tuple(Contact(rigid, number) for number, rigid in enumerate(as_rigids(obstacles)))
+    return tuple(Contact(rigid, number) for number, rigid in enumerate(as_rigids(obstacles, "3-D voxels")))
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

@@ -88,7 +88,7 @@ def _obstacle(
     if not solid.hyperelastic or common_law(solid) is None:
         known = ", ".join(kind.__name__ for kind in LAWS)
         return f"all its materials need a law of one kind for large strains, {known} (Material.hyperelastic)"
-    refused = untouchable(as_rigids(world.obstacles))
+    refused = untouchable(as_rigids(world.obstacles, "solids"))
     if refused is not None:
         return refused
     return next((reason for reason in map(unsupported_drive, drives) if reason), None)

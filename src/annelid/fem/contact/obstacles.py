@@ -23,7 +23,7 @@ FRICTION = 0.5
 
 def touched_by_solids(obstacles: Sequence[Obstacle]) -> list[Rigid]:
     """Obstacles as rigid things; those that solids cannot touch are refused by name."""
-    rigids = as_rigids(obstacles)
+    rigids = as_rigids(obstacles, "solids")
     for number, rigid in enumerate(rigids):
         _require_touchable(rigid, rigid.called(number))
     return rigids

@@ -156,7 +156,9 @@ class CapsuleBarrier(Barrier):
 
 def barriers_of(obstacles: Sequence[Obstacle]) -> tuple[Barrier, ...]:
     """Obstacles as a soft robot touches them; those that it cannot touch yet are refused by name."""
-    return tuple(_barrier(number, rigid) for number, rigid in enumerate(as_rigids(obstacles)))
+    return tuple(
+        _barrier(number, rigid) for number, rigid in enumerate(as_rigids(obstacles, "soft robots of finite elements"))
+    )
 
 
 def _barrier(number: int, rigid: Rigid) -> Barrier:

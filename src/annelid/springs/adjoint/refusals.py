@@ -23,6 +23,7 @@ def require_adjoint(model: Model, state: Any) -> None:
         "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
         "closed shapes other than spheres and boxes as obstacles": (
             GRID in features.touching, "use planes, spheres, boxes or a HeightField"),
+        "ground that resists (ResistiveGround)": (features.resisted, "use planes, spheres, boxes or a HeightField"),
         "bodies that were edited while they ran": (model.network.edited, "build the changed body anew"),
         "parameters of worlds (simulation.parameters)": (
             state.variation.there, "give stiffness, damping, friction, masses and gravity to the rollout"),

@@ -7,6 +7,7 @@ from typing import Any
 import warp as wp
 
 from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
@@ -44,6 +45,7 @@ def mass_acceleration(
     shaped: bool,
     growing: bool = False,
     own: bool = False,
+    resisted: bool = False,
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
@@ -54,11 +56,11 @@ def mass_acceleration(
     `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
     what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
-    worlds may have a list of obstacles of their `own` each.
+    worlds may have a list of obstacles of their `own` each. Ground that is sand makes motions `resisted`.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
     touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching, shaped), bool(touching)
-    shape = shaped_obstacle(types)
+    shape, resist = shaped_obstacle(types), resist_of(types)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces, growing)
 
@@ -109,6 +111,8 @@ def mass_acceleration(
                 friction = scale[2]
             first = parameters.obstacle_count
             a = touch_surfaces(first, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
+        if wp.static(resisted):
+            a = resist(i, model.sand, x, v_from, inverse_mass, horizon, a)
         if wp.static(guided):
             axis = model.guide_axes[i]
             if model.guides[i] == 1:

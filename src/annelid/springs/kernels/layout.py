@@ -6,6 +6,8 @@ from typing import Any
 
 import warp as wp
 
+from annelid.shapes.resistive.kernels.stress import resistance
+
 PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
 """Kinds of obstacles."""
 
@@ -17,7 +19,7 @@ TORQUE, SPEED, ANGLE = range(3)
 class Layout:
     """The types for one precision.
 
-    `real` is the scalar; `Parameters`, `Obstacle`, `Arrays` (the model) and `Work` (scratch) are Warp structures.
+    `real` is the scalar; `Parameters`, `Obstacle`, `Sand`, `Arrays` (the model) and `Work` (scratch) are structures.
     """
 
     real: Any
@@ -27,6 +29,7 @@ class Layout:
     mat33: Any
     Parameters: Any
     Obstacle: Any
+    Sand: Any
     Arrays: Any
     Work: Any
     Rule: Any
@@ -64,6 +67,7 @@ def layout(real: Any) -> Layout:
         friction=real,
         sliding_friction=real,
     )
+    sand = _sand(real, vec3, bits)
     arrays = make_struct(
         f"SpringArrays{bits}",
         mass_count=wp.int32,
@@ -89,6 +93,7 @@ def layout(real: Any) -> Layout:
         guide_axes=wp.array[vec3],
         obstacles=wp.array[obstacle],
         grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
+        sand=wp.array[sand],  # one, where the ground resists; by reference
         parameters=wp.array[parameters],
     )
     rule = _rule(real, bits)
@@ -117,8 +122,22 @@ def layout(real: Any) -> Layout:
         v_p=wp.array[vec3],
         v_q=wp.array[vec3],
     )
-    forms = (parameters, obstacle, arrays, work, rule, contacts, motor, drive, motors)
+    forms = (parameters, obstacle, sand, arrays, work, rule, contacts, motor, drive, motors)
     return Layout(real, vec2, vec3, vec4, mat33, *forms)
+
+
+def _sand(real: Any, vec3: Any, bits: int) -> Any:
+    """Ground that resists, and the surface of the body that it acts on."""
+    return make_struct(
+        f"SpringSand{bits}",
+        ground=resistance(real).Ground,
+        mass_count=wp.int32,  # masses that edits have added have no surface
+        facet_count=wp.int32,
+        corners=wp.array[wp.vec3i],  # masses of each triangle, outward
+        first=wp.array[wp.int32],  # of each mass, where its triangles begin in `facets`
+        facets=wp.array[wp.int32],
+        areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
+    )
 
 
 def _rule(real: Any, bits: int) -> Any:

@@ -19,6 +19,7 @@ from annelid.springs.kernels.layout import HEIGHTS, layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
+from annelid.springs.kernels.resisting import measure_team
 from annelid.springs.kernels.signals import motor_value, signal_at
 
 wp.set_module_options({"enable_backward": False})
@@ -46,6 +47,7 @@ class Features:
     varied: bool = False  # with parameters of its own
     growing: bool = False  # dashpots of contacts grow with the depth
     own: bool = False  # each world has its own obstacles and surroundings, not one list for all
+    resisted: bool = False  # by ground that is sand
 
     @property
     def shaped(self) -> bool:
@@ -277,6 +279,7 @@ def _acceleration(features: Features) -> wp.Function:
         shaped=features.shaped,
         growing=features.growing,
         own=features.own,
+        resisted=features.resisted,
     )
 
 
@@ -290,13 +293,14 @@ def _update(features: Features, kind: str) -> wp.Function:
 
 @functools.cache
 def _ready(features: Features, kind: str) -> wp.Function:
-    """What a team does before a pass: fresh lists of contacts, the torques of motors; the new ticket."""
+    """What a team does before a pass: fresh lists of contacts, areas in sand, torques of motors; the new ticket."""
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     refresh, drive = refresh_team(types), drive_team(types, features.motor_value(), features.steers)
     colliding, driven = features.colliding, bool(features.motors) and kind not in GATHERLESS
     keep, keeping = remember(types), colliding and kind == features.first_forces
     before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
+    measure, resisted = measure_team(types), features.resisted and kind not in GATHERLESS
 
     @wp.func
     def ready(
@@ -313,6 +317,8 @@ def _ready(features: Features, kind: str) -> wp.Function:
         if wp.static(keeping and not driven):
             ticket += 1
             team_barrier(counter, size, ticket)
+        if wp.static(resisted):
+            ticket = measure(rank, size, counter, ticket, model.sand, x_at)
         if wp.static(driven):
             moment = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
             ticket = drive(rank, size, counter, ticket, moment, model, work, x_at, v_at)

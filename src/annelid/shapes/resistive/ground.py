@@ -1,0 +1,80 @@
+"""Ground that resists like sand, as one of the obstacles of a world."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import Named
+from annelid.core.snapshot import Color
+from annelid.shapes.resistive.kernels.stress import PLANE_LAW, SPACE_LAW, resistance
+from annelid.shapes.resistive.media import Medium, medium
+from annelid.shapes.surface import is_number, require_at_least_0
+
+Law = Literal["2d", "3d"]
+
+
+@dataclass(frozen=True)
+class ResistiveGround(Named):
+    """Level ground that lets bodies sink in and resists them by resistive force theory, instead of grains.
+
+    The surface stays level: it keeps no tracks and no heaps.
+
+    Attributes:
+        medium: Name of a medium, a `Medium`, or the path of a file .json with one that was fitted; becomes a `Medium`.
+        law: "3d", of any surface in any direction, or "2d", the older one in the vertical plane of the motion.
+        height: Height of the surface [m].
+        friction: Coulomb coefficient between body and ground; of the law "3d" only.
+        inertia: How much of the momentum of the sand that a surface meets acts on it, a factor on density times
+            squared normal speed; 0 leaves it out, as at speeds far below √(g times the size of the body).
+        buried: Whether the body may start below the surface.
+        name: Name in pictures.
+        color: Colour in pictures.
+        hidden: Leave it out of pictures.
+    """
+
+    medium: str | Path | Medium
+    _: KW_ONLY
+    law: Law = "3d"
+    height: float = 0.0
+    friction: float = 0.5
+    inertia: float = 0.0
+    buried: bool = False
+    name: str = ""
+    color: Color = (0.80, 0.70, 0.52)
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        if self.law not in get_args(Law):
+            raise UnknownName("law of resistive ground", self.law, get_args(Law))
+        if not is_number(self.height):
+            raise InvalidValue(f"height of resistive ground must be a number [m], not {self.height!r}.")
+        for name in ("friction", "inertia"):
+            require_at_least_0(f"{name} of resistive ground", getattr(self, name))
+        found = medium(self.medium)
+        object.__setattr__(self, "medium", found)  # what a file held is part of its identity, not the path
+        found.require(self.law)
+        if self.inertia > 0.0 and found.density is None:
+            raise InvalidValue(
+                f"inertia of resistive ground needs the density of its medium, and {found.name!r} has none: give a "
+                "Medium(..., density=...)."
+            )
+
+    @property
+    def of(self) -> Medium:
+        """The medium itself."""
+        assert isinstance(self.medium, Medium)
+        return self.medium
+
+    def numbers(self, real: Any) -> Any:
+        """Its structure for kernels of a precision, see `shapes.resistive.kernels.stress`."""
+        numbers, found = resistance(real).Ground(), self.of
+        numbers.law = PLANE_LAW if self.law == "2d" else SPACE_LAW
+        numbers.height, numbers.friction = self.height, self.friction
+        numbers.inertia = self.inertia * (found.density or 0.0)
+        numbers.resistance = found.resistance or 0.0
+        for place, value in enumerate(found.coefficients or ()):
+            numbers.coefficients[place] = value
+        return numbers

@@ -1,0 +1,1 @@
+"""Warp functions of resistive force theory."""

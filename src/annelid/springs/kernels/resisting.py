@@ -1,0 +1,101 @@
+"""Ground that resists: what sand does to the masses of a surface that moves through it.
+
+A triangle hands a third of its area to each of its corners, and a corner feels the stress at its own depth and velocity
+on the normals of all its triangles: each mass sums for itself. Areas are computed before the pass that uses them.
+"""
+
+import functools
+
+import warp as wp
+
+from annelid.core.launch import team_barrier, team_range
+from annelid.shapes.resistive.kernels.stress import resistance
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+
+@functools.cache
+def resist_of(types: Layout) -> wp.Function:
+    """Acceleration of mass i, with what the ground adds to it.
+
+    Like dry friction, resistance only slows down: it stops a mass exactly where it can within the `horizon`, and holds
+    it from then on; else it acts as strongly as the law says, in the direction in which the mass is about to move.
+    """
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    functions = resistance(real)
+    stress, flow = functions.stress, functions.flow
+
+    @wp.func
+    def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
+        ground = sand[0].ground
+        depth = ground.height - x[2]
+        if i < sand[0].mass_count and depth > real(0.0):
+            next_v = v_from + a * horizon
+            push = vec3()
+            for entry in range(sand[0].first[i], sand[0].first[i + 1]):
+                area = sand[0].areas[sand[0].facets[entry]]
+                size = wp.length(area)
+                if size > real(0.0):
+                    normal = area / size
+                    push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
+            push = push * inverse_mass
+            speed = wp.length(next_v)
+            if speed > real(0.0):
+                u = next_v / speed
+                slowing = -wp.dot(push, u)
+                if slowing * horizon >= speed:
+                    a = a - next_v / horizon
+                else:
+                    a = a + push + u * wp.min(slowing, real(0.0))  # the fits drive a little where they should not
+        return a
+
+    return resist
+
+
+@functools.cache
+def _facet(types: Layout) -> wp.Function:
+    """Find out the area of triangle t."""
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+
+    @wp.func
+    def measure(t: int, sand: wp.array[Sand], positions: wp.array[vec4]):
+        corners = sand[0].corners[t]
+        p = positions[corners[0]]
+        q = positions[corners[1]] - p
+        r = positions[corners[2]] - p
+        sand[0].areas[t] = wp.cross(vec3(q[0], q[1], q[2]), vec3(r[0], r[1], r[2])) / real(6.0)
+
+    return measure
+
+
+@functools.cache
+def measure_team(types: Layout) -> wp.Function:
+    """All triangles, shared among the members of a CPU team; the new ticket."""
+    vec4, Sand = types.vec4, types.Sand
+    measure = _facet(types)
+
+    @wp.func
+    def measure_all(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, sand: wp.array[Sand], positions: wp.array[vec4]
+    ) -> int:
+        share = team_range(rank, size, sand[0].facet_count, 16)
+        for t in range(share[0], share[1]):
+            measure(t, sand, positions)
+        team_barrier(counter, size, ticket + 1)
+        return ticket + 1
+
+    return measure_all
+
+
+@functools.cache
+def measure_kernel(types: Layout) -> wp.Kernel:
+    """All triangles, a thread each."""
+    vec4, Sand = types.vec4, types.Sand
+    measure = _facet(types)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def measure_all(sand: wp.array[Sand], positions: wp.array[vec4]):
+        measure(wp.tid(), sand, positions)
+
+    return measure_all

@@ -1,0 +1,104 @@
+"""Bodies of springs in ground that resists: they sink as deep as the law says, stay there, and come out the same.
+
+All of them use the kernels of one combination of features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import annelid
+from annelid import grains, springs
+from annelid.core.errors import InvalidValue
+from annelid.shapes import ResistiveGround
+from annelid.shapes.resistive.ground import Law
+
+SIDE, MASS = 0.06, 0.3
+
+
+def cube(speed: float = 0.0, *, masses: int = 4) -> springs.Body:
+    """A stiff cube just above the ground, falling."""
+    each = MASS / masses**3
+    body = springs.block((masses,) * 3, SIDE / (masses - 1), mass=each, stiffness=2000.0, damping=1.0)
+    body.velocities[:] = (0.0, 0.0, -speed)
+    return body.moved((0.0, 0.0, 1e-6))
+
+
+def depth_of(simulation: annelid.Simulation[springs.Solver]) -> float:
+    """How far the centre of mass has come down [m]."""
+    return float(simulation.solver.model.body.center_of_mass[2] - simulation.summary().center_of_mass[2])
+
+
+@pytest.mark.parametrize(("law", "speed"), [("3d", 0.0), ("3d", 0.5), ("2d", 0.5)])
+def test_a_cube_sinks_until_its_energy_is_spent_and_stays_there(law: Law, speed: float) -> None:
+    sand = ResistiveGround("poppy-loose", law=law)
+    simulation = springs.simulation(cube(speed), obstacles=[sand], device="cpu", threads=1)
+    simulation.run(0.1)
+    # Both laws press a flat face that goes straight down by 0.254 N/cm³: m v²/2 + m g z = k z²/2.
+    k, weight = 0.254e6 * SIDE**2, MASS * 9.81
+    wanted = (weight + np.sqrt(weight**2 + k * MASS * speed**2)) / k
+    sunk = depth_of(simulation)
+    assert sunk == pytest.approx(wanted, rel=0.02)
+    simulation.run(0.1)
+    assert depth_of(simulation) == pytest.approx(sunk, abs=1e-7), "no creep under its weight"
+
+
+def test_a_light_cube_is_held_and_a_loaded_one_sinks() -> None:
+    sand = ResistiveGround("poppy-loose", buried=True)
+    depths = []
+    for pull in (9.81, 43.0):
+        body = cube().moved((0.0, 0.0, -0.01))
+        simulation = springs.simulation(body, obstacles=[sand], gravity=(0.0, 0.0, -pull), device="cpu", threads=1)
+        simulation.run(0.1)
+        depths.append(depth_of(simulation))
+    assert abs(depths[0]) < 1e-4, "at 1 cm the ground carries three times its weight"
+    assert depths[1] > 1e-3, "under 12.9 N the 9.1 N at 1 cm are too little"
+
+
+def test_it_drags_a_cube_to_rest() -> None:
+    """A cube that moves ahead in it: ground before it slows it down, ground behind does not push."""
+    body = cube().moved((0.0, 0.0, -0.02))
+    body.velocities[:] = (0.3, 0.0, 0.0)
+    simulation = springs.simulation(
+        body, obstacles=[ResistiveGround("poppy-loose", buried=True)], device="cpu", threads=1
+    )
+    simulation.run(0.15)
+    assert 0.001 < simulation.summary().center_of_mass[0] - body.center_of_mass[0] < 0.03
+    assert np.abs(simulation.velocities()).max() < 2e-3
+
+
+def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
+    ends = []
+    for threads in (1, 2):
+        sand = ResistiveGround("poppy-loose")
+        body = cube(0.5, masses=11)
+        simulation = springs.simulation(body, obstacles=[sand], device="cpu", threads=threads)
+        simulation.step(40)
+        model = simulation.solver.model
+        model.set_world(replace(model.world, obstacles=[replace(sand, medium="glass")]))
+        simulation.step(40)
+        ends.append(simulation.positions().copy())
+    assert (ends[0] == ends[1]).all()
+    assert [part.name for part in simulation.snapshot().parts] == ["sand", "body"]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    sand = ResistiveGround("sand-loose")
+    with pytest.raises(
+        InvalidValue, match=r"16 of 56 masses .* start below the ResistiveGround, the deepest by 0.01 m"
+    ):
+        springs.simulation(cube().moved((0.0, 0.0, -0.01)), obstacles=[sand], device="cpu")
+    with pytest.raises(InvalidValue, match="the body has no surface that a ResistiveGround could act on"):
+        springs.simulation(replace(cube(), triangles=None), obstacles=[sand], device="cpu")
+    with pytest.raises(InvalidValue, match="springs can move through one ResistiveGround, and obstacles hold 2"):
+        springs.World(obstacles=[sand, sand])
+    simulation = springs.simulation(cube(), obstacles=[sand], device="cpu", threads=1)
+    with pytest.raises(InvalidValue, match=r"ground that resists \(ResistiveGround\) cannot be run back for gradients"):
+        annelid.Rollout(simulation, 10)
+    with pytest.raises(InvalidValue, match="cannot tell what a ResistiveGround does yet"):
+        simulation.sensors.add("felt", springs.contact_force_of())
+    with pytest.raises(InvalidValue, match="grains cannot move through a ResistiveGround yet, and obstacle 0 is one"):
+        grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=[grains.ResistiveGround("glass")])
