@@ -24,6 +24,14 @@ SMALL: dict[str, dict[str, object]] = {
     "annelid/HeapPush-v0": {"every": 0.02, "seconds": 0.2},
     "annelid/FingerReach-v0": {"chambers": 1, "every": 0.1, "seconds": 1.0},
     "annelid/TrunkReach-v0": {"every": 0.1, "seconds": 1.0},
+    "annelid/TrunkReachAround-v0": {
+        "rings": 2,
+        "dt": 1 / 60,
+        "every": 1 / 60,
+        "seconds": 1 / 6,
+        "newtons": 2,
+        "gradients": 4,
+    },
     "annelid/SoftCrawl-v0": {
         "chambers": 2,
         "dt": 1 / 60,

@@ -56,6 +56,7 @@ class Batch(Protocol):
         seeds: Seed of each world, shape [count].
         episodes: Number of its episode of this seed, shape [count].
         steps: Actions of the episode, shape [count].
+        goals: Goals of the episode, those of `goals()` one after the other, shape [count, size].
         observations: Observations by name of the channel, shapes [count, ...].
     """
 
@@ -69,6 +70,7 @@ class Batch(Protocol):
     seeds: wp.array[Any]
     episodes: wp.array[Any]
     steps: wp.array[Any]
+    goals: wp.array[Any]
     observations: dict[str, wp.array[Any]]
 
     @property

@@ -29,6 +29,7 @@ TASKS = {
     "annelid/HeapPush-v0": ("annelid.envs.tasks.heap_push", "HeapPush"),
     "annelid/FingerReach-v0": ("annelid.envs.tasks.finger_reach", "FingerReach"),
     "annelid/TrunkReach-v0": ("annelid.envs.tasks.trunk_reach", "TrunkReach"),
+    "annelid/TrunkReachAround-v0": ("annelid.envs.tasks.trunk_reach_around", "TrunkReachAround"),
     "annelid/SoftGrasp-v0": ("annelid.envs.tasks.soft_grasp", "SoftGrasp"),
     "annelid/SoftCrawl-v0": ("annelid.envs.tasks.soft_crawl", "SoftCrawl"),
 }

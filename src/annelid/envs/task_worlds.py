@@ -47,6 +47,7 @@ class TaskWorlds(Worlds):
         self.simulation.parameters.randomise(task.randomise)
         self._goals = Goals(task.goals(), count, self.simulation.solver.device)
         self._goals.join(self.simulation.sensors)
+        self.goals = self._goals.values
         self.solver, self.state = self.simulation.solver, self.simulation.state
         self.substeps = task.steps_of_action(self.simulation.dt)
         self._channels, self._action_size = task.channels(self.simulation), task.action_size(self.simulation)

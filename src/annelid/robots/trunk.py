@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
-from annelid.materials import material
+from annelid.materials import Material, material
 from annelid.shapes import Path, Surface, TetMesh, tet_trunk
 
 _LENGTH, _BASE, _TIP = 0.2, 0.016, 0.008
@@ -29,10 +29,12 @@ def cable_nodes(mesh: TetMesh, side: int, reach: float, radii: tuple[float, floa
 def trunk_parts(
     *,
     tension: float = 8.0,
+    tension_rate: float = math.inf,
     modulus: float = 300e3,
     length: float = _LENGTH,
     radii: tuple[float, float] = (_BASE, _TIP),
     layers: int = _LAYERS,
+    silicone: Material | None = None,
     surface: Surface | None = None,
     motion: Path | None = None,
 ) -> tuple[fem.Solid, list[fem.Cable]]:
@@ -40,19 +42,21 @@ def trunk_parts(
 
     Args:
         tension: Highest tension of a cable [N].
-        modulus: Young's modulus of the silicone [Pa].
+        tension_rate: Largest change of a tension in a second [N/s].
+        modulus: Young's modulus of the silicone [Pa], unless that is given.
         length: Length [m].
         radii: Radii of base and tip [m].
         layers: Cells along it, an even number; cables pass through every second border.
+        silicone: What it is made of; None is linear in strains, as worlds that are stepped together cannot be.
         surface: How its surface responds to contact.
         motion: Path that its base follows; None holds it where it is.
     """
     mesh = tet_trunk(*radii, length, cells=2, layers=layers, axis=(0.0, 0.0, -1.0))
-    silicone = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
-    solid = fem.Solid(mesh, silicone, surface=surface).fix(lambda p: p[:, 2] > -1e-9, motion=motion)
+    usual = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
+    solid = fem.Solid(mesh, silicone or usual, surface=surface).fix(lambda p: p[:, 2] > -1e-9, motion=motion)
     cables = [
         fem.Cable(
-            name=f"{reach}-{side}", tension=(0.0, tension),
+            name=f"{reach}-{side}", tension=(0.0, tension), tension_rate=tension_rate,
             through=cable_nodes(mesh, number, length if reach == "long" else 0.5 * length, radii, layers),
         )
         for reach in ("long", "short")

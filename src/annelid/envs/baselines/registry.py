@@ -20,6 +20,7 @@ SCRIPTS = {
     "annelid/HeapPush-v0": ("annelid.envs.baselines.pushing", "pushing"),
     "annelid/FingerReach-v0": ("annelid.envs.baselines.reaching", "lifting"),
     "annelid/TrunkReach-v0": ("annelid.envs.baselines.reaching", "pulling"),
+    "annelid/TrunkReachAround-v0": ("annelid.envs.baselines.reaching", "rounding"),
     "annelid/SoftGrasp-v0": ("annelid.envs.baselines.grasping", "grasping"),
     "annelid/SoftCrawl-v0": ("annelid.envs.baselines.waves", "arching"),
 }
