@@ -154,7 +154,7 @@ def test_sensors_of_both_sides(device: str) -> None:
     for name, sensor in sensors.items():
         simulation.sensors.add(name, sensor)
     drive(simulation)
-    simulation.step(150)
+    simulation.step(240)
     read, readout, state = simulation.sensors, simulation.solver.readout, simulation.state
     masses = readout.mass_positions(state).reshape(3, -1, 3)
     np.testing.assert_allclose(read["top"], masses[:, body().groups["top"]].mean(axis=1), rtol=1e-5)

@@ -23,7 +23,6 @@ from annelid.coupling.solids.state import SolidState
 from annelid.coupling.solids.world import SolidWorld
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
-from annelid.coupling.steps import LONGEST
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.fem.robots.actuators import Actuator
@@ -129,7 +128,7 @@ def simulation(
         body: The spring body, of which several are joined to simulate them together, or the solid.
         bed: The grains.
         dt: Time step [s], at whose ends body and grains meet; "auto" takes one that suits bed and body.
-        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 1e-4 at
+        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 2e-4 at
             most.
         grain_dt: Time step of the grains beside a solid [s], of which `dt` is a whole multiple; beside springs it is
             `dt`.
@@ -217,12 +216,12 @@ def _warn_of_steps(model: Model) -> None:
     """Warn of steps that are too long for the springs, or for a body that hits the grains."""
     stable, speed = model.springs.stable_step(), max(load.speed for load in model.loads)
     springy = "springs as stiff as these: the body may shiver or diverge"
-    fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep"
+    fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep or not deep enough"
     limits = (
         ("spring_dt", model.springs.dt, stable, springy),
-        ("dt", model.dt, LONGEST * stable, springy),
+        ("dt", model.dt, model.world.longest_springs * stable, springy),
         ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
-        ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads), fast),
+        ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads, solved=model.world.converges), fast),
     )
     given: set[str] = set()
     for name, step, longest, reason in limits:

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Auto, Named
 from annelid.coupling.steps import LIVELY
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.controls import BodyControl, require_controls
+from annelid.grains.material import response_of
 from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
-from annelid.shapes import Obstacle
+from annelid.shapes import Obstacle, Surface
 from annelid.shapes.values import as_vector
 
 _BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a soft surface never quite rests
@@ -47,19 +50,31 @@ class MeetingWorld(Named):
 
     def longest(self, bed: Bed, loads: Sequence[Load]) -> float:
         """Longest step of the grains that suits bed and bodies [s], whatever these are made of."""
-        return min(LIVELY * default_step(bed, self.grains_world(), loads=loads), meeting_step(bed, loads))
+        suits, solved = default_step(bed, self.grains_world(), loads=loads), self.converges
+        return min(suits if solved else LIVELY * suits, meeting_step(bed, loads, solved=solved))
 
-    def contact_options(self, bed: Bed, loads: Sequence[Load]) -> dict[str, Any]:
-        """Options of the grains with contacts that do not depend on any step.
+    @property
+    def converges(self) -> bool:
+        """Whether steps of the grains converge; before a world is fitted to bed and body: if nothing bounces."""
+        return self.grains_world().converges(bouncing=False)
+
+    def contact_options(self, bed: Bed, loads: Sequence[Load], skin: Surface) -> dict[str, Any]:
+        """Options of the grains with contacts that do not depend on any step, in steps that converge or do not.
 
         Args:
             bed: The grains of one world.
             loads: What falls into them.
+            skin: How the surface of the body responds to contact.
         """
+        world = self.grains_world()
+        own = [response_of(skin), *(bed.materials[kind].numbers for kind in np.unique(bed.kinds))]
+        both = sum(one.numbers[1] > 0.0 for one in world.touched) > 1
+        bouncing = both or any(numbers[1] > 0.0 for numbers in own)
         calm = calm_speed(bed, self.gravity)
         speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}
         options = {**speeds, **self.grains}
-        options.setdefault("contact_step", default_step(bed, self.grains_world(), loads=loads))
+        options.setdefault("contact_step", default_step(bed, world, loads=loads))
+        options["converge"] = world.converges(bouncing=bouncing)
         return options
 
     def grains_world(self, dt: float | Auto = "auto") -> GrainsWorld:

@@ -13,11 +13,14 @@ from annelid.grains.rigid import Touched
 from annelid.grains.steps import Load
 from annelid.springs import Body
 
-LONGEST = 1.25
-"""Longest step of the grains, in stable steps of the springs: in a longer one masses swing back and forth unseen."""
+LONGEST, LONGEST_SOLVED = 1.25, 4.0
+"""Longest step of the grains, in stable steps of the springs: in a longer one masses swing back and forth unseen.
+
+The second where steps converge: contacts then take less part in it.
+"""
 
 LIVELY = 0.5
-"""Longest step of the grains, in steps that suit bed and bodies without springs."""
+"""Longest step of the grains by plain sweeps, in steps that suit bed and bodies without springs."""
 
 
 def loads_on(

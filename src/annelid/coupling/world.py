@@ -10,13 +10,14 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto
 from annelid.coupling.meeting import MeetingWorld, require_options
-from annelid.coupling.steps import LONGEST, rounded_down
+from annelid.coupling.steps import LONGEST, LONGEST_SOLVED, rounded_down
 from annelid.grains import Bed
 from annelid.grains.steps import Load
+from annelid.shapes import Surface
 from annelid.shapes.values import require_step
 from annelid.springs import World as SpringsWorld
 
-_USUAL = 1.0e-4  # longest time step of the springs that is chosen [s]
+_USUAL = 2.0e-4  # longest time step of the springs that is chosen [s]
 _STEADY = 0.8  # of the stable step of the springs, that is chosen where it is the shortest
 _MOST_SUBSTEPS = 16  # that are chosen without being asked for
 _WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
@@ -31,7 +32,7 @@ class World(MeetingWorld):
         obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
             `annelid.shapes.Rigid`.
         dt: Time step [s], at whose ends bodies and grains meet; "auto" takes one that suits bed and body.
-        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 1e-4 at
+        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 2e-4 at
             most.
         controls: Channels of rigid bodies, see `grains.velocity_control`; spring bodies bring theirs (`body.control`).
         springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
@@ -48,14 +49,15 @@ class World(MeetingWorld):
             object.__setattr__(self, name, require_step(name, getattr(self, name)))
         require_options("springs", self.springs, [one.name for one in fields(SpringsWorld)])
 
-    def fitted(self, bed: Bed, loads: Sequence[Load]) -> World:
+    def fitted(self, bed: Bed, loads: Sequence[Load], skin: Surface) -> World:
         """The same world with a step for the springs, and contacts that do not depend on any step.
 
         Args:
             bed: The grains of one world.
             loads: What falls into them.
+            skin: How the surface of the body responds to contact.
         """
-        world = replace(self, grains=self.contact_options(bed, loads))
+        world = replace(self, grains=self.contact_options(bed, loads, skin))
         if self.spring_dt != "auto":
             return world
         wanted = world.longest(bed, loads) if self.dt == "auto" else self.dt
@@ -72,15 +74,14 @@ class World(MeetingWorld):
         assert chosen.spring_dt != "auto"
         if self.spring_dt != "auto" or chosen.spring_dt <= stable:
             return chosen
-        if self.dt == "auto":
-            return replace(chosen, spring_dt=rounded_down(_STEADY * stable))
-        return replace(chosen, spring_dt=chosen.spring_dt / math.ceil(chosen.spring_dt / (_STEADY * stable)))
+        part = chosen.spring_dt / math.ceil(chosen.spring_dt / (_STEADY * stable))
+        return replace(chosen, spring_dt=rounded_down(part) if self.dt == "auto" else part)
 
     def substeps(self, bed: Bed, loads: Sequence[Load], stable: float) -> int:
         """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""
         assert self.spring_dt != "auto", "fit the world to body and bed first"
         if self.dt == "auto":
-            wanted = min(self.longest(bed, loads), LONGEST * stable)
+            wanted = min(self.longest(bed, loads), self.longest_springs * stable)
             return int(min(max(wanted / self.spring_dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
         ratio = self.dt / self.spring_dt if self.spring_dt > 0.0 else math.nan
         nearest = max(1, round(ratio)) if math.isfinite(ratio) else 1
@@ -90,6 +91,11 @@ class World(MeetingWorld):
                 f"use dt = {nearest * self.spring_dt:.6g} s, or spring_dt = {self.dt / nearest:.6g} s."
             )
         return nearest
+
+    @property
+    def longest_springs(self) -> float:
+        """Longest step of the grains, in stable steps of the springs, in a world that is fitted to body and bed."""
+        return LONGEST_SOLVED if self.converges else LONGEST
 
     def springs_world(self) -> SpringsWorld:
         """What surrounds the spring bodies."""

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.controls import resting_commands
 from annelid.core.state import new_state
 from annelid.core.variation import unvaried
-from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, WORLD_REACHES
+from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, UNKNOWN, WORLD_REACHES
 from annelid.grains.model import Model
 from annelid.grains.paths import PathTable
 from annelid.grains.rigid import Solid
@@ -43,8 +43,12 @@ def _grains(model: Model) -> dict[str, wp.array[Any]]:
     bed, n, features = model.bed, model.count, model.features
     order = np.argsort(model.worlds, kind="stable")
     push = np.asarray(model.world.gravity) * model.dt * (features.method == "nonsmooth")
+    # Nobody has counted contacts yet. Sweep after sweep, masses that are not split would throw a resting bed apart.
+    # Steps that converge count from their first sweep on.
+    many = features.method == "nonsmooth" and model.sweeps > 1 and not features.converging
+    contacts = np.full(n, UNKNOWN if many else 0.0)
     columns = {
-        "positions": (bed.positions, np.zeros(n), _FAR),
+        "positions": (bed.positions, contacts, _FAR),
         "velocities": (bed.velocities, bed.radii, 0.0),
         "spins": (bed.spins, 1.0 / bed.masses, 0.0),
         "forecast": (bed.velocities + push, bed.radii, 0.0),

@@ -114,11 +114,7 @@ class Model:
             self.calm_speed = calm_speed(self.one, world.gravity)
 
     def _whether_to_converge(self, loads: Sequence[Load]) -> bool:
-        world = self.world
-        if world.converge != "auto":
-            return bool(world.converge)
-        plain = world.iterations is not None or world.tolerance is not None
-        return bool(loads) and world.method == "nonsmooth" and not (plain or self.guests or self._bounces())
+        return (bool(loads) and self.world.converges(bouncing=self._bounces())) or self.world.converge is True
 
     @property
     def count(self) -> int:
@@ -249,7 +245,8 @@ class Model:
         """What sweeps that converge know of the range of rates at which plain ones do, see `kernels.converge`."""
         if self.world.tolerance is None:
             pull = math.hypot(*self.world.gravity)
-            p.tolerance = _SOLVED * (math.sqrt(pull * p.smallest) if pull > 0.0 else _SOLVED * p.smallest / self.dt)
+            speed = math.sqrt(pull * p.smallest) if pull > 0.0 else _SOLVED * p.smallest / self.dt
+            p.tolerance = _SOLVED * speed * min(self.dt / self.contact_step, 1.0)  # what is left is left in each step
         least = p.softness / (_NEIGHBOURS + p.softness)
         p.over, p.spread = 2.0 / (1.0 + least), ((1.0 - least) / (1.0 + least)) ** 2
         p.deep = _DEEP / self.contact_step

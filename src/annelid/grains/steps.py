@@ -16,6 +16,7 @@ from annelid.shapes.values import Floats
 _OVERLAP = 0.0076  # of a diameter, that the default step aims at
 _STRIDE = 0.1  # of its radius, that a grain moves in a step at the start
 _APPROACH = 0.0025  # of its radius, by which a body may come closer to a grain in a step
+_SOLVED_APPROACH = 0.0125  # the same beside soft bodies, in a step that is solved
 _MOST_SWEEPS = 8  # that are taken without being asked for
 _SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
 _CALM = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)
@@ -82,14 +83,22 @@ def default_step(
     return min(step * math.sqrt(smallest / largest), quick)
 
 
-def meeting_step(bed: Bed, loads: Sequence[Load]) -> float:
+def meeting_step(bed: Bed, loads: Sequence[Load], *, solved: bool = False) -> float:
     """Longest step in which the bed stops bodies in time [s].
 
-    A contact finds its impulse in some steps, one after the other from grain to grain. Until the bed bears a body, that
-    comes closer by about eight times what it moves in a step: so much deeper than it should it ends up.
+    In plain sweeps a contact finds its impulse in some steps, one after the other from grain to grain. Until the bed
+    bears a body, that comes closer by about eight times what it moves in a step: so much deeper than it should it ends
+    up. In steps that are solved, contacts push from the step on in which they close: it ends up less deep, by about
+    what it moves in a step.
+
+    Args:
+        bed: The grains.
+        loads: Bodies that fall onto them.
+        solved: Whether steps converge.
     """
     fastest = max((load.speed for load in loads), default=0.0)
-    return _APPROACH * float(bed.radii.min()) / fastest if fastest > 0.0 else math.inf
+    approach = _SOLVED_APPROACH if solved else _APPROACH
+    return approach * float(bed.radii.min()) / fastest if fastest > 0.0 else math.inf
 
 
 def meeting_sweeps(step: float, bed: Bed, loads: Sequence[Load]) -> int:

@@ -40,7 +40,7 @@ class World(Named):
             half of √(gR) where steps converge.
         converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
             then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
-            bodies, unless something bounces or `iterations` or `tolerance` is given.
+            and soft bodies, unless something bounces or `iterations` or `tolerance` is given.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
@@ -124,6 +124,13 @@ class World(Named):
         if self.iterations is not None:
             return self.iterations
         return 3 if self.method == "paper" else 1 if self.tolerance is None else 50
+
+    def converges(self, *, bouncing: bool) -> bool:
+        """Whether steps beside free or soft bodies converge; `bouncing`: something bounces."""
+        if self.converge != "auto":
+            return bool(self.converge)
+        plain = self.iterations is not None or self.tolerance is not None
+        return self.method == "nonsmooth" and not (plain or bouncing)
 
     @property
     def share(self) -> float:

@@ -65,8 +65,8 @@ def _warn_of_steps(model: SolidModel) -> None:
         (
             "grain_dt",
             model.grain_dt,
-            _FAST * meeting_step(model.bed, model.loads),
-            f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep",
+            _FAST * meeting_step(model.bed, model.loads, solved=model.world.converges),
+            f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep or not deep enough",
         ),
     )
     for name, step, longest, reason in limits:

@@ -74,8 +74,8 @@ class SolidModel:
         world, self.device = world or SolidWorld(), find_device(device)
         bodies = world.grains_world().touched
         self.loads = loads_of(bed, solid.nodes, solid.mass, bodies, world.gravity)
-        self.world = replace(world, grains=world.contact_options(bed, self.loads))
         self.skin = skin or solid.surface
+        self.world = replace(world, grains=world.contact_options(bed, self.loads, self.skin))
         outline = SolidOutline(solid)
         points = points_on(outline, float(bed.radii.min()), stretch=stretch)
         self.bed = grains.start.begin(bed, bodies, np.zeros(len(bed), np.int32), overlapping)

@@ -61,7 +61,7 @@ def contact_horizon(hard: bool) -> float:
 
 
 UNKNOWN = 6.0
-"""Contacts that a grain is taken to have where none were counted, before the first sweep of a step that converges."""
+"""Contacts that a grain is taken to have where none were counted, before the first of several sweeps of a step."""
 
 IMPACT = 1024
 """What the number of contacts of a grain grows by for each part of one that shares its mass in the next impacts."""

@@ -113,7 +113,7 @@ _BEGIN = """
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
-        const F shared = (@SHARED@)@LIGHTER@;
+        const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
         const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
@@ -356,8 +356,11 @@ _BESIDE_GUESTS = {
 
 _RESIDUAL = """
         const F cx = px - lx, cy = py - ly, cz = pz - lz;
-        worst = MAX(worst, SQRT(cx * cx + cy * cy + cz * cz) * shared);
+        const F moves = @MOVED@;
+        worst = MAX(worst, SQRT(cx * cx + cy * cy + cz * cz) * moves);
 """
+# A guest is shown lighter than its body is: what a sweep changes is judged by the grain.
+_MOVED_BY_GUESTS = "guest ? 2.0f * (am_guest ? MAX(nj, 1.0f) * mj : MAX(own_contacts, 1.0f) * mi) : together"
 
 _RELEASE = "parameters.release * MAX(normal - parameters.calm_speed, 0.0f)"
 _BOUNCING = {
@@ -439,6 +442,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         **_converging_parts(features, blended=blended),
     }
     parts |= {
+        "MOVED": _MOVED_BY_GUESTS if features.guests else "together",
         "AHEAD": f"{contact_horizon(features.bouncing)}f",
         "IMPACT": f"{float(IMPACT)}f",
         "SHARE": f"{1.0 / IMPACT!r}f",
