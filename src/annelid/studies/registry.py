@@ -36,6 +36,7 @@ STUDIES = {
     "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
+    "sand-rft": ("annelid.studies.sand_rft", "SandRft"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 

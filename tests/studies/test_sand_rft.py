@@ -1,0 +1,77 @@
+"""The study of plates in grains: plates in a tiny bed, and how a map is judged, fitted and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import warp as wp
+
+from annelid.core.errors import InvalidValue
+from annelid.shapes import ResistiveGround
+from annelid.shapes.resistive.law import plane_stress
+from annelid.shapes.resistive.media import MEDIA, write_medium
+from annelid.studies.sand_rft import Found, SandRft
+from annelid.studies.support.intruders import BedTooSmall, Laboratory
+from annelid.studies.support.stress_maps import StressMap
+
+from .conftest import by_name
+
+SEEDS = MEDIA["poppy-close"]
+
+
+def seeds() -> Found:
+    """What closely packed poppy seeds would give."""
+    angles = SandRft().angles()
+    stresses = np.stack(plane_stress(np.array(SEEDS.coefficients), *angles.T), axis=1)
+    return Found(StressMap(angles, stresses), 0.62, 700.0, 1000, 0.01)
+
+
+def test_plates_are_pushed_back_by_a_tiny_bed() -> None:
+    laboratory = Laboratory(plate=2.0, room=1.0, below=0.5, deep=1.5, speed=0.1, harder=1.0, close=False)
+    cpu = wp.get_device("cpu")
+    settled = laboratory.settled(cpu, 1)
+    assert 0.5 < settled.packing < 0.66
+    down, up, ahead = laboratory.pull(settled, np.radians([[0.0, 90.0], [0.0, -90.0], [90.0, 0.0]]), cpu, 1)
+    assert down.depths[-1] - down.depths[0] == pytest.approx(0.5 * laboratory.width, rel=0.05)
+    assert up.depths[-1] < up.depths[0]
+    assert down.per_depth[1] > 1e5 > -up.per_depth[1] > 0.0, "it is harder to push a plate down than to lift it"
+    assert ahead.per_depth[0] > 1e4
+
+
+def test_a_map_is_compared_with_the_published_one(tmp_path: Path) -> None:
+    study, found = SandRft(), seeds()
+    assert len(found.map.angles) == 6 * 13
+    rows = by_name(study.measure(found))
+    assert rows["correlation-against"].passed
+    assert rows["correlation-upwards"].passed
+    assert rows["scale"].value == pytest.approx(0.45, abs=0.03)
+    assert rows["flat-down-over-up"].value == pytest.approx(4.64 / 0.92)
+    assert rows["upright-up-over-against"].value == pytest.approx(0.02 / 1.07)
+    assert rows["tilted-against-over-up"].value == pytest.approx(1.281 / 3.266, rel=1e-3)
+    turned = replace(found, map=StressMap(found.map.angles, found.map.stresses[:, ::-1]))
+    assert by_name(study.measure(turned))["correlation-against"].passed is False
+    (path,) = study.plot(found, tmp_path)
+    assert path.stat().st_size > 1000
+
+
+def test_coefficients_are_fitted_and_read_again(tmp_path: Path) -> None:
+    medium, left = seeds().map.fitted("ours", 700.0)
+    assert left < 1e-12
+    assert medium.coefficients == pytest.approx(SEEDS.coefficients, rel=1e-9)
+    assert medium.resistance == pytest.approx(SEEDS.resistance, rel=0.3)
+    write_medium(tmp_path / "ours.json", medium)
+    assert ResistiveGround(tmp_path / "ours.json", law="2d").of == medium
+
+
+def test_small_beds_are_warned_of_and_bad_options_refused() -> None:
+    with pytest.warns(BedTooSmall, match="walls are 2 plate widths away, less than the 3 from which on"):
+        Laboratory(room=2.0).warn_of_size()
+    with pytest.warns(BedTooSmall, match="a plate is 4 grain diameters wide, less than the 10"):
+        Laboratory(plate=4.0).warn_of_size()
+    with pytest.raises(InvalidValue, match="--fit must name a file .json, not sand.toml"):
+        SandRft(fit=Path("sand.toml"))
+    with pytest.raises(InvalidValue, match="room of an experiment with plates must be above 0, not -1"):
+        Laboratory(room=-1.0)
