@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import warp as wp
-
 
 def share_compiled_headers() -> None:
     """Let all processes that keep their kernels in one folder share compiled headers; nothing where Warp has none."""
@@ -49,6 +47,8 @@ class _Sharing:
 
 def _folder() -> Path:
     """The folder of headers that were compiled from these files for this processor."""
+    import warp as wp  # here: `core.device`, which starts it quietly, comes first
+
     root = Path(wp.__file__).parent / "native"
     files = [(entry.name, entry.stat()) for entry in sorted(os.scandir(root), key=lambda entry: entry.name)]
     content = repr([root, [(name, state.st_size, state.st_mtime_ns) for name, state in files]])
