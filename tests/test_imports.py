@@ -38,7 +38,16 @@ def is_unit(name: str) -> bool:
 @functools.cache
 def import_statements(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """All import statements of a text; reading them is most of the work, and both kinds of test need them."""
-    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom))
+    return tuple(node for node in statements(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node; expressions, which are most of a source, hold none."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = node.__dict__.get(part)
+        for each in inner if isinstance(inner, list) else ():  # the body of a lambda is none
+            yield each
+            yield from statements(each)
 
 
 def imported_units(source: str, module: list[str], *, is_package: bool = False) -> set[str]:
@@ -92,6 +101,9 @@ def test_imports_point_down() -> None:
         ("from .. import core", {"core"}),
         ("from ..core import errors", {"core"}),
         ("def late():\n    from annelid.core import errors", {"core"}),
+        ("class Late:\n    def late():\n        with x:\n            from annelid.core import errors", {"core"}),
+        ("try:\n    pass\nexcept OSError:\n    import annelid.core\nfinally:\n    import annelid.fem", {"core", "fem"}),
+        ("while x:\n    pass\nelse:\n    match x:\n        case 1:\n            import annelid.core", {"core"}),
         ("if TYPE_CHECKING:\n    import annelid.core", {"core"}),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from annelid.core.replay import Crew, Graphs, Replay, Replays, Stage
+from annelid.core.replay import Crew, Graphs, Launcher, Replay, Replays, Stage
 
 wp.set_module_options({"enable_backward": False})
 
@@ -33,6 +33,36 @@ def test_a_sequence_runs_as_often_as_it_is_called(device: str) -> None:
     for count in range(1, 5):
         replay()
         np.testing.assert_array_equal(values.numpy(), 11.0 * count)
+
+
+@wp.struct
+class Given:
+    values: wp.array(dtype=float)  # type: ignore[valid-type]
+
+
+@wp.kernel
+def add_given(given: Given, amount: float, values_out: wp.array(dtype=float)):  # type: ignore[valid-type]
+    i = wp.tid()
+    values_out[i] = values_out[i] + amount * given.values[i]
+
+
+def test_a_launch_that_is_kept_prepared_takes_other_arrays_numbers_and_structures(device: str) -> None:
+    launcher, first, second = Launcher(wp.get_device(device), kept=2), zeros(device, 4), zeros(device, 4)
+    for amount in (1.0, 2.0, 2.0):
+        launcher.launch(add, 4, [amount, first])
+    launcher.launch(add, 2, [10.0, first])
+    launcher.launch(add, 4, [3.0, second])  # the first is forgotten
+    launcher.launch(add, 4, [5.0, first])
+    launcher.launch(add, 2, [100.0, first[::2]])  # views of the same memory are others, by their steps
+    launcher.launch(add, 2, [1000.0, first[:2]])
+    launcher.launch(add, 0, [1.0, first])
+    np.testing.assert_array_equal(first.numpy(), [1120.0, 1020.0, 110.0, 10.0])
+    np.testing.assert_array_equal(second.numpy(), 3.0)
+    given = Given()
+    for other in (first, second):  # what a structure holds may change without the structure
+        given.values = other
+        launcher.launch(add_given, 4, [given, 1.0, second])
+    np.testing.assert_array_equal(second.numpy(), [2246.0, 2046.0, 226.0, 26.0])
 
 
 def test_sequences_are_made_once_for_each_array_and_length(device: str) -> None:

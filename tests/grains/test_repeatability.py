@@ -71,8 +71,8 @@ def test_runs_repeat_on_every_device(device: str) -> None:
 
 def test_models_share_the_kernel_of_a_team_where_that_costs_nothing() -> None:
     alone = shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True))
-    assert alone == shared_by_teams(Features(kinds=(PLANE, BOX), tracked=True, worlds=True))
+    assert alone == shared_by_teams(Features(kinds=(PLANE, BOX), tracked=True, worlds=True, commanded=True))
     with_mesh = Features(kinds=(PLANE, GRID), tracked=True)
     assert alone != shared_by_teams(with_mesh) == shared_by_teams(Features(kinds=(PLANE, BALL, GRID), tracked=True))
-    assert shared_by_teams(Features(kinds=(PLANE,))).kinds == (PLANE,)  # walls alone
+    assert shared_by_teams(Features(kinds=(PLANE,))) == Features(kinds=(PLANE,), worlds=True)  # walls alone
     assert alone != shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True, rolling=True))

@@ -24,7 +24,7 @@ from .conftest import by_name
 def few_nodes(kind: str, **changes: Any) -> Draft:
     number = ["finger", "trunk", "bellows", "gripper"].index(kind)
     drawn = Draft.drawn(np.random.default_rng(3), number, (300, 500))
-    return replace(drawn, **changes)
+    return replace(drawn, **{"length": 7.0 * drawn.pitch, **changes})  # shorter than the study draws them
 
 
 @pytest.mark.parametrize("kind", ["finger", "trunk", "bellows", "gripper"])

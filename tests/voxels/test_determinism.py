@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from annelid import Simulation, control, voxels
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
 from annelid.core.errors import FileFormatError
 from annelid.voxels import Voxel
+from annelid.voxels.kernels.program import Features, shared_by_teams
 
 
 def crowd(count: int, seed: int = 0) -> list[voxels.Robot]:
@@ -79,3 +81,13 @@ def test_reset_and_run_again(simulate: Callable[..., Any]) -> None:
     simulation.reset()
     simulation.step(50)
     assert hashes(simulation) == first
+
+
+def test_models_share_the_kernel_of_a_team_where_that_costs_little() -> None:
+    def shared(*kinds: int, **others: bool) -> Features:
+        return shared_by_teams(Features(kinds=frozenset(kinds), **others))
+
+    assert shared(0, commanded=True) == shared(WAVES) == shared(TABLE, watched=True) != shared(MLP)
+    assert shared(MLP) == shared(DISTRIBUTED, WAVES) != shared(FUNCTION)
+    assert shared().kinds == frozenset()  # the host acts
+    assert shared(WAVES) != shared(WAVES, worked=True)

@@ -4,6 +4,7 @@ Preparing a launch takes longer than running it where bodies are small, so that 
 
 - `Replay`: a fixed sequence of launches;
 - `Replays`: sequences that depend on arrays which come, go and move;
+- `Launcher`: single launches, of which most come again with the same arrays;
 - `Graphs`: whatever some code launches, by a key such as the number of steps (CUDA only);
 - `Crew.command`: one launch whose arguments may change, split over a few CPU threads.
 """
@@ -113,6 +114,51 @@ class Replays:
     def clear(self) -> None:
         """Forget all sequences, because arrays of theirs have moved or are gone."""
         self._known.clear()
+
+
+class Launcher:
+    """Launches like `wp.launch`; on the CPU those that come again with the same arrays are prepared only once.
+
+    Args:
+        device: Warp device.
+        kept: Launches that are kept prepared, with their arrays; the oldest of more are forgotten.
+    """
+
+    def __init__(self, device: wp.Device, *, kept: int = 24) -> None:
+        self._device, self._kept = device, kept
+        self._known: dict[Hashable, tuple[Any, list[Any], list[int]]] = {}
+
+    def launch(self, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]) -> None:
+        """Launch a kernel; numbers and structures among the arguments may be others than before."""
+        if not self._device.is_cpu:
+            wp.launch(kernel, count, arguments, device=self._device)
+            return
+        key = (kernel, count, *(_place(each) for each in arguments))
+        command, before, changing = self._known.get(key) or self._prepared(key, kernel, count, arguments)
+        if command is None:  # a launch over nothing
+            return
+        for place in changing:
+            value = arguments[place]
+            if not (isinstance(value, int | float) and value == before[place]):  # structures may hold other arrays now
+                before[place] = value
+                command.set_param_at_index(place, value)
+        command.launch()
+
+    def _prepared(
+        self, key: Hashable, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]
+    ) -> tuple[Any, list[Any], list[int]]:
+        if len(self._known) >= self._kept:
+            self._known.pop(next(iter(self._known)))
+        command = wp.launch(kernel, count, arguments, device=self._device, record_cmd=True)
+        changing = [place for place, each in enumerate(arguments) if not isinstance(each, wp.array)]
+        # The arguments are kept with it, so that no other array can come to lie where one of these was.
+        self._known[key] = found = command, list(arguments), changing
+        return found
+
+
+def _place(argument: Any) -> Hashable:
+    """Where an array lies; nothing about other arguments."""
+    return (argument.ptr, argument.shape, argument.strides) if isinstance(argument, wp.array) else None
 
 
 class Graphs:

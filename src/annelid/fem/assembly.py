@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 from scipy import sparse
 
-from annelid.core.replay import Command, Crew
+from annelid.core.replay import Command, Crew, Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.assembly import (
     COLUMNS,
@@ -106,6 +106,7 @@ class Assembly:
         self.values = self._zeros(self.pattern.block_count, wp.mat33d)
         self.energy = self._zeros(1, wp.float64)
         self._parts = self._zeros(_PARTS, wp.float64)
+        self._launcher = Launcher(self.device)
         self._gather_forces = [self._force_command(each) for each in self.sets]
         self._gather_blocks = [(each, self._block_command(each)) for each in self.sets if each.has_tangent]
         self._sum_energy = [part for each in self.sets for part in self._energy_launches(each)]
@@ -137,14 +138,14 @@ class Assembly:
 
     def dot(self, first: wp.array[Any], second: wp.array[Any], out: wp.array[Any], place: int) -> None:
         """Scalar product of two nodal vectors into one place of an array."""
-        wp.launch(sum_dots, _PARTS, [self.node_count, first, second, self._parts], device=self.device)
-        wp.launch(collect, 1, [place, 0, self._parts, out], device=self.device)
+        self._launcher.launch(sum_dots, _PARTS, [self.node_count, first, second, self._parts])
+        self._launcher.launch(collect, 1, [place, 0, self._parts, out])
 
     def multiply(self, vectors: wp.array[Any], out: wp.array[Any], values: wp.array[Any] | None = None) -> None:
         """Product of the matrix with vectors, vec3d of shape [n, k]."""
         chosen = self.values if values is None else values
         size = (self.node_count, -(-vectors.shape[1] // COLUMNS))
-        wp.launch(multiply_rows, size, [*self._row_lists, chosen, vectors, out], device=self.device)
+        self._launcher.launch(multiply_rows, size, [*self._row_lists, chosen, vectors, out])
 
     def matrix(self) -> sparse.csr_array:
         """The whole matrix on the host, shape [3n, 3n]."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.replay import Command, Crew
+from annelid.core.replay import Command, Crew, Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.integrators import stage_of
 from annelid.fem.kernels.motion import fly, land, pull_back
@@ -47,6 +47,7 @@ class Inertia(ElementSet):
         self.tangent.assign((shares * sum(self._rates))[..., None, None] * np.eye(3))
         self._goals = wp.zeros(count, dtype=wp.vec3d, device=device)
         self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
+        self._launcher = Launcher(device)
 
     @property
     def masses(self) -> np.ndarray:
@@ -57,7 +58,7 @@ class Inertia(ElementSet):
         """Energy, forces and tangent of the springs that stand for inertia and damping."""
         fixed = [self._nodes, self._masses, self._goals, self.starts]
         arguments = [*map(wp.float64, self._rates), *fixed, positions, self.energy, self.forces]
-        wp.launch(pull_back, self.element_count, arguments, device=self.device)
+        self._launcher.launch(pull_back, self.element_count, arguments)
 
     def vary(self, varied: Varied | None) -> None:
         """Have the densities and the damping of a world, until None makes them the solid's own again."""
@@ -69,13 +70,13 @@ class Inertia(ElementSet):
     def begin(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Start a step; positions become those without forces, a first guess."""
         arguments = [wp.float64(self.dt), positions, velocities, self._goals, self.starts]
-        wp.launch(fly, len(positions), arguments, device=self.device)
+        self._launcher.launch(fly, len(positions), arguments)
         wp.copy(positions, self._goals)
 
     def end(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """End a step: velocities from where nodes have got to."""
         arguments = [wp.float64(self.dt), self.starts, positions, velocities]
-        wp.launch(land, len(positions), arguments, device=self.device)
+        self._launcher.launch(land, len(positions), arguments)
 
     @cached_property
     def _resist(self) -> Command:

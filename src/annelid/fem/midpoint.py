@@ -14,6 +14,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.fem.kernels.motion import add_scaled, go_straight, hold, tick
 from annelid.fem.newton import Holds, Newton, Settings
 from annelid.fem.solver import DynamicSolver
@@ -32,6 +33,7 @@ class MidpointSolver(DynamicSolver):
         vectors = (self.model.vectors() for _ in range(4))
         self._starts, self._start_velocities, self._moves, self._ends = vectors
         self._works = wp.zeros(2, dtype=wp.float64, device=self.device)
+        self._launcher = Launcher(self.device)
 
     def _take(self, state: State, clock: int, step: int) -> None:
         """One step; the few with an equation that is not solved to the last digit are counted in `state.unsettled`."""
@@ -104,4 +106,4 @@ class MidpointSolver(DynamicSolver):
         self._launch(add_scaled, [wp.float64(scale), here, step, self._ends])
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
-        wp.launch(kernel, self.model.node_count, arguments, device=self.device)
+        self._launcher.launch(kernel, self.model.node_count, arguments)

@@ -18,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import AnnelidError
+from annelid.core.replay import Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
@@ -120,6 +121,7 @@ class Newton:
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
+        self._launcher = Launcher(self.device)
 
     @property
     def left(self) -> wp.array[Any]:
@@ -258,7 +260,7 @@ class Newton:
         """Put held components where they belong; free nodes follow as far as the matrix says they would."""
         model = self.model
         arguments = [wp.float64(holds.part), model.held, holds.starts, holds.moves, positions, self._jump]
-        wp.launch(hold, model.node_count, arguments, device=self.device)
+        self._launcher.launch(hold, model.node_count, arguments)
         if self._largest(self._jump) == 0.0:
             return
         model.assembly.evaluate(positions)
@@ -281,7 +283,7 @@ class Newton:
         """The same, where all was evaluated already."""
         model = self.model
         arguments = [wp.float64(fraction), model.held, model.loads, model.assembly.forces, self._residual]
-        wp.launch(residual, model.node_count, arguments, device=self.device)
+        self._launcher.launch(residual, model.node_count, arguments)
         self._add(positions, model.rest, -1.0, self._jump)
         model.assembly.dot(model.loads, self._jump, self._scalars, 0)
         self._launch_largest(self._residual, 1)
@@ -360,11 +362,11 @@ class Newton:
         return self._look(positions, fraction) if known is None else known
 
     def _add(self, here: wp.array[Any], step: wp.array[Any], scale: float, out: wp.array[Any]) -> None:
-        wp.launch(add_scaled, self.model.node_count, [wp.float64(scale), here, step, out], device=self.device)
+        self._launcher.launch(add_scaled, self.model.node_count, [wp.float64(scale), here, step, out])
 
     def _launch_largest(self, vectors: wp.array[Any], place: int) -> None:
-        wp.launch(largest, _PARTS, [self.model.node_count, vectors, self._parts], device=self.device)
-        wp.launch(largest_of, 1, [place, self._parts, self._scalars], device=self.device)
+        self._launcher.launch(largest, _PARTS, [self.model.node_count, vectors, self._parts])
+        self._launcher.launch(largest_of, 1, [place, self._parts, self._scalars])
 
     def _largest(self, vectors: wp.array[Any]) -> float:
         self._launch_largest(vectors, 4)

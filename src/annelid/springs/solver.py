@@ -28,7 +28,7 @@ from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
-from annelid.springs.kernels.program import pass_kernel, signal_kernel, team_kernel
+from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel, team_kernel
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
 from annelid.springs.network import Patch
@@ -523,7 +523,8 @@ class Solver:
         assert self._team is not None
         here, after = (state.positions, state.velocities), self._next
         self._interactions.begin()
-        self._team.run(team_kernel(self.model.features), [steps, self.model.arrays, self._work, *here, *after])
+        kernel = team_kernel(shared_by_teams(self.model.features))
+        self._team.run(kernel, [steps, self.model.arrays, self._work, *here, *after])
         if steps % 2:
             for target, source in zip(here, after, strict=True):
                 wp.copy(target, source)

@@ -236,6 +236,7 @@ class Model:
         tables.dt, tables.interval = self.world.dt, self.interval
         tables.channel_of = self._array(self.channel_of, wp.int32)
         tables.channel_count = len(self.controls)
+        tables.watched = int(self.world.watch)
         return tables
 
     def _loads(self) -> tuple[wp.array[Any], wp.array[Any]]:

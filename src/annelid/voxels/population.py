@@ -23,7 +23,7 @@ from annelid.core.launch import Team, split_launch
 from annelid.voxels.grids import Grids, require_robots
 from annelid.voxels.kernels.assembly import MATTER, assembly_kernel
 from annelid.voxels.kernels.layout import layout
-from annelid.voxels.kernels.program import Features, block_kernel, team_kernel
+from annelid.voxels.kernels.program import Features, block_kernel, shared_by_teams, team_kernel
 from annelid.voxels.kernels.sensing import sensor_layout
 from annelid.voxels.kernels.totals import CENTER_X, COLUMNS, totals_kernel
 from annelid.voxels.material import Voxel
@@ -197,7 +197,7 @@ class Population:
     def _launch(self, grids: Grids, brains: Any) -> None:
         arguments = [self.task.steps, self._tables, self._terrain, self._sensors, brains, self._motion]
         if self._team is not None:
-            self._team.run(team_kernel(self._features(grids)), arguments)
+            self._team.run(team_kernel(shared_by_teams(self._features(grids))), arguments)
             return
         if not self._lanes:  # for good: another number of threads would be compiled anew
             self._lanes = lanes_for(int(np.ceil(grids.voxel_counts.mean())), len(grids.cells))

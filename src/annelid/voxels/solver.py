@@ -22,7 +22,7 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.voxels.hosted import hosted_controls
-from annelid.voxels.kernels.program import block_kernel, team_kernel
+from annelid.voxels.kernels.program import block_kernel, shared_by_teams, team_kernel
 from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
 from annelid.voxels.parameters import parameters_of, require_substeps
@@ -287,7 +287,7 @@ class Solver:
         model = self.model
         common = [*arguments, model.tables, model.terrain, model.sensors, model.bank.arrays, self._motion]
         if self._team is not None:
-            self._team.run(kernel_of(model.features), common)
+            self._team.run(kernel_of(shared_by_teams(model.features)), common)
         else:
             size, block = len(model.worlds) * model.lanes, model.lanes if model.lanes > 1 else 64
             wp.launch(kernel_of(model.features), size, [model.lanes, *common], device=self.device, block_dim=block)

@@ -89,7 +89,7 @@ class TouchingNewton(Newton):
         """Into the step: how far held components have to go, and how free nodes follow; whether there is any."""
         model = self.model
         arguments = [wp.float64(holds.part), model.held, holds.starts, holds.moves, positions, self._jump]
-        wp.launch(hold, model.node_count, arguments, device=self.device)
+        self._launcher.launch(hold, model.node_count, arguments)
         if self._largest(self._jump) == 0.0:
             self._step.zero_()
             return False

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.fem.kernels.iteration import node_rotations, turn_back, turn_forth
 from annelid.fem.tetrahedra import Tetrahedra
 
@@ -26,6 +27,7 @@ class NodeFrames:
     def __init__(self, tetrahedra: Tetrahedra, held: wp.array[Any]) -> None:
         self.device, self._tetrahedra, self._held = tetrahedra.device, tetrahedra, held
         self.now, self.then = self.units(), self.units()
+        self._launcher = Launcher(self.device)
         nodes = tetrahedra.point_nodes
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(len(held) + 1))
@@ -34,15 +36,15 @@ class NodeFrames:
     def find(self) -> None:
         """Take rotations from where the tetrahedra were evaluated last."""
         arguments = [self._first, self._entries, self._tetrahedra.volumes, self._tetrahedra.frames, self.now]
-        wp.launch(node_rotations, len(self._held), arguments, device=self.device)
+        self._launcher.launch(node_rotations, len(self._held), arguments)
 
     def back(self, vectors: wp.array[Any], out: wp.array[Any]) -> None:
         """Vectors, vec3d of shape [n, k], as they would have been then."""
-        wp.launch(turn_back, out.shape, [self.then, self.now, vectors, out], device=self.device)
+        self._launcher.launch(turn_back, out.shape, [self.then, self.now, vectors, out])
 
     def forth(self, vectors: wp.array[Any], out: wp.array[Any]) -> None:
         """The inverse, without held components."""
-        wp.launch(turn_forth, out.shape, [self._held, self.then, self.now, vectors, out], device=self.device)
+        self._launcher.launch(turn_forth, out.shape, [self._held, self.then, self.now, vectors, out])
 
     def turns(self, nodes: np.ndarray) -> np.ndarray:
         """How some nodes have turned from then to now, shape [t, 3, 3]."""

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.linalg.blas import address, one_thread
+from annelid.core.replay import Launcher
 from annelid.fem.kernels.fronts import MANY, Entries, Tree, factor_kernel, solve_kernel
 from annelid.fem.linalg.entries import lower_entries
 from annelid.fem.linalg.fronts import stacked
@@ -45,6 +46,7 @@ class FrontSolver(Forgetful):
         where = [("lapack", "potrf"), ("blas", "trsm"), ("blas", "syrk")]
         self._routines = [wp.uint64(address(library, letter + name)) for library, name in where]
         self._buffers: dict[int, tuple[np.ndarray, wp.array[Any], wp.array[Any]]] = {}
+        self._launcher = Launcher(wp.get_device("cpu"))
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
@@ -53,7 +55,7 @@ class FrontSolver(Forgetful):
         matrix = [self._tree, self._entries, wp.float64(shift), values]
         arguments = [begin, end, *self._routines, *matrix, self._panels, self._updates, self._bad]
         with one_thread():
-            wp.launch(factor_kernel(self.single), 1, arguments, device="cpu")
+            self._launcher.launch(factor_kernel(self.single), 1, arguments)
         if int(self._bad.numpy()[0]):
             raise NotPositiveDefinite
 
@@ -109,7 +111,7 @@ class FrontSolver(Forgetful):
         arguments = [self._tree, up, down, self._panels, rows, work]
         crew = self.unknowns.crew
         if len(rows) == 1 or crew.pool is None:
-            wp.launch(kernel, len(rows), [0, *arguments], device="cpu")
+            self._launcher.launch(kernel, len(rows), [0, *arguments])
             return
         edges = np.linspace(0, len(rows), min(crew.threads, len(rows)) + 1).astype(int).tolist()
         launches = [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.fem.kernels.iteration import collect_columns, conjugate, descend, dot_columns, start
 
 _PARTS = 128
@@ -30,8 +31,9 @@ class ConjugateGradients:
 
     def __init__(self, held: wp.array[Any], multiply: Map, improve: Map) -> None:
         self._held, self._multiply, self._improve = held, multiply, improve
-        self.device = held.device
+        self.device = wp.get_device(held.device)
         self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
+        self._launcher = Launcher(self.device)
         self.last_iterations = 0
 
     def solve(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float, iterations: int) -> bool:
@@ -72,11 +74,11 @@ class ConjugateGradients:
     def _dot(
         self, first: wp.array[Any], second: wp.array[Any], parts: wp.array[Any], scalars: wp.array[Any], place: int
     ) -> None:
-        wp.launch(dot_columns, parts.shape, [first, second, parts], device=self.device)
-        wp.launch(collect_columns, parts.shape[1], [place, parts, scalars], device=self.device)
+        self._launcher.launch(dot_columns, parts.shape, [first, second, parts])
+        self._launcher.launch(collect_columns, parts.shape[1], [place, parts, scalars])
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
-        wp.launch(kernel, arguments[-1].shape, arguments, device=self.device)
+        self._launcher.launch(kernel, arguments[-1].shape, arguments)
 
     def _buffers_for(self, many: int) -> tuple[wp.array[Any], ...]:
         if many not in self._buffers:

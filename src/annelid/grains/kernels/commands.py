@@ -106,7 +106,8 @@ def given_to(features: Features) -> wp.Function:
             along[0], along[1], along[2], about[0], about[1], about[2],
         )  # fmt: skip
         if wp.static(follows):
-            out = commanded(b, step, out, lists, bodies)
+            if bodies.control_count > 0:
+                out = commanded(b, step, out, lists, bodies)
         return out
 
     return given

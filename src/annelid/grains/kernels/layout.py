@@ -122,11 +122,13 @@ class Features:
 def shared_by_teams(features: Features) -> Features:
     """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
 
-    To look up the world of a grain and to choose among the simple surfaces cost a CPU about one part in a hundred,
-    and change no bit; a kernel takes seconds to compile. Grids of distances are the surface that takes longest.
+    To look up the world of a grain, to choose among the simple surfaces and to ask whether a body follows controls cost
+    a CPU about one part in a hundred, and change no bit; a kernel takes seconds to compile. Grids of distances are the
+    surface that takes longest.
     """
     simple = tuple(range(GRID)) if set(features.kinds) - {PLANE} else features.kinds
-    return replace(features, worlds=True, kinds=(*simple, GRID) if GRID in features.kinds else simple)
+    kinds = (*simple, GRID) if GRID in features.kinds else simple
+    return replace(features, worlds=True, kinds=kinds, commanded=features.commanded or features.tracked)
 
 
 @wp.struct

@@ -83,7 +83,8 @@ def mass_acceleration(
     ) -> vec3:
         force = spring_force - v * (parameters.drag * wp.length(v))
         if wp.static(pushed):
-            force += model.forces[i]
+            if i < model.forces.shape[0]:  # teams are compiled for pushed masses even where there are none
+                force += model.forces[i]
         if wp.static(len(plugins.forces) > 0):
             force += user_force(time, number, x, v, real(1.0) / inverse_mass)
         gravity = parameters.gravity

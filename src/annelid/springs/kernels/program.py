@@ -5,7 +5,7 @@ functions are compiled in or left out.
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import warp as wp
@@ -15,7 +15,7 @@ from annelid.springs.kernels.collisions import contact_force, remember
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
-from annelid.springs.kernels.layout import HEIGHTS, layout
+from annelid.springs.kernels.layout import GRID, HEIGHTS, PLANE, layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
@@ -96,6 +96,20 @@ class Features:
     def stamp(self, kind: str) -> int:
         """Number of a pass of step 0, counted from 2; before the first one, 1 stands for the state as it was given."""
         return 2 if self.substeps > 1 else 2 + self.passes.index(kind)
+
+
+@functools.cache
+def shared_by_teams(features: Features) -> Features:
+    """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
+
+    To look whether there are external forces, and of which kind an obstacle is, costs a CPU next to nothing and changes
+    no bit; a kernel takes seconds to compile. Planes alone are the most common obstacles, and ground of each world's
+    own needs more than a kind.
+    """
+    kinds = features.touching
+    if set(kinds) - {PLANE}:
+        kinds = tuple(kind for kind in range(GRID + 1) if kind != HEIGHTS or not features.varied or HEIGHTS in kinds)
+    return replace(features, pushed=True, touching=kinds)
 
 
 @functools.cache

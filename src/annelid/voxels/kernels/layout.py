@@ -94,6 +94,7 @@ def layout(real: Any) -> Layout:
         channel_of=wp.array[wp.int32],  # per voxel of a world: its channel, -1 where it takes no commands
         channel_count=wp.int32,  # of a world
         interval=wp.int32,  # steps from one call of the controllers to the next
+        watched=wp.int32,  # 1 where the extremes of a run are kept
     )
     motion = _struct(
         f"VoxelMotion{bits}",

@@ -6,12 +6,13 @@ robot moves to the bit as it would alone.
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import warp as wp
 
 from annelid.control.kernels.brains import brain_act
+from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
 from annelid.control.kernels.layout import brain_layout
 from annelid.voxels.kernels.actuation import apply_controls
 from annelid.voxels.kernels.bodies import body_move, body_step
@@ -73,6 +74,20 @@ class Features:
     def shaped(self) -> bool:
         """Whether worlds have ground of their own."""
         return self.varied and self.uneven
+
+
+@functools.cache
+def shared_by_teams(features: Features) -> Features:
+    """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
+
+    To look which kind a controller is of, and whether there are commands or extremes to keep, costs a CPU next to
+    nothing and changes no bit; a kernel takes seconds to compile. Work takes as long to compile as all the rest.
+    """
+    kinds = features.kinds
+    if kinds:
+        networks = {MLP, DISTRIBUTED} if kinds & {MLP, DISTRIBUTED} else set()
+        kinds = frozenset({WAVES, TABLE} | networks | (kinds & {FUNCTION}))
+    return replace(features, commanded=True, watched=True, kinds=kinds)
 
 
 @wp.func
@@ -161,9 +176,10 @@ def world_run(features: Features) -> wp.Function:
         for step in range(steps):
             now = begin + wp.int64(step)
             if wp.static(commanded):
-                clock = motion.clock[0] + wp.int64(step)
-                obey(lane, width, clock, number, world, tables, motion, positions, lengths)
-                group_barrier(width)
+                if tables.channel_count > 0:
+                    clock = motion.clock[0] + wp.int64(step)
+                    obey(lane, width, clock, number, world, tables, motion, positions, lengths)
+                    group_barrier(width)
             if now % wp.int64(tables.interval) == wp.int64(0):
                 control(
                     lane, width, now, number, world, tables, terrain, sensors, brains, motion,
@@ -191,7 +207,7 @@ def world_run(features: Features) -> wp.Function:
                 if not wp.isfinite(v[0] + v[1] + v[2]) and motion.trouble[number] < wp.int64(0):
                     motion.trouble[number] = motion.clock[0] + wp.int64(step + 1)
             if wp.static(watched):
-                if lane == 0:
+                if lane == 0 and tables.watched == 1:
                     observe(number, world, tables, motion, positions)
         if wp.static(shared):
             group_barrier(width)
