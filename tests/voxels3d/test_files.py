@@ -124,8 +124,7 @@ def test_a_robot_of_evosoro_means_what_it_says(tmp_path: Path) -> None:
     path.write_text(EVOSORO)
     with pytest.warns(PartlyUsed, match="not used: VXA/Simulator/Integration/Integrator"):
         vxa = voxels3d.Vxa.read(path)
-    with pytest.warns(PartlyUsed, match="collisions of voxels"):
-        setup = voxels3d.setup_of(vxa)
+    setup = voxels3d.setup_of(vxa)
     made = setup.robot
     assert made.cells.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 1], [2, 0, 0], [2, 0, 1]]
     assert made.of_voxels("phase").tolist() == [0.25, 0.0, 0.125, -0.5, 0.0]
@@ -138,13 +137,13 @@ def test_a_robot_of_evosoro_means_what_it_says(tmp_path: Path) -> None:
     assert setup.dt == pytest.approx(0.9 / (2.0 * np.pi * np.sqrt(5e6 * 0.01 / 1.0)))
     options = setup.options()
     assert options["gravity"] == (0.0, 0.0, -9.81)
+    assert options["collisions"] == "self"
     assert options["obstacles"][0].point == (0.0, 0.0, -0.005)
 
 
 def test_voxcraft_only_cools_unless_it_is_told_otherwise(tmp_path: Path) -> None:
     vxa = evosoro(tmp_path, amplitude=("<TempAmp>39</TempAmp>", "<TempAmplitude>14</TempAmplitude>"))
-    with pytest.warns(PartlyUsed):
-        assert voxels3d.setup_of(vxa).robot.only_cools
+    assert voxels3d.setup_of(vxa).robot.only_cools
     simulation = voxels3d.simulation(
         voxels3d.Robot(np.zeros((2, 1, 1), int), amplitude=10.0, frequency=4.0, only_cools=True),
         gravity=(0.0, 0.0, 0.0), precision="float64", device="cpu", threads=1,

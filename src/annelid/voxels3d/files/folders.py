@@ -133,7 +133,7 @@ def _surroundings(setup: Setup) -> tuple[object, ...]:
     options = setup.options()
     fields = tuple(formula.tokens for formula in options["force_field"])
     floor = tuple(plane.point for plane in options["obstacles"])
-    return options["dt"], options["gravity"], floor, options["positions"], fields
+    return options["dt"], options["gravity"], floor, options["positions"], options["collisions"], fields
 
 
 def _counted(caught: Sequence[warnings.WarningMessage]) -> dict[str, int]:

@@ -51,6 +51,7 @@ class Setup:
         return {
             "dt": self.dt, "gravity": (0.0, 0.0, gravity), "obstacles": floor, "positions": (-half, -half, -half),
             "force_field": _field(self.vxa.simulator),
+            "collisions": "self" if _collides(self.vxa.simulator) else "none",
         }  # fmt: skip
 
     def marked(self, name: str) -> np.ndarray:
@@ -136,7 +137,6 @@ def beyond_us(vxa: Vxa, used: np.ndarray) -> list[str]:
     """Names of what a file asks for and is not simulated."""
     simulator, environment = vxa.simulator, vxa.environment
     found = {
-        "collisions of voxels (EnableCollision, SelfColEnabled)": _collides(simulator),
         "EnableAttach": simulator.attach,
         "EnableDetach": simulator.detach,
         "EnableCilia": simulator.cilia,
