@@ -20,6 +20,7 @@ PROBLEMS: dict[str, tuple[str, str]] = {
     "voxel-body": ("annelid.evolve.problems.voxel_body", "VoxelBody"),
     "voxel-body-and-brain": ("annelid.evolve.problems.voxel_body_and_brain", "VoxelBodyAndBrain"),
     "voxel-body-3d": ("annelid.evolve.problems.voxel_body_3d", "VoxelBody3d"),
+    "voxel-file-3d": ("annelid.evolve.problems.voxel_file_3d", "VoxelFile3d"),
     "spring-worm": ("annelid.evolve.problems.spring_worm", "SpringWorm"),
     "task-controller": ("annelid.evolve.problems.task_controller", "TaskController"),
 }

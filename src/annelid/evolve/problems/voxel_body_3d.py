@@ -12,7 +12,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
-from annelid.evolve.problems.encodings_3d import Direct, Encoding, PatternNetwork
+from annelid.evolve.problems.encodings_3d import ENCODINGS
 from annelid.shapes import Plane
 from annelid.voxels3d.stability import SAFE, recommended_step
 from annelid.voxels3d.tables import compile_robot
@@ -20,7 +20,6 @@ from annelid.voxels3d.tables import compile_robot
 SOFT, STIFF, MUSCLE, COUNTER = range(4)
 """Materials: two that are passive, and two that grow and shrink in turn."""
 
-_ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "direct": Direct}
 _CHUNK = 4096  # steps of one call, so that it can be interrupted
 
 
@@ -94,7 +93,7 @@ class BodyWalk3d(Problem):
 
     def __init__(self, options: VoxelBody3d, device: str, threads: int | None) -> None:
         self.options, self.device, self.threads = options, device, threads
-        self.encoding = _ENCODINGS[options.encoding](options.cells)
+        self.encoding = ENCODINGS[options.encoding](options.cells)
         self.materials = options.materials()
         self.parameters = self.encoding.size
         self.measure_bounds = ((0.0, float(np.prod(options.cells))),) * 2
