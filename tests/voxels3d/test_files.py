@@ -198,9 +198,16 @@ def test_bodies_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="has no voxels"):
         voxels3d.setup_of(evosoro(tmp_path, data=("[202]", "[000]"), more=("[121]", "[000]")))
     parted = evosoro(tmp_path, data=("[121]", "[101]"))
-    with pytest.raises(FileFormatError, match="2 parts that share no face"):
+    with pytest.raises(FileFormatError, match="bot has 2 parts that share no face.*--parts largest"):
         voxels3d.setup_of(parted)
-    assert voxels3d.setup_of(parted, largest=True).robot.voxel_count == 2
+    assert voxels3d.setup_of(parted, parts="largest").robot.voxel_count == 2
+    setup = voxels3d.setup_of(parted, parts="all")
+    simulation = voxels3d.simulation(setup.robot, **setup.options(), precision="float64", device="cpu", threads=1)
+    simulation.step(50)
+    assert np.isfinite(simulation.positions()).all()
+    unknown: Any = "some"
+    with pytest.raises(InvalidValue, match="parts 'some' must be"):
+        voxels3d.setup_of(parted, parts=unknown)
     with pytest.raises(InvalidValue, match="room for 78 materials, not for 200"):
         Structure(np.full((1, 1, 1), 200, np.uint8))
 
