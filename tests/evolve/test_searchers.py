@@ -12,6 +12,7 @@ from annelid.evolve import EA, Evaluation, Experiment, evolve
 from annelid.evolve.adapters.cma_es import CmaEs
 from annelid.evolve.adapters.multi_objective import Nsga2
 from annelid.evolve.adapters.quality_diversity import MapElites
+from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.chance import chance
 from annelid.evolve.checkpoint import flatten, unflatten
 from annelid.evolve.random_search import RandomSearch
@@ -20,6 +21,7 @@ from annelid.evolve.registry import searcher_options
 PACKAGES = {"cma": "cma", "map-elites": "ribs", "nsga2": "pymoo"}
 SEARCHERS = {
     "ea": (EA(population=60), -1e-4),
+    "age-fitness": (AgeFitness(population=30, sigma=0.1, rate=0.5), -0.01),
     "random": (RandomSearch(population=20), -0.3),
     "cma": (CmaEs(population=10), -1e-4),
     "map-elites": (MapElites(population=20, cells=5), -0.05),

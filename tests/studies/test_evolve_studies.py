@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from annelid.commands import study as command
 from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
 from annelid.evolve.problems.voxel_controller import VoxelController
+from annelid.studies.evolve_3d import EvolveBodies3d
 from annelid.studies.evolve_body import EvolveBody
 from annelid.studies.evolve_body_and_brain import EvolveBodyAndBrain
 from annelid.studies.evolve_development import EvolveDevelopment, early, overtaken
@@ -34,6 +36,24 @@ def test_a_study_in_miniature(kind: type[Contest], tmp_path: Path, cpu: wp.Devic
     assert rows["evaluations"].value == len(found) * 24
     for path in study.plot(found, tmp_path):  # type: ignore[attr-defined]
         assert path.stat().st_size > 10_000
+
+
+def test_bodies_in_space(tmp_path: Path, cpu: wp.Device, silence: Progress) -> None:
+    tiny = EvolveBodies3d(quick=True, population=3, generations=1, repetitions=2, seconds=0.02, cells=2)
+    found = tiny.compute(cpu, None, silence)
+    assert list(found) == [f"{code}-{kind}" for code in ("cppn", "direct") for kind in ("age-fitness", "ea", "random")]
+    assert all(arm.best.shape == (2, 2) and arm.finished for arm in found.values())
+    rows = by_name(tiny.measure(found))
+    assert rows["evaluations"].value == 6 * 12
+    assert "cppn-age-fitness-over-random-ratio" in rows
+    (path,) = tiny.plot(found, tmp_path)
+    assert path.stat().st_size > 10_000
+    whole = EvolveBodies3d()
+    arms: list[Any] = [whole._sized(arm) for arm in whole.arms()]
+    assert {(arm.generations, arm.repetitions, arm.searcher.population) for arm in arms} == {(150, 10, 40)}
+    assert {(arm.problem.cells, arm.problem.seconds, arm.problem.settling) for arm in arms} == {((6, 6, 6), 5.0, 1.0)}
+    with pytest.raises(InvalidValue, match="cells must be from 1 to 100"):
+        EvolveBodies3d(cells=0)
 
 
 def test_the_settings_are_those_of_the_paper() -> None:

@@ -124,8 +124,7 @@ def test_a_robot_of_evosoro_means_what_it_says(tmp_path: Path) -> None:
     path.write_text(EVOSORO)
     with pytest.warns(PartlyUsed, match="not used: VXA/Simulator/Integration/Integrator"):
         vxa = voxels3d.Vxa.read(path)
-    with pytest.warns(PartlyUsed, match="collisions of voxels"):
-        setup = voxels3d.setup_of(vxa)
+    setup = voxels3d.setup_of(vxa)
     made = setup.robot
     assert made.cells.tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 1], [2, 0, 0], [2, 0, 1]]
     assert made.of_voxels("phase").tolist() == [0.25, 0.0, 0.125, -0.5, 0.0]
@@ -138,13 +137,13 @@ def test_a_robot_of_evosoro_means_what_it_says(tmp_path: Path) -> None:
     assert setup.dt == pytest.approx(0.9 / (2.0 * np.pi * np.sqrt(5e6 * 0.01 / 1.0)))
     options = setup.options()
     assert options["gravity"] == (0.0, 0.0, -9.81)
+    assert options["collisions"] == "self"
     assert options["obstacles"][0].point == (0.0, 0.0, -0.005)
 
 
 def test_voxcraft_only_cools_unless_it_is_told_otherwise(tmp_path: Path) -> None:
     vxa = evosoro(tmp_path, amplitude=("<TempAmp>39</TempAmp>", "<TempAmplitude>14</TempAmplitude>"))
-    with pytest.warns(PartlyUsed):
-        assert voxels3d.setup_of(vxa).robot.only_cools
+    assert voxels3d.setup_of(vxa).robot.only_cools
     simulation = voxels3d.simulation(
         voxels3d.Robot(np.zeros((2, 1, 1), int), amplitude=10.0, frequency=4.0, only_cools=True),
         gravity=(0.0, 0.0, 0.0), precision="float64", device="cpu", threads=1,
@@ -199,9 +198,16 @@ def test_bodies_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="has no voxels"):
         voxels3d.setup_of(evosoro(tmp_path, data=("[202]", "[000]"), more=("[121]", "[000]")))
     parted = evosoro(tmp_path, data=("[121]", "[101]"))
-    with pytest.raises(FileFormatError, match="2 parts that share no face"):
+    with pytest.raises(FileFormatError, match="bot has 2 parts that share no face.*--parts largest"):
         voxels3d.setup_of(parted)
-    assert voxels3d.setup_of(parted, largest=True).robot.voxel_count == 2
+    assert voxels3d.setup_of(parted, parts="largest").robot.voxel_count == 2
+    setup = voxels3d.setup_of(parted, parts="all")
+    simulation = voxels3d.simulation(setup.robot, **setup.options(), precision="float64", device="cpu", threads=1)
+    simulation.step(50)
+    assert np.isfinite(simulation.positions()).all()
+    unknown: Any = "some"
+    with pytest.raises(InvalidValue, match="parts 'some' must be"):
+        voxels3d.setup_of(parted, parts=unknown)
     with pytest.raises(InvalidValue, match="room for 78 materials, not for 200"):
         Structure(np.full((1, 1, 1), 200, np.uint8))
 

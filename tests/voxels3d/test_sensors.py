@@ -92,6 +92,23 @@ def test_what_cannot_be_read_is_refused(walked: Any) -> None:
         walked.sensors.add("nobody", voxels3d.position_of(lambda x, y, z: x > 99))
 
 
+def test_sensors_follow_edits_and_robots_that_share_a_world() -> None:
+    row = voxels3d.Robot(np.zeros((4, 1, 1), int))
+    options: Any = {"gravity": (0.0, 0.0, 0.0), "collisions": "all", "positions": [(0, 0, 0), (0.1, 0, 0)]}
+    simulation = voxels3d.simulation([row, row], dt=1e-4, **options, **CPU)
+    simulation.sensors.add("middle", voxels3d.position_of())
+    simulation.sensors.add("ends", voxels3d.position_of(lambda x, y, z: x == 3))
+    simulation.sensors.add("each", voxels3d.strain_of(each=True))
+    np.testing.assert_allclose(simulation.sensors["middle"], [[0.07, 0.005, 0.005]], rtol=1e-6)
+    assert simulation.sensors["each"].shape == (1, 8)
+    with simulation.edit() as edit:
+        edit.cut(lambda x, y, z: x == 3)
+    np.testing.assert_allclose(simulation.sensors["middle"][0, 0], (0.005 + 0.015 + 0.025 + 0.48) / 7, rtol=1e-6)
+    np.testing.assert_allclose(simulation.sensors["ends"][0, 0], 0.135, rtol=1e-6)
+    with pytest.raises(InvalidValue, match="are 7 after an edit"):
+        simulation.sensors["each"]
+
+
 def muscle(worlds: int = 1) -> Any:
     """A row of voxels that is held on one side, and whose middle obeys."""
     amplitude = np.where(np.arange(5) == 2, 20.0, 0.0)[:, None, None]

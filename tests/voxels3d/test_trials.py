@@ -139,4 +139,4 @@ def test_commands_take_files_as_scenes(
         main([command, str(folder / "one.vxd"), "--help"])
     told = capsys.readouterr().out
     assert "one.vxd: 23 voxels of 10 mm in 5 x 3 x 3 cells." in told
-    assert "--largest" in told
+    assert "--parts" in told

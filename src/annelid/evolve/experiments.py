@@ -24,6 +24,8 @@ _EXPERIMENTS: dict[str, tuple[str, str]] = {
     "sensing-tripod": (_CATALOGUE, "sensing_tripod"),
     "brain-5x5": (_CATALOGUE, "brain_5x5"),
     "body-and-brain": (_CATALOGUE, "body_and_brain"),
+    "body-3d": (_CATALOGUE, "body_3d"),
+    "body-3d-direct": (_CATALOGUE, "body_3d_direct"),
     "spring-worm": (_CATALOGUE, "spring_worm"),
 }
 """Functions without arguments that return an experiment; their docstring says what it is about."""

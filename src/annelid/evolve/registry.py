@@ -19,12 +19,15 @@ PROBLEMS: dict[str, tuple[str, str]] = {
     "voxel-controller": ("annelid.evolve.problems.voxel_controller", "VoxelController"),
     "voxel-body": ("annelid.evolve.problems.voxel_body", "VoxelBody"),
     "voxel-body-and-brain": ("annelid.evolve.problems.voxel_body_and_brain", "VoxelBodyAndBrain"),
+    "voxel-body-3d": ("annelid.evolve.problems.voxel_body_3d", "VoxelBody3d"),
+    "voxel-file-3d": ("annelid.evolve.problems.voxel_file_3d", "VoxelFile3d"),
     "spring-worm": ("annelid.evolve.problems.spring_worm", "SpringWorm"),
     "task-controller": ("annelid.evolve.problems.task_controller", "TaskController"),
 }
 
 SEARCHERS = {
     "ea": ("annelid.evolve.ea", "EA"),
+    "age-fitness": ("annelid.evolve.age_fitness", "AgeFitness"),
     "random": ("annelid.evolve.random_search", "RandomSearch"),
     "cma": ("annelid.evolve.adapters.cma_es", "CmaEs"),
     "map-elites": ("annelid.evolve.adapters.quality_diversity", "MapElites"),

@@ -11,14 +11,14 @@ import numpy as np
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
-from annelid.studies.support.contests import PAPER, Arm, Contest, comparison, draw_curves, finished, medians
+from annelid.studies.support.contests import PAPER, Arm, PlaneContest, comparison, draw_curves, finished, medians
 from annelid.studies.support.plots import COLORS, figure
 
 _PAPER_RATIOS = {"body-5x5": 2.5, "body-10x10": 2.0}
 
 
 @dataclass(frozen=True)
-class EvolveBody(Contest):
+class EvolveBody(PlaneContest):
     """Evolved bodies walk at least twice as fast as the best of as many random ones as a generation has."""
 
     name: ClassVar[str] = "evolve-body"

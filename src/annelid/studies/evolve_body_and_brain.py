@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
-from annelid.studies.support.contests import Arm, Contest, comparison, draw_curves, medians
+from annelid.studies.support.contests import Arm, PlaneContest, comparison, draw_curves, medians
 from annelid.studies.support.plots import COLORS, figure
 
 _QUESTION = "2D-VSR-Sim, sec. 4: an open question"
 
 
 @dataclass(frozen=True)
-class EvolveBodyAndBrain(Contest):
+class EvolveBodyAndBrain(PlaneContest):
     """Bodies and the phases of their voxels, evolved together, walk faster than those of which one is given."""
 
     name: ClassVar[str] = "evolve-body-and-brain"

@@ -11,12 +11,12 @@ import numpy as np
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems import catalogue
-from annelid.studies.support.contests import PAPER, Arm, Contest, comparison, draw_curves, finished, medians
+from annelid.studies.support.contests import PAPER, Arm, PlaneContest, comparison, draw_curves, finished, medians
 from annelid.studies.support.plots import COLORS, figure
 
 
 @dataclass(frozen=True)
-class EvolveDevelopment(Contest):
+class EvolveDevelopment(PlaneContest):
     """Phases that drift over a lifetime end ahead of fixed phases, and begin behind them."""
 
     name: ClassVar[str] = "evolve-development"

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from annelid.core.measurement import Measurement
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems.catalogue import CONTROLLERS, SHAPES, shape_experiment
-from annelid.studies.support.contests import Arm, Contest, comparison, draw_curves, finished, medians
+from annelid.studies.support.contests import Arm, PlaneContest, comparison, draw_curves, finished, medians
 from annelid.studies.support.plots import COLORS, figure
 
 
 @dataclass(frozen=True)
-class EvolveSensing(Contest):
+class EvolveSensing(PlaneContest):
     """Networks that sense walk faster than phases, for a worm, a biped and a tripod."""
 
     name: ClassVar[str] = "evolve-sensing"

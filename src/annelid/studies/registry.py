@@ -34,6 +34,7 @@ STUDIES = {
     "evolve-development": ("annelid.studies.evolve_development", "EvolveDevelopment"),
     "evolve-sensing": ("annelid.studies.evolve_sensing", "EvolveSensing"),
     "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
+    "evolve-3d": ("annelid.studies.evolve_3d", "EvolveBodies3d"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),

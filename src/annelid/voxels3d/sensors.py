@@ -28,6 +28,7 @@ from annelid.voxels3d.kernels.sensing import (
 )
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.regions import Where, chosen
+from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.solver import Solver
 
 _XYZ = ("x", "y", "z")
@@ -52,13 +53,13 @@ class PartSensor(Sensor):
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of 3-D voxels."""
         own, _ = side_of(solver, Solver, f"{self.quantity} of 3-D voxels")
-        members = _Members(own.model, self.where)
-        if self.quantity == "strain" and not members.linked():
+        part = _Part(own, self.where)
+        if self.quantity == "strain" and not part.now().linked():
             raise InvalidValue("a sensor of strain needs two neighbouring voxels among those that were chosen.")
-        return self._of_each(own, members) if self.each else self._of_part(own, members)
+        return self._of_each(own, part) if self.each else self._of_part(own, part)
 
-    def _of_each(self, own: Solver, members: _Members) -> Reading:
-        counts = np.diff(members.first)
+    def _of_each(self, own: Solver, part: _Part) -> Reading:
+        counts = np.diff(part.now().first)
         if (counts != counts[0]).any():
             raise InvalidValue(
                 f"robots of different worlds have {counts.min()} to {counts.max()} voxels in this part: a sensor of "
@@ -69,17 +70,23 @@ class PartSensor(Sensor):
         none = wp.zeros((0, 0), dtype=Sums, device=own.device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            members.read(own, state, kind, size, first, none, out, shape)
+            if len(part.now().voxels) != counts.sum():
+                raise InvalidValue(
+                    f"the {counts.sum()} voxels that a sensor reads one by one are {len(part.now().voxels)} after an "
+                    "edit: add it again."
+                )
+            part.now().read(own, state, kind, size, first, none, out, shape)
 
         return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""))
 
-    def _of_part(self, own: Solver, members: _Members) -> Reading:
+    def _of_part(self, own: Solver, part: _Part) -> Reading:
         quantity, device = self.quantity, own.device
         sums = wp.zeros((own.worlds, PARTS), dtype=Sums, device=device)
         none = wp.zeros((0, 0), dtype=wp.float32, device=device)
         parts = {"turn": (*_XYZ, "w"), "touch": (), "strain": ()}.get(quantity, _XYZ)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
+            members = part.now()
             members.read(own, state, _KINDS[quantity], 0, 0, sums, none, sums.shape)
             if quantity == "turn":
                 wp.launch(finish_turn, own.worlds, [sums, first], [out], device=device)
@@ -105,13 +112,32 @@ class EnergySensor(Sensor):
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of 3-D voxels."""
         own, _ = side_of(solver, Solver, "energy of 3-D voxels")
-        members = _Members(own.model, self.where)
+        part = _Part(own, self.where)
         none = wp.zeros((0, 0), dtype=wp.float32, device=own.device)
 
         def add(state: Any, sums: wp.array[Any]) -> None:
-            members.read(own, state, ENERGY, 0, 0, sums, none, sums.shape)
+            part.now().read(own, state, ENERGY, 0, 0, sums, none, sums.shape)
 
         return energy_reading(self.kind, own, add)
+
+
+class _Part:
+    """A part of robots, which is chosen again when they were edited.
+
+    Args:
+        solver: The solver.
+        where: Which voxels of each robot; None for all.
+    """
+
+    def __init__(self, solver: Solver, where: Where | None) -> None:
+        self._solver, self._where = solver, where
+        self._members = _Members(solver.model, where)
+
+    def now(self) -> _Members:
+        """The voxels of the part."""
+        if self._members.model is not self._solver.model:
+            self._members = _Members(self._solver.model, self._where, edited=True)
+        return self._members
 
 
 class _Members:
@@ -120,17 +146,18 @@ class _Members:
     Args:
         model: The model.
         where: Which voxels of each robot; None for all.
+        edited: Whether edits may have left none of them.
     """
 
-    def __init__(self, model: Model, where: Where | None) -> None:
+    def __init__(self, model: Model, where: Where | None, *, edited: bool = False) -> None:
         self.model = model
         found: dict[int, np.ndarray] = {}
         for robot in model.robots:
             if id(robot) not in found:
-                every = np.arange(robot.voxel_count)
-                found[id(robot)] = every if where is None else chosen(where, robot.cells, robot.grid.shape)
+                found[id(robot)] = _chosen(robot, where, edited)
         numbers = [found[id(robot)] for robot in model.robots]
-        self.first = np.concatenate([[0], np.cumsum([len(some) for some in numbers])])
+        counts = np.array([len(some) for some in numbers]).reshape(-1, model.group).sum(axis=1)
+        self.first = np.concatenate([[0], np.cumsum(counts)])
         self.voxels = np.concatenate([first + some for first, some in zip(model.first_voxel, numbers, strict=False)])
         self.inside = np.zeros(model.voxel_count + 1, np.int32)  # and the voxel that closes the list
         self.inside[self.voxels] = 1
@@ -139,7 +166,9 @@ class _Members:
             wp.array(values.astype(np.int32), dtype=wp.int32, device=device)
             for values in (self.first, self.voxels, self.inside)
         ]
-        self.scale = wp.array(1.0 / np.diff(self.first), dtype=wp.float64, device=device)
+        # The mean of nothing is not a number.
+        scale = np.divide(1.0, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        self.scale = wp.array(scale, dtype=wp.float64, device=device)
 
     def read(
         self, own: Solver, state: Any, kind: int, each: int, first: int, sums: Any, out: Any, shape: tuple[int, ...]
@@ -153,6 +182,15 @@ class _Members:
         beyond = self.model.tables.next.numpy().reshape(-1, 3)[self.voxels]
         joined = ((beyond >= 0) & (self.inside[beyond] == 1)).any(axis=1)
         return bool(np.logical_or.reduceat(joined, self.first[:-1]).all())
+
+
+def _chosen(robot: Robot, where: Where | None, edited: bool) -> np.ndarray:
+    """Voxels of a robot that are meant; none where an edit has removed them all."""
+    if where is None:
+        return np.arange(robot.voxel_count)
+    if edited and callable(where) and not np.any(where(*robot.cells.T)):
+        return np.zeros(0, int)
+    return chosen(where, robot.cells, robot.grid.shape)
 
 
 def position_of(where: Where | None = None, *, each: bool = False) -> Sensor:

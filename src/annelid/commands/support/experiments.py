@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
@@ -34,11 +35,14 @@ def experiment_of(name: str | None, entries: Sequence[str]) -> Experiment:
     """An experiment.
 
     Args:
-        name: Its name, its TOML file, or FILE.py:NAME of a task; None where `problem=` says it.
+        name: Its name, its TOML file, FILE.py:NAME of a task, or the base FILE.vxa of voxel robots; None where
+            `problem=` says it.
         entries: Entries that replace its own, such as problem.seconds=10.
     """
     if name is not None and is_own(name):
         name, entries = None, [f"problem={name}", *entries]
+    elif name is not None and Path(name).suffix == ".vxa":
+        name, entries = None, ["problem=voxel-file-3d", f"problem.base={json.dumps(name)}", *entries]
     if name is not None and not entries:
         return _known(name)
     table: dict[str, Any] = _BRIEF if name is None else _known(name).to_table()

@@ -28,8 +28,8 @@ class Folder:
     """Links as in the original, or links that conserve angular momentum."""
     precision: Literal["float32", "float64"] = "float32"
     """Numbers to compute with."""
-    largest: bool = False
-    """Take the largest of several parts of a body, which are refused otherwise."""
+    parts: Literal["refuse", "largest", "all"] = "refuse"
+    """What becomes of a body in several parts that share no face."""
     seconds: float | None = None
     """Simulated time at which all end at the latest [s]."""
     out: Path | None = None
@@ -58,7 +58,7 @@ def run_folder(path: Path, arguments: list[str]) -> int:
 
 def _run(path: Path, name: str, own: Folder, machine: Machine, out: Path) -> tuple[Report, list[Result]]:
     chosen, begin = choose_device(machine.device), time.perf_counter()
-    setups = read_folder(path, largest=own.largest)
+    setups = read_folder(path, parts=own.parts)
     with Progress(name, 1.0, quiet=machine.json) as progress:
         results = run_setups(
             setups, links=own.links, precision=own.precision, device=chosen, threads=machine.threads,

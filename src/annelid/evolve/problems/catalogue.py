@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.problems.spring_worm import SpringWorm
 from annelid.evolve.problems.voxel_body import VoxelBody
+from annelid.evolve.problems.voxel_body_3d import VoxelBody3d
 from annelid.evolve.problems.voxel_body_and_brain import VoxelBodyAndBrain
 from annelid.evolve.problems.voxel_controller import VoxelController
 
@@ -82,6 +84,16 @@ def body_and_brain() -> Experiment:
     return Experiment("body-and-brain", VoxelBodyAndBrain(), summary=_summary(body_and_brain))
 
 
+def body_3d() -> Experiment:
+    """Bodies of soft, stiff and muscle voxels in 6x6x6 cells, told by networks of patterns (after evosoro)."""
+    return _body_3d("body-3d", "cppn", _summary(body_3d))
+
+
+def body_3d_direct() -> Experiment:
+    """Bodies of soft, stiff and muscle voxels in 6x6x6 cells, told cell by cell."""
+    return _body_3d("body-3d-direct", "direct", _summary(body_3d_direct))
+
+
 def spring_worm() -> Experiment:
     """The wave of a worm of springs: amplitude, frequency and offset slope, for speed."""
     searcher = EA(population=16, tournament=4)
@@ -93,6 +105,11 @@ def shape_experiment(shape: Shape, controller: Controller) -> Experiment:
     options = VoxelController(body=shape, width=SHAPES[shape], height=1, controller=controller)
     about = "phases" if controller == "phases" else "sensing networks"
     return Experiment(f"{controller}-{shape}", options, summary=f"{about} of a {shape}")
+
+
+def _body_3d(name: str, encoding: Literal["cppn", "direct"], about: str) -> Experiment:
+    searcher = AgeFitness(population=40)
+    return Experiment(name, VoxelBody3d(encoding=encoding), searcher, generations=150, summary=about)
 
 
 def _body(name: str, size: int) -> Experiment:

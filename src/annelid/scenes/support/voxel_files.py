@@ -34,7 +34,7 @@ def robot_scene(given: str) -> type[Scene]:
     vxa = voxels3d.Vxa.read(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PartlyUsed)  # whoever builds the scene is warned
-        known = voxels3d.setup_of(vxa, largest=True)
+        known = voxels3d.setup_of(vxa, parts="all")
     name = re.sub(r"[^\w.+-]", "-", path.stem).lstrip(".-+") or "robot"
     seconds = stop_step(known) * known.dt
     about = _about(known, path.name)
@@ -55,11 +55,13 @@ class RobotFile(Checked):
         "compatible", "Links as in the original, or links that conserve angular momentum"
     )
     precision: Literal["float32", "float64"] = parameter("float32", "Numbers to compute with")
-    largest: bool = parameter(False, "Take the largest of several parts of the body, which are refused otherwise")
+    parts: Literal["refuse", "largest", "all"] = parameter(
+        "refuse", "What becomes of a body in several parts that share no face"
+    )
 
     def build(self, *, device: Any = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The robot where the file puts it; the run ends when the file says."""
-        setup = voxels3d.setup_of(self.vxa, largest=self.largest)
+        setup = voxels3d.setup_of(self.vxa, parts=self.parts)
         simulation = voxels3d.simulation(
             setup.robot, **setup.options(), links=self.links, precision=self.precision, device=device, threads=threads
         )

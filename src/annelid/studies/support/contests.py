@@ -19,6 +19,7 @@ from scipy import stats
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.evolve.contract import SearcherOptions
 from annelid.evolve.driver import evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
@@ -65,10 +66,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Contest:
-    """A study of evolution: how long, how often, and with how many.
-
-    The defaults are those of the paper: 250 individuals, 500 generations, 60 s, 10 repetitions.
-    """
+    """A study of evolution: how long, how often, and with how many."""
 
     quick: bool = False
     """A form that takes minutes on two cores: shorter walks, fewer and smaller generations, 5 repetitions."""
@@ -80,8 +78,6 @@ class Contest:
     """Independent searches of each arm."""
     seconds: float | None = None
     """Simulated time of a walk [s]."""
-    preset: Literal["paper", "v1"] = "paper"
-    """Voxels as the paper describes them, or as its program made them."""
     seed: int = 0
     """Seed of the first repetition."""
     minutes: float | None = None
@@ -113,6 +109,19 @@ class Contest:
         """Population, generations and seconds of the quick form of an arm."""
         raise NotImplementedError
 
+    def full(self, arm: Experiment) -> tuple[int, int, float]:
+        """Population, generations and seconds of an arm as the paper has them."""
+        return 250, 500, 60.0
+
+    def problem(self, arm: Experiment, seconds: float) -> Any:
+        """The problem of an arm with walks of some seconds."""
+        walk: Any = arm.problem
+        return replace(walk, seconds=seconds)
+
+    def searcher(self, arm: Experiment, population: int) -> SearcherOptions:
+        """The searcher of an arm with a population."""
+        return EA(population=population)
+
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> dict[str, Arm]:
         """Run all arms, one after the other, each with all its repetitions at once."""
         end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
@@ -120,12 +129,11 @@ class Contest:
 
     def _sized(self, arm: Experiment) -> Experiment:
         """An arm with the sizes that were asked for."""
-        population, generations, seconds = self.short(arm) if self.quick else (250, 500, 60.0)
-        walk: Any = arm.problem
+        population, generations, seconds = self.short(arm) if self.quick else self.full(arm)
         return replace(
             arm,
-            problem=replace(walk, seconds=self.seconds or seconds, preset=self.preset),
-            searcher=EA(population=self.population or population),
+            problem=self.problem(arm, self.seconds or seconds),
+            searcher=self.searcher(arm, self.population or population),
             generations=generations if self.generations is None else self.generations,
             repetitions=self.repetitions or (5 if self.quick else 10),
             seed=self.seed,
@@ -156,6 +164,21 @@ class Contest:
         except _TimeIsUp:
             progress.say(f"{_line(runs[0])}; time is up, --resume goes on from here")
         return _found(arm, runs[0])
+
+
+@dataclass(frozen=True)
+class PlaneContest(Contest):
+    """A study of 2-D voxels.
+
+    The defaults are those of the paper: 250 individuals, 500 generations, 60 s, 10 repetitions.
+    """
+
+    preset: Literal["paper", "v1"] = "paper"
+    """Voxels as the paper describes them, or as its program made them."""
+
+    def problem(self, arm: Experiment, seconds: float) -> Any:
+        """The problem of an arm with these voxels."""
+        return replace(super().problem(arm, seconds), preset=self.preset)
 
 
 def _line(run: Run) -> str:

@@ -16,6 +16,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import FileFormatError, PartlyUsed
 from annelid.core.files import as_path
 from annelid.voxels3d.files.history import HistoryWriter
+from annelid.voxels3d.files.parts import Parts
 from annelid.voxels3d.files.robots import Setup, setup_of
 from annelid.voxels3d.files.trials import MOST_STEPS, Result, Trial, run_trials
 from annelid.voxels3d.files.vxa import Vxa
@@ -33,7 +34,7 @@ def is_folder(path: Path) -> bool:
     return path.is_dir() and any(path.glob("*.vxa"))
 
 
-def read_folder(path: str | os.PathLike[str], *, largest: bool = False) -> list[Setup]:
+def read_folder(path: str | os.PathLike[str], *, parts: Parts = "refuse") -> list[Setup]:
     """The robots of a folder by name: .vxd files on top of base.vxa, and .vxa files by themselves.
 
     A folder with base.vxa alone has that one robot. Robots that ask for the same that is not simulated are warned of
@@ -41,7 +42,7 @@ def read_folder(path: str | os.PathLike[str], *, largest: bool = False) -> list[
 
     Args:
         path: The folder.
-        largest: Take the largest of several parts of a body, which are refused otherwise.
+        parts: What becomes of a body in several parts; see `setup_of`.
     """
     folder = as_path(path)
     names = sorted([*folder.glob("*.vxd"), *(file for file in folder.glob("*.vxa") if file.name != BASE)])
@@ -51,7 +52,7 @@ def read_folder(path: str | os.PathLike[str], *, largest: bool = False) -> list[
         raise FileFormatError(f"{folder} has no robots: put {BASE} and .vxd files, or .vxa files, into it.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PartlyUsed)
-        setups = [setup_of(Vxa.read(file), largest=largest) for file in names]
+        setups = [setup_of(Vxa.read(file), parts=parts) for file in names]
     for text, count in _counted(caught).items():
         more = f" (And so {'does' if count == 2 else 'do'} {count - 1} more.)" if count > 1 else ""
         warnings.warn(PartlyUsed(text + more), stacklevel=2)
@@ -133,7 +134,7 @@ def _surroundings(setup: Setup) -> tuple[object, ...]:
     options = setup.options()
     fields = tuple(formula.tokens for formula in options["force_field"])
     floor = tuple(plane.point for plane in options["obstacles"])
-    return options["dt"], options["gravity"], floor, options["positions"], fields
+    return options["dt"], options["gravity"], floor, options["positions"], options["collisions"], fields
 
 
 def _counted(caught: Sequence[warnings.WarningMessage]) -> dict[str, int]:

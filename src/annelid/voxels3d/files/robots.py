@@ -12,11 +12,12 @@ from annelid.core.errors import FileFormatError, InvalidValue, PartlyUsed
 from annelid.shapes import Obstacle, Plane
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.files.palette import paint_of
+from annelid.voxels3d.files.parts import Parts, of_parts
 from annelid.voxels3d.files.region_parts import regions_of, with_regions
 from annelid.voxels3d.files.settings import Environment, Lattice, Simulator
 from annelid.voxels3d.files.structure import Compression, Structure
 from annelid.voxels3d.files.vxa import Vxa
-from annelid.voxels3d.robot import Robot, largest_connected
+from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.stability import recommended_step
 from annelid.voxels3d.tables import compile_robot
 from annelid.voxels3d.voxel import Voxel
@@ -51,6 +52,7 @@ class Setup:
         return {
             "dt": self.dt, "gravity": (0.0, 0.0, gravity), "obstacles": floor, "positions": (-half, -half, -half),
             "force_field": _field(self.vxa.simulator),
+            "collisions": "self" if _collides(self.vxa.simulator) else "none",
         }  # fmt: skip
 
     def marked(self, name: str) -> np.ndarray:
@@ -59,12 +61,13 @@ class Setup:
         return np.asarray(marks[self.robot.material_of])
 
 
-def setup_of(vxa: Vxa, *, largest: bool = False) -> Setup:
+def setup_of(vxa: Vxa, *, parts: Parts = "refuse") -> Setup:
     """The robot of a file and how it is simulated; what cannot be simulated is named in a warning.
 
     Args:
         vxa: What the file says.
-        largest: Take the largest of several parts that share no face, which are refused otherwise.
+        parts: What becomes of several parts that share no face: "refuse" them, take the "largest", or "all", which
+            touch each other where the file has collisions.
     """
     numbers = vxa.structure.cells.astype(np.int32) - 1
     if not (numbers >= 0).any():
@@ -73,15 +76,14 @@ def setup_of(vxa: Vxa, *, largest: bool = False) -> Setup:
         raise FileFormatError(
             f"the robot {vxa.name} refers to material {numbers.max() + 1}, but its palette has {len(vxa.palette)}."
         )
-    if largest:
-        numbers = largest_connected(numbers)
+    numbers = of_parts(numbers, parts, vxa.name)
     used = np.unique(numbers[numbers >= 0])
     materials = tuple(vxa.palette[number].voxel(int(number) + 1, vxa.simulator) for number in used)
     grid = np.where(numbers >= 0, np.searchsorted(used, numbers), -1)
     try:
         robot = Robot(
             grid, materials, vxa.lattice.side_length, only_cools=_only_cools(vxa), **_actuation(vxa, numbers),
-            stiffness=_stiffness(vxa, numbers),
+            stiffness=_stiffness(vxa, numbers), whole=parts != "all",
         )  # fmt: skip
         robot = with_regions(robot, vxa, [vxa.palette[number].mechanics.fixed for number in used])
     except InvalidValue as error:
@@ -136,7 +138,6 @@ def beyond_us(vxa: Vxa, used: np.ndarray) -> list[str]:
     """Names of what a file asks for and is not simulated."""
     simulator, environment = vxa.simulator, vxa.environment
     found = {
-        "collisions of voxels (EnableCollision, SelfColEnabled)": _collides(simulator),
         "EnableAttach": simulator.attach,
         "EnableDetach": simulator.detach,
         "EnableCilia": simulator.cilia,

@@ -12,9 +12,10 @@ import numpy as np
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.files import as_path, replaced
 from annelid.shapes.values import Vector
+from annelid.voxels3d.files.parts import Parts, of_parts
 from annelid.voxels3d.files.structure import MOST_CELLS
 from annelid.voxels3d.regions import FREEDOMS
-from annelid.voxels3d.robot import Robot, largest_connected
+from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.voxel import Voxel
 
 MOST_BYTES = 256 << 20
@@ -30,18 +31,18 @@ _COLORS = ("red", "green", "blue")
 _FAR = 1000.0  # strain of a point that no link reaches: the original breaks at the last point of a curve
 
 
-def read_json(path: str | os.PathLike[str], *, largest: bool = False) -> Robot:
+def read_json(path: str | os.PathLike[str], *, parts: Parts = "refuse") -> Robot:
     """A robot from a file of Voxelyze.
 
     Args:
         path: The file.
-        largest: Take the largest of several parts that share no face, which are refused otherwise.
+        parts: What becomes of several parts that share no face: "refuse" them, take the "largest", or "all".
     """
     path = as_path(path)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise FileFormatError(f"{path} is larger than the {MOST_BYTES} bytes that can be read.")
-        return _robot(json.loads(path.read_text(encoding="utf-8")), largest)
+        return _robot(json.loads(path.read_text(encoding="utf-8")), path.stem, parts)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     except FileFormatError:
@@ -69,7 +70,7 @@ def write_json(robot: Robot, path: str | os.PathLike[str]) -> None:
         temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
-def _robot(values: Any, largest: bool) -> Robot:
+def _robot(values: Any, name: str, parts: Parts) -> Robot:
     if not isinstance(values, Mapping):
         raise ValueError("it holds no table")
     materials = tuple(_material(table) for table in values["materials"])
@@ -89,7 +90,8 @@ def _robot(values: Any, largest: bool) -> Robot:
         )
     grid = np.full(shape, -1)
     grid[tuple(cells.T)] = numbers
-    robot = Robot(largest_connected(grid) if largest else grid, materials, float(values["voxelSize"]))
+    taken = of_parts(grid, parts, name)
+    robot = Robot(taken, materials, float(values["voxelSize"]), whole=parts != "all")
     return _held(robot, cells, values.get("externals", []))
 
 

@@ -1,0 +1,120 @@
+"""Age-fitness Pareto search (Schmidt and Lipson 2011): young individuals need not beat old ones at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from annelid.core.errors import InvalidValue
+from annelid.evolve.chance import chance_state, set_chance
+from annelid.evolve.contract import Evaluation, Problem, Searcher
+
+
+@dataclass(frozen=True)
+class AgeFitness:
+    """The search.
+
+    Attributes:
+        population: Individuals, and new ones of a generation.
+        fresh: Those of the new ones that are drawn anew, of age 0.
+        sigma: Standard deviation of the mutation of a parameter.
+        rate: Probability that a parameter mutates; one always does.
+    """
+
+    name: ClassVar[str] = "age-fitness"
+
+    population: int = 50
+    fresh: int = 1
+    sigma: float = 0.5
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.population < 1 or not 0 <= self.fresh <= self.population:
+            raise InvalidValue(
+                f"population {self.population} of the age-fitness search must be 1 or more, and fresh {self.fresh} at "
+                "most as many."
+            )
+        if not (np.isfinite(self.sigma) and self.sigma > 0.0 and 0.0 <= self.rate <= 1.0):
+            raise InvalidValue(f"sigma must be above 0 and rate from 0 to 1, not {self.sigma} and {self.rate}.")
+
+    def build(self, problem: Problem, rng: np.random.Generator) -> AgingPopulation:
+        """The search at its beginning."""
+        return AgingPopulation(self, problem, rng)
+
+
+class AgingPopulation(Searcher):
+    """A population in which ages count the generations since the first ancestor was drawn.
+
+    Args:
+        options: The settings.
+        problem: What initial individuals are sampled from.
+        rng: All its chance.
+    """
+
+    def __init__(self, options: AgeFitness, problem: Problem, rng: np.random.Generator) -> None:
+        self.options, self.population = options, options.population
+        self._problem, self._rng = problem, rng
+        self._rows = np.zeros((0, problem.parameters))
+        self._fitness, self._ages, self._new_ages = np.zeros(0), np.zeros(0), np.zeros(0)
+
+    def ask(self) -> np.ndarray:
+        """Random individuals at the beginning, then mutated ones and a few random ones."""
+        options, rng = self.options, self._rng
+        fresh = options.fresh if len(self._rows) else self.population
+        drawn = np.asarray(self._problem.sample(rng, fresh), float)
+        parents = rng.integers(max(len(self._rows), 1), size=self.population - fresh)
+        children = self._rows[parents]
+        if len(children):
+            mutates = rng.random(children.shape) < options.rate
+            mutates[np.arange(len(children)), rng.integers(children.shape[1], size=len(children))] = True
+            children = children + np.where(mutates, rng.normal(0.0, options.sigma, children.shape), 0.0)
+        self._new_ages = np.concatenate([self._ages[parents], np.zeros(fresh)])
+        return np.concatenate([children, drawn])
+
+    def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
+        """The best trade-offs between fitness and age survive, front by front; of the last front the fittest."""
+        fitness = np.where(evaluation.valid, evaluation.fitness, -np.inf)
+        rows = np.concatenate([self._rows, batch])
+        values = np.concatenate([self._fitness, fitness])
+        ages = np.concatenate([self._ages, self._new_ages])
+        order = np.lexsort([np.arange(len(rows)), -values, fronts(values, ages)])[: self.population]
+        self._rows, self._fitness, self._ages = rows[order], values[order], ages[order] + 1.0
+
+    def fitnesses(self) -> np.ndarray:
+        """Fitnesses of the population."""
+        return self._fitness
+
+    def statistics(self) -> dict[str, float]:
+        """How old its individuals are in the mean."""
+        return {"age": float(self._ages.mean())}
+
+    def state(self) -> dict[str, Any]:
+        """Population and chance."""
+        return {
+            "rows": self._rows, "fitness": self._fitness, "ages": self._ages, "chance": chance_state(self._rng),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        set_chance(self._rng, state["chance"])
+        self._rows, self._fitness, self._ages = state["rows"], state["fitness"], state["ages"]
+
+
+def fronts(fitness: np.ndarray, ages: np.ndarray) -> np.ndarray:
+    """Front of each individual, 0 the best: nobody of a front or of later ones is both fitter and younger.
+
+    One beats another if it is no worse in both and better in one; of equal ones the first.
+    """
+    count = len(fitness)
+    order = np.arange(count)
+    better = (fitness[:, None] > fitness) | (ages[:, None] < ages) | (order[:, None] < order)
+    beats = (fitness[:, None] >= fitness) & (ages[:, None] <= ages) & better
+    np.fill_diagonal(beats, False)
+    found, left, front = np.full(count, -1), np.ones(count, bool), 0
+    while left.any():
+        first = left & ~beats[left].any(axis=0)
+        found[first], left = front, left & ~first
+        front += 1
+    return found

@@ -1,0 +1,137 @@
+"""From rows of numbers to bodies in a box of cells: directly, or by networks of patterns (CPPN)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from annelid.voxels3d import largest_connected
+
+KINDS = 5
+"""What a cell may be: empty, or one of four materials."""
+
+_NODES = 10
+_WEAK = 0.3  # weights below this are no connection: patterns of few parts are as easy to draw as intricate ones
+
+
+class Encoding(ABC):
+    """Turns rows of numbers into grids.
+
+    Args:
+        cells: Cells of the box along x, y and z.
+        kinds: What a cell may be: empty, or a material.
+        extras: Numbers of a cell beside its material, such as a phase.
+
+    Attributes:
+        size: Numbers of a row.
+    """
+
+    size: int
+
+    def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
+        self.cells, self.kinds, self.extras = cells, kinds, extras
+        self.outputs = kinds + extras
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Initial rows, shape [count, size]."""
+
+    @abstractmethod
+    def scores(self, batch: np.ndarray) -> np.ndarray:
+        """How much each cell would like to be of each kind, the first of which is empty, and its other numbers.
+
+        Shape [n, x, y, z, kinds + extras].
+        """
+
+    def decode(self, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Grids, and other numbers of cells, shape [n, x, y, z, extras]; see `grids`."""
+        scores = self.scores(np.asarray(batch, float))
+        chosen = scores[..., : self.kinds].argmax(axis=-1) - 1
+        parts = [largest_connected(grid.astype(np.int16)) for grid in chosen]
+        falls = [_height(grid) for grid in parts]
+        pairs = list(zip(parts, scores[..., self.kinds :], falls, strict=True))
+        grids = np.stack([np.roll(grid, -fall, axis=2) for grid, _, fall in pairs])
+        return grids, np.stack([np.roll(numbers, -fall, axis=2) for _, numbers, fall in pairs])
+
+    def grids(self, batch: np.ndarray) -> np.ndarray:
+        """Material of each cell, -1: empty, int16 of shape [n, x, y, z]: the largest part, down on the ground."""
+        return self.decode(batch)[0]
+
+
+class Direct(Encoding):
+    """A row has a number for each kind a cell, of which the largest decides."""
+
+    def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
+        super().__init__(cells, kinds, extras)
+        self.size = self.outputs * int(np.prod(cells))
+
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Normal numbers."""
+        return rng.normal(size=(count, self.size))
+
+    def scores(self, batch: np.ndarray) -> np.ndarray:
+        """The numbers themselves."""
+        return batch.reshape(len(batch), *self.cells, self.outputs)
+
+
+class PatternNetwork(Encoding):
+    """A row is a network from places to materials (Stanley 2007): which functions its nodes have, and all weights.
+
+    Each node sees x, y, z, the distance from the middle, 1, and all nodes before it. A place is empty where the first
+    output is not above 0; the largest of the next is its material.
+    """
+
+    def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
+        super().__init__(cells, kinds, extras)
+        axes = [np.linspace(-1.0, 1.0, count) if count > 1 else np.zeros(1) for count in cells]
+        x, y, z = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+        self._seen = np.stack([x, y, z, np.sqrt(x * x + y * y + z * z), np.ones(len(x))])
+        inputs = len(self._seen)
+        self._begins = np.cumsum([_NODES, *(inputs + node for node in range(_NODES))])
+        self._values = inputs + _NODES
+        self.size = int(self._begins[-1]) + self.outputs * self._values
+
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Any functions, and normal weights."""
+        functions = rng.uniform(0.0, len(_FUNCTIONS), (count, _NODES))
+        return np.concatenate([functions, rng.normal(size=(count, self.size - _NODES))], axis=1)
+
+    def scores(self, batch: np.ndarray) -> np.ndarray:
+        """Outputs of the networks at all places."""
+        kinds = np.floor(batch[:, :_NODES]).astype(int) % len(_FUNCTIONS)
+        weights = np.where(np.abs(batch) > _WEAK, batch, 0.0)
+        values = np.empty((len(batch), self._values, self._seen.shape[1]))
+        inputs = len(self._seen)
+        values[:, :inputs] = self._seen
+        for node in range(_NODES):
+            begin, end = self._begins[node], self._begins[node + 1]
+            sums = np.einsum("nk,nkc->nc", weights[:, begin:end], values[:, : inputs + node])
+            for number, function in enumerate(_FUNCTIONS):
+                own = kinds[:, node] == number
+                values[own, inputs + node] = function(sums[own])
+        last = weights[:, self._begins[-1] :].reshape(len(batch), self.outputs, self._values)
+        out = np.einsum("nok,nkc->nco", last, values)
+        full = out[..., 0] > 0.0
+        scores = np.concatenate([np.where(full, -np.inf, np.inf)[..., None], out[..., 1:]], axis=-1)
+        return scores.reshape(len(batch), *self.cells, self.outputs)
+
+
+_FUNCTIONS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+    lambda s: np.sin(np.pi * s),
+    np.abs,
+    np.tanh,
+    lambda s: np.exp(-s * s),
+    lambda s: np.clip(s, -1.0, 1.0) ** 2,
+)
+
+
+ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "direct": Direct}
+"""Encodings by name."""
+
+
+def _height(grid: np.ndarray) -> int:
+    """Layers below the lowest voxels of a grid."""
+    layers = np.flatnonzero((grid >= 0).any(axis=(0, 1)))
+    return int(layers[0]) if len(layers) else 0
