@@ -230,12 +230,31 @@ class Rollout(Described):
 
 def require_loss(found: Any, worlds: int) -> tuple[Any, Any]:
     """What a loss returned, its value and its rates by the track; what cannot be a loss is refused."""
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
-    value, rates = found
-    _require_finite(value, worlds)
+    value, rates = require_pair(found)
+    _require_finite(require_values(value, worlds))
     _require_dependence(value, rates)
     return value, rates
+
+
+def require_pair(found: Any) -> tuple[Any, Any]:
+    """What a loss returned, its value and its rates by the track, as a pair."""
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
+    return found
+
+
+def require_values(value: Any, worlds: int) -> np.ndarray:
+    """The value of a loss as numbers: one, or one a world."""
+    try:
+        values = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"the value of a loss must be numbers, not {value!r:.60}.") from None
+    if values.shape not in ((), (worlds,)):
+        raise InvalidValue(
+            f"the value of a loss must be one number, or one for each of {worlds} worlds, not of shape "
+            f"{list(values.shape)}."
+        )
+    return values
 
 
 def _whole(what: str, value: Any) -> int:
@@ -266,13 +285,7 @@ def _looks(given: Any, steps: int) -> np.ndarray:
     return ordered.astype(np.int64)
 
 
-def _require_finite(value: Any, worlds: int) -> None:
-    values = np.asarray(value, float)
-    if values.shape not in ((), (worlds,)):
-        raise InvalidValue(
-            f"the value of a loss must be one number, or one for each of {worlds} worlds, not of shape "
-            f"{list(values.shape)}."
-        )
+def _require_finite(values: np.ndarray) -> None:
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     if len(bad):
         where = f" of world {bad[0]}" if values.ndim else ""
