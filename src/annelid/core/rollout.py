@@ -28,6 +28,9 @@ Loss = Callable[[Track], tuple[Any, Any]]
 """A function of a track: the value, one number or one a world, and its rates by positions (or by parts, by name)."""
 
 
+_MOST_LOOKS = 10**8
+
+
 def as_loss(loss: Loss | wp.Function) -> Loss:
     """A loss as a function of a track; a Warp function is one of each thing."""
     if isinstance(loss, wp.Function):
@@ -114,6 +117,11 @@ class Rollout(Described):
             "worlds": str(self.worlds),
             "on": str(self.device),
         }
+
+    def require(self, name: str) -> None:
+        """Refuse a parameter that is unknown, feeds nothing in this simulation or has no gradient here, and say why."""
+        self._require_known(name)
+        self._adjoint.inputs[name].require()
 
     def value(self, name: str) -> np.ndarray:
         """What the simulation has for a parameter, in its full shape, to begin from."""
@@ -270,11 +278,13 @@ def _looks(given: Any, steps: int) -> np.ndarray:
     if isinstance(given, str):
         if given != "all":
             raise InvalidValue(f"looks must be None, 'all', a spacing or a list of steps, not {given!r}.")
-        return np.arange(1, steps + 1)
+        given = 1
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         every = _whole("looks", given)
         if every > steps:
             raise InvalidValue(f"looks every {every} steps see nothing of a rollout of {steps} steps.")
+        if steps // every > _MOST_LOOKS:
+            raise TooLarge(f"{steps // every} looks are too many: take a spacing of {steps // _MOST_LOOKS + 1} steps.")
         return np.arange(every, steps + 1, every)
     found = np.asarray(given)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
