@@ -234,7 +234,10 @@ def test_bad_parameters_and_losses(crawl: Callable[..., Sim]) -> None:
         (lambda: rollout.gradient(Travel("x"), {}), "no parameters"),
         (lambda: Rollout(crawl(), 0), "whole number of 1 or more"),
         (lambda: Rollout(crawl(), 10, looks=[11]), "between 1 and 10"),
+        (lambda: Rollout(crawl(), 10**12, looks=10), "looks are too many: take a spacing of 10001 steps"),
         (lambda: Travel("w"), "'x', 'y', 'z'"),
+        (lambda: rollout.gradient(Travel("x", things=[72]), stiff), "things must be some of the 72 masses"),
+        (lambda: rollout.gradient(Match([0.0] * 3, things=[]), stiff), "things must be some of the 72 masses"),
     ]
     for call, sentence in cases:
         with pytest.raises((InvalidValue, UnknownName), match=sentence):
