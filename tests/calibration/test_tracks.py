@@ -40,6 +40,8 @@ def test_what_is_saved_is_read(tmp_path: Path) -> None:
         ("t,speed\n1,2\n", "names no markers"),
         ("t,tip_x,tip_y\n1,2,3\n", "no column 'tip_z'"),
         (HEAD, "no numbers below"),
+        (HEAD.replace(",", ";") + "0;1,5;2;3\n", "separated by semicolons"),
+        ("t,tip_x,tip_y,tip_z,tip_x\n0,1,2,3,4\n", "names two columns 'tip_x'"),
         (HEAD + "0,1,2\n", "line 2 .* has 3 values for 4 columns"),
         (HEAD + "0,1,two,3\n", "line 2 .* is no row of numbers"),
         (HEAD + "0,1,2,3\n0,1,2,3\n", "do not rise after row 1"),

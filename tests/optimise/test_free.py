@@ -46,6 +46,8 @@ def test_bounds_hold_in_coordinates() -> None:
         ({"start": -1.0, "scale": "log"}, "start = -1 must be finite and between 0"),
         ({"start": 1.0, "scale": "cubic"}, "scale of a free parameter must be"),
         ({"start": "much"}, "must be numbers"),
+        ({"start": 1.0, "low": [0.1, 0.2]}, "low of a free parameter must be one number"),
+        ({"start": 1.0, "size": "wide"}, "size of a free parameter must be one number"),
         ({"start": 1.0, "size": 0.0}, "size of a free parameter must be above 0"),
     ],
 )

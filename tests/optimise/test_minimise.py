@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,17 @@ import pytest
 import annelid
 from annelid import Travel, springs
 from annelid.core.errors import FileFormatError, InvalidValue, SimulationDiverged
-from annelid.optimise import Adam, Free, RolloutLoss, Sampled, SensitivityGrows, minimise, sensitivity
+from annelid.optimise import (
+    LBFGS,
+    Adam,
+    DependsOnNothing,
+    Free,
+    RolloutLoss,
+    Sampled,
+    SensitivityGrows,
+    minimise,
+    sensitivity,
+)
 
 FREE = {"k": Free(5.0, 0.1, 100.0), "x": Free([2.0, -1.0], -5.0, 5.0)}
 
@@ -88,6 +98,8 @@ def test_a_search_goes_on_after_a_break(method: Any, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="belongs to another search: its starts differ"):
         minimise(bowl, FREE, method=method, folder=tmp_path, resume=True, starts=2)
     other = {**FREE, "k": Free(6.0, 0.1, 100.0)}
+    with pytest.raises(FileFormatError, match="belongs to another search: its beginnings and bounds differ"):
+        minimise(bowl, other, method=method, folder=tmp_path, resume=True)
     minimise(bowl, other, method=method, folder=tmp_path, overwrite=True)
 
 
@@ -95,6 +107,13 @@ def test_a_search_goes_on_after_a_break(method: Any, tmp_path: Path) -> None:
     ("changes", "sentence"),
     [
         ({"method": "newton"}, "method 'newton' must be one of adam, l-bfgs"),
+        ({"method": Adam}, "method <class .* must be one of adam, l-bfgs"),
+        ({"loss": []}, "there is no loss to make least"),
+        ({"loss": None}, r"not NoneType; of a rollout, give optimise\.RolloutLoss"),
+        ({"loss": lambda values: 1.0}, r"its value and a dictionary of its rates by parameters, not float"),
+        ({"loss": lambda values: (1.0, {"k": 0.0, "x": 0.0})}, r"rates of the loss by 'x' have shape \[\], not"),
+        ({"free": ["k"]}, "what is free must be a dictionary"),
+        ({"spread": np.nan, "starts": 2}, "spread and seed must be 0 or more"),
         ({"starts": 0}, "starts must be a whole number of 1 or more"),
         ({"loss": lambda values: (np.zeros(3), {})}, "the loss must be one number, not of shape"),
         ({"loss": lambda values: (1.0, {"k": 0.0})}, "no rates by 'x'; it has k"),
@@ -103,6 +122,53 @@ def test_a_search_goes_on_after_a_break(method: Any, tmp_path: Path) -> None:
 def test_bad_input_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidValue, match=sentence):
         minimise(**{"loss": bowl, "free": FREE, **changes})
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Adam(steps=-1), "whole number of steps"),
+        (lambda: Adam(rate=-1.0), "rate of Adam must be above 0"),
+        (lambda: Adam(memory=(0.9, 1.0)), "two numbers from 0 to below 1"),
+        (lambda: LBFGS(first=0.0), "first step of L-BFGS must be above 0"),
+    ],
+)
+def test_bad_descents_are_refused(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        make()
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", Adam(steps=9, rate=1)])
+def test_an_interrupted_search_keeps_what_it_knows(method: Any, tmp_path: Path) -> None:
+    calls = 0
+
+    def interrupted(values: Mapping[str, np.ndarray]) -> tuple[Any, dict[str, np.ndarray]]:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return bowl(values)
+
+    with pytest.raises(KeyboardInterrupt):
+        minimise(interrupted, FREE, method=method, folder=tmp_path)
+    found = minimise(interrupted, FREE, method=method, folder=tmp_path, resume=True)
+    assert found.evaluations == calls - 1  # neither of the first two is asked for again
+    np.testing.assert_array_equal(found.points, minimise(bowl, FREE, method=method).points)
+
+
+def test_parameters_that_nothing_depends_on_are_told() -> None:
+    def half(values: Mapping[str, np.ndarray]) -> tuple[Any, dict[str, np.ndarray]]:
+        loss, rates = bowl(values)
+        return loss, {**rates, "k": np.zeros(())}
+
+    with pytest.warns(DependsOnNothing, match="the loss did not change with 'k': its rates by it are 0 at all") as told:
+        assert minimise(half, FREE, method="l-bfgs").parameters["k"] == 5.0
+    assert len(told) == 1
+
+
+def test_one_start_is_answered_by_one_number() -> None:
+    one = minimise(lambda values: (bowl(values)[0].reshape(()), bowl(values)[1]), FREE, method="l-bfgs", starts=1)
+    np.testing.assert_array_equal(one.points, minimise(bowl, FREE, method="l-bfgs").points)
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -115,6 +181,8 @@ def test_a_sampled_gradient_is_that_of_a_smooth_loss(together: bool) -> None:
     assert rates["k"] == pytest.approx(exact_rates["k"], abs=0.2)
     np.testing.assert_allclose(rates["x"], exact_rates["x"], atol=0.2)
     assert loss(values)[0] == smooth
+    with pytest.raises(InvalidValue, match="sampled by k, x, and was given k: name the same free parameters"):
+        loss({"k": np.array(3.0)})
     few = Sampled(lambda values: bowl(values)[0], FREE, width=0.05, samples=6)
     assert minimise(few, FREE, method=Adam(steps=60, rate=0.1)).loss < 1.2
 
@@ -130,6 +198,14 @@ def beam(stretching: float = 0.0) -> annelid.Rollout:
     return rolled(body)
 
 
+WRONG_LOSSES: list[tuple[Any, str]] = [
+    (lambda track: 1.0, "its value and its rates by the track, not float"),
+    (lambda track: ("much", 0.0), "the value of a loss must be numbers, not 'much'"),
+    (lambda track: (np.zeros(3), 0.0), "one for each of 2 worlds"),
+    (lambda track: (1.0, np.ones(5)), r"shape \[5\], not that of the track"),
+]
+
+
 def test_a_rollout_is_descended_in_its_worlds_and_one_that_is_lost_leaves_the_others() -> None:
     loss = RolloutLoss(beam(5.0), Travel("x"))
     losses, rates = loss({"stiffness_factor": np.array([1.0, 1e9])})
@@ -137,6 +213,11 @@ def test_a_rollout_is_descended_in_its_worlds_and_one_that_is_lost_leaves_the_ot
     assert np.isinf(losses[1])
     assert rates["stiffness_factor"].shape == (2,)
     assert np.isfinite(rates["stiffness_factor"]).all()
+    for wrong, sentence in WRONG_LOSSES:
+        with pytest.raises(InvalidValue, match=sentence):
+            RolloutLoss(loss.rollout, wrong)({"stiffness_factor": np.ones(2)})
+    with pytest.raises(InvalidValue, match=r"shape \[\], and the rollout has 2 worlds: .* minimise with starts=2"):
+        loss({"stiffness_factor": 1.0})
 
     def spread(track: annelid.Track) -> tuple[np.ndarray, np.ndarray]:
         off = track.positions[-1] - track.positions[-1].mean(axis=1, keepdims=True)

@@ -234,7 +234,10 @@ def test_bad_parameters_and_losses(crawl: Callable[..., Sim]) -> None:
         (lambda: rollout.gradient(Travel("x"), {}), "no parameters"),
         (lambda: Rollout(crawl(), 0), "whole number of 1 or more"),
         (lambda: Rollout(crawl(), 10, looks=[11]), "between 1 and 10"),
+        (lambda: Rollout(crawl(), 10**12, looks=10), "looks are too many: take a spacing of 10001 steps"),
         (lambda: Travel("w"), "'x', 'y', 'z'"),
+        (lambda: rollout.gradient(Travel("x", things=[72]), stiff), "things must be some of the 72 masses"),
+        (lambda: rollout.gradient(Match([0.0] * 3, things=[]), stiff), "things must be some of the 72 masses"),
     ]
     for call, sentence in cases:
         with pytest.raises((InvalidValue, UnknownName), match=sentence):
@@ -244,6 +247,15 @@ def test_bad_parameters_and_losses(crawl: Callable[..., Sim]) -> None:
         assert name not in bare.names
         with pytest.raises(InvalidValue, match=f"parameter '{name}' feeds nothing here: "):
             bare.forward({name: 1.0})
+
+
+def test_a_world_without_obstacles_has_rates_by_gravity_and_masses() -> None:
+    """The fall of a block: its height after n steps is that at first and g dt² n (n + 1) / 2."""
+    body = springs.block((3, 2, 2), 0.1, mass=0.1, stiffness=100.0, damping=1.0)
+    rollout = Rollout(springs.simulation(body, device="cpu", dt=1e-3, precision="float64"), 20)
+    _, rates = rollout.gradient(Travel("z"), {"gravity": np.array([0.0, 0.0, -9.81]), "mass_factor": 1.0})
+    np.testing.assert_allclose(rates["gravity"], [0.0, 0.0, -(1e-3**2) * 210], rtol=1e-9, atol=1e-15)
+    assert rates["mass_factor"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_ready_losses(crawl: Callable[..., Sim]) -> None:

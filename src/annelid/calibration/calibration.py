@@ -73,6 +73,14 @@ class Calibration(Named):
             require_kind(kind, runs, (list, tuple), "a list of Runs")
             for run in runs:
                 require_kind(f"each of {kind}", run, Run, "a Run")
+        require_kind("markers", self.markers, Mapping, "places by name, such as {'tip': (0.1, 0, 0)}")
+        require_kind("world", self.world, Mapping, "options of the simulation by name")
+        require_kind("free", self.free, Mapping, "starts of constants by name")
+        if isinstance(self.reach, str) or not 0.0 <= self.reach < np.inf:
+            raise InvalidValue(f"reach must be a length of 0 m or more, not {self.reach!r:.40}.")
+        for window in () if self.windows is None else self.windows:
+            if isinstance(window, str) or not 0.0 < window < np.inf:
+                raise InvalidValue(f"windows must be times above 0 s, not {window!r:.40}.")
         if not self.runs:
             raise InvalidValue("there are no runs to fit constants to: give at least one.")
 

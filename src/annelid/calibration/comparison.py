@@ -15,7 +15,8 @@ Registration = Literal["none", "shift", "rigid"]
 NUISANCES: Mapping[str, int] = {"none": 0, "shift": 3, "rigid": 6}
 """How the frame of the capture may differ from that of the body, and how many numbers that costs a run."""
 
-_THOUSAND = (300.0, 3000.0)  # ratios that are taken for a unit a thousand times too large
+_UNITS = {"mm": ("millimetres", 300.0, 3000.0), "cm": ("centimetres", 30.0, 300.0)}
+"""Units that are guessed, and the ratios of lengths from and to which they are."""
 _SLOW = 1.0  # seconds between two moments from which a motion is not filmed
 
 
@@ -42,7 +43,7 @@ class Comparison:
         if run.held is not None:
             before = tracks.between(*run.held).places
             places = places - _mean(before) + rest
-        require_units(run, places, rest)
+        require_units(run, places, rest, apart=len(rest) > 1 or registration != "none" or run.held is not None)
         if run.motion:
             chosen = tracks.times >= -1e-9
             self.times, self.measured = tracks.times[chosen], places[chosen]
@@ -101,22 +102,48 @@ def registered(model: np.ndarray, measured: np.ndarray, how: Registration) -> np
     return np.asarray((model - middle) @ turn.T + goal)
 
 
-def require_units(run: Run, places: np.ndarray, rest: np.ndarray) -> None:
-    """Refuse tracks whose lengths or times are off by about 1,000, with the unit that they seem to have."""
+def require_units(run: Run, places: np.ndarray, rest: np.ndarray, *, apart: bool = True) -> None:
+    """Refuse tracks whose lengths or times are off by about 1,000, with the unit that they seem to have.
+
+    Args:
+        run: The run.
+        places: Places of the markers [m], shape [t, m, 3].
+        rest: Where they are on the body as built [m], shape [m, 3].
+        apart: Whether to compare how far markers are apart; else where one was seen first, which is about on the body.
+    """
     source = run.measured.source
-    found, expected = _spread(_mean(places)), _spread(rest)
-    if len(rest) > 1 and expected > 0.0:
+    if apart:
+        found, expected = _spread(_mean(places)), _spread(rest)
         what = f"markers are {found:.3g} m apart in {source}, and {expected:.3g} m on the body"
-        if _THOUSAND[0] < found / expected < _THOUSAND[1]:
-            raise InvalidValue(f"{what}: lengths seem to be millimetres; give unit='mm' to the run.")
-        if _THOUSAND[0] < expected / max(found, 1e-300) < _THOUSAND[1]:
-            raise InvalidValue(f"{what}: the body seems to be built in millimetres, or the tracks are in kilometres.")
+    else:
+        found, expected = float(np.linalg.norm(_first(places))), float(np.linalg.norm(rest))
+        what = f"the marker is {found:.3g} m from the origin when {source} begins, and {expected:.3g} m as built"
+    _require_lengths(what, found, expected)
     spacing = float(np.median(np.diff(run.measured.times))) if len(run.measured.times) > 1 else 0.0
     if run.motion and spacing > _SLOW:
         raise InvalidValue(
             f"moments of {source} are {spacing:.3g} s apart, which shows no motion: if times are milliseconds, give "
             "time_unit='ms' to the run; if it only settles, motion=False."
         )
+
+
+def _require_lengths(what: str, found: float, expected: float) -> None:
+    if min(found, expected) <= 0.0:
+        return
+    for unit, (name, low, high) in _UNITS.items():
+        if low < found / expected < high:
+            raise InvalidValue(f"{what}: lengths seem to be {name}; give unit={unit!r} to the run.")
+        if low < expected / found < high:
+            raise InvalidValue(
+                f"{what}: lengths seem to be metres that are called {name}, or the body is built in {name}; build it "
+                "in metres, and give unit='m' to the run, or mend the first line of the table."
+            )
+
+
+def _first(places: np.ndarray) -> np.ndarray:
+    """Where the first marker was seen first, shape [3]."""
+    track = places[:, 0]
+    return np.asarray(track[np.isfinite(track).all(axis=1)][0])
 
 
 def _mean(places: np.ndarray) -> np.ndarray:

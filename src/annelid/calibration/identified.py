@@ -13,6 +13,7 @@ from annelid.optimise.free import Space
 from annelid.optimise.uncertainty import Uncertainty
 
 _VAGUE = 0.3
+_ASTRAY = 0.4  # of the largest motion: what is left where a model does not move as it was measured
 """Deviation along a direction, as a factor of e or in units of a linear constant, from which it is left open."""
 
 
@@ -118,6 +119,13 @@ class Identified(Described):
             )
         found += [
             f"{name} ended at a bound, {self.constants[name]:.4g}: widen it, or doubt it." for name in self.at_bound
+        ]
+        found += [
+            f"the model does not follow run {run.name!r}: {run.left.max():.3g} mm (root mean square) are left of a "
+            f"marker, and none went farther than {run.moved:.3g} mm: check units of lengths and times, places of "
+            "markers, holds and loads, and the time step."
+            for run in self.runs
+            if not run.held_out and len(run.times) > 1 and not run.left.max() <= _ASTRAY * run.moved
         ]
         if not self.converged:
             found.append("the fit did not converge: start from what it found, or take fewer constants.")

@@ -107,9 +107,10 @@ def _require_data(space: Space, comparisons: Sequence[Comparison], window: float
     data, wanted = sum(each.data(window) for each in comparisons), space.count + nuisances
     if data <= wanted:
         frame = f" and {nuisances} numbers of the frames of the capture" if nuisances else ""
+        first = f" in the first window, up to {window:g} s," if window > 0.0 else ""
         raise InvalidValue(
-            f"{data} measured numbers cannot determine {space.count} constants{frame}: give more moments, markers or "
-            "runs, or fewer constants."
+            f"{data} measured numbers{first} cannot determine {space.count} constants{frame}: give more moments, "
+            f"markers or runs, or fewer constants{', or longer windows' if first else ''}."
         )
 
 

@@ -61,7 +61,8 @@ class Search:
         """What is left of all runs at coordinates of shape [copies, p], in millimetres, shape [copies, r]."""
         self.course.evaluations += len(at)
         constants = self._space.values(at)
-        return np.concatenate([each.residuals(constants, window) for each in self._comparisons], axis=1)
+        with np.errstate(invalid="ignore", over="ignore"):  # trials that diverge count as bad
+            return np.concatenate([each.residuals(constants, window) for each in self._comparisons], axis=1)
 
     def scan(self) -> np.ndarray:
         """Coordinates of the best points of a coarse grid, and the start, best first, shape [k, p]."""

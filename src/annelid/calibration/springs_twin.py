@@ -18,6 +18,7 @@ from annelid.springs.equilibrium import NotConverged
 _SHORTEST = 16  # times that copies may need shorter steps than the body as built; what needs more diverges
 _OF_BODY = {"stiffness": "stiffness", "rest_length": "rest_lengths", "damping": "damping"}
 _AT_ONCE = 64  # copies
+_NO_NUMBER = ("positions", "velocities", "forces", "gravity", "controls")  # what one number cannot say
 
 
 class SpringsTwin:
@@ -37,14 +38,26 @@ class SpringsTwin:
         self._given_step = self._options.pop("dt", "auto")
         self._rollouts: dict[tuple[Any, ...], Rollout] = {}
         self._base = self._simulation(body, "auto", None).dt
+        if self._given_step != "auto":  # refused here where no simulation takes it
+            self._given_step = self._simulation(body, self._given_step, None).dt
 
     def require(self, names: Mapping[str, Any]) -> None:
         """Refuse constants that a body of springs does not have, or that feed nothing here."""
         rollout = Rollout(self._simulation(self._body, self._base, None), 1)
         for name in names:
             constant, _, material = name.partition(".")
-            if constant not in rollout.names:
-                raise UnknownName("constant of springs", constant, rollout.names)
+            if constant in _NO_NUMBER:
+                raise InvalidValue(
+                    f"{constant!r} is no constant that one number says; give it to the body, to a run (loads) or to "
+                    "world (gravity), and let stiffness, damping or mass_factor be free."
+                )
+            try:
+                rollout.require(constant)
+            except UnknownName:
+                known = [each for each in rollout.names if each not in _NO_NUMBER]
+                raise UnknownName("constant of springs", constant, known) from None
+            if constant == "damping_factor" and not self._body.damping.any():
+                raise InvalidValue("the body has no damping that damping_factor could change: let damping be free.")
             if material and material not in self._body.materials:
                 raise UnknownName("material of the body", material, self._body.materials)
             if material and not constant.endswith("_factor"):
@@ -69,7 +82,7 @@ class SpringsTwin:
     def _groups(self, constants: Mapping[str, np.ndarray], copies: int) -> Iterator[tuple[float, np.ndarray]]:
         """Copies that share a time step, so that a few stiff ones do not slow all the others down."""
         if self._given_step != "auto":
-            steps = np.full(copies, float(self._given_step))
+            steps = np.full(copies, self._given_step)
         else:
             steps = np.array([self._stable(self._copy(constants, copy)) for copy in range(copies)])
             halvings = np.ceil(np.log2(np.maximum(self._base / steps, 1.0)) - 1e-6)

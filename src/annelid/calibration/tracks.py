@@ -127,6 +127,9 @@ def read_tracks(path: str | Path, *, unit: LengthUnit | None = None, time_unit: 
     columns = [_COLUMN.fullmatch(name) for name in header]
     names = [found["name"] if found else "" for found in columns]
     units = [(found["unit"] or "") if found else "" for found in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FileFormatError(f"{path} names two columns {twice!r} in its first line: give each a name of its own.")
     if "t" not in names:
         raise FileFormatError(f"{path} has no column 't' in its first line; it needs t, NAME_x, NAME_y, NAME_z.")
     markers = [name.removesuffix("_x") for name in names if name.endswith("_x")]
@@ -166,7 +169,11 @@ def _rows(path: Path) -> tuple[list[str], np.ndarray]:
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) < 2:
         raise FileFormatError(f"{path} has no numbers below a first line with names; give a table with rows.")
-    header = [name.strip() for name in lines[0][1].split(",")]
+    header = [name.strip().strip('"') for name in lines[0][1].split(",")]
+    if len(header) == 1 and ";" in header[0]:
+        raise FileFormatError(
+            f"{path} is separated by semicolons: save it with commas, and with points in its numbers."
+        )
     return header, np.array([_row(path, number, line, len(header)) for number, line in lines[1:]])
 
 

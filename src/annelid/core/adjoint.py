@@ -65,12 +65,16 @@ class Input:
         ]
         return f"[{', '.join(parts)}]"
 
-    def fitted(self, given: Any) -> np.ndarray:
-        """Values as they were given, as numbers of the full shape; those that cannot be used are refused."""
+    def require(self) -> None:
+        """Refuse it where it feeds nothing, or where there is no gradient by it."""
         if self.idle:
             raise InvalidValue(f"parameter {self.name!r} feeds nothing here: {self.idle}.")
         if self.missing:
             raise InvalidValue(f"there is no gradient by parameter {self.name!r} here yet: {self.missing}.")
+
+    def fitted(self, given: Any) -> np.ndarray:
+        """Values as they were given, as numbers of the full shape; those that cannot be used are refused."""
+        self.require()
         values = self._numbers(given)
         shape = list(self.value.shape)
         if self.free is not None:

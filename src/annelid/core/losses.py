@@ -36,7 +36,7 @@ class Travel:
         """Value of each world, shape [worlds], and its rates by positions."""
         looks, _, things, _ = track.shape
         weights = np.zeros(things)
-        weights[slice(None) if self.things is None else self.things] = 1.0
+        weights[_chosen(self.things, things)] = 1.0
         weights /= weights.sum()
         rates = np.zeros(track.shape)
         rates[-1] -= weights[:, None] * self.direction
@@ -58,7 +58,7 @@ class Match:
 
     def __call__(self, track: Track) -> tuple[np.ndarray, np.ndarray]:
         """Value of each world, shape [worlds], and its rates by positions."""
-        chosen = np.arange(track.shape[2]) if self.things is None else np.atleast_1d(np.asarray(self.things))
+        chosen = _chosen(self.things, track.shape[2])
         here = track.positions[:, :, chosen]
         try:
             targets = np.broadcast_to(self.targets, here.shape)
@@ -77,6 +77,21 @@ class Match:
         rates = np.zeros((things, looks, worlds, 3))
         np.add.at(rates, chosen, np.moveaxis(off, 2, 0))  # a point may be named twice
         return 0.5 * _by_world(off * away), np.moveaxis(rates, 0, 2)
+
+
+def _chosen(given: Any, things: int) -> np.ndarray:
+    """Indices of the masses or nodes that count; None stands for all, a mask has one entry for each."""
+    if given is None:
+        return np.arange(things)
+    found = np.atleast_1d(np.asarray(given))
+    if found.dtype == bool and found.shape == (things,):
+        found = np.flatnonzero(found)
+    good = found.dtype.kind in "iu" and found.ndim == 1 and found.size > 0
+    if not good or found.min() < -things or found.max() >= things:
+        raise InvalidValue(
+            f"things must be some of the {things} masses or nodes, as indices or a mask of {things}, not {given!r:.60}."
+        )
+    return found
 
 
 def _by_world(parts: np.ndarray) -> np.ndarray:

@@ -28,6 +28,9 @@ Loss = Callable[[Track], tuple[Any, Any]]
 """A function of a track: the value, one number or one a world, and its rates by positions (or by parts, by name)."""
 
 
+_MOST_LOOKS = 10**8
+
+
 def as_loss(loss: Loss | wp.Function) -> Loss:
     """A loss as a function of a track; a Warp function is one of each thing."""
     if isinstance(loss, wp.Function):
@@ -114,6 +117,11 @@ class Rollout(Described):
             "worlds": str(self.worlds),
             "on": str(self.device),
         }
+
+    def require(self, name: str) -> None:
+        """Refuse a parameter that is unknown, feeds nothing in this simulation or has no gradient here, and say why."""
+        self._require_known(name)
+        self._adjoint.inputs[name].require()
 
     def value(self, name: str) -> np.ndarray:
         """What the simulation has for a parameter, in its full shape, to begin from."""
@@ -230,12 +238,31 @@ class Rollout(Described):
 
 def require_loss(found: Any, worlds: int) -> tuple[Any, Any]:
     """What a loss returned, its value and its rates by the track; what cannot be a loss is refused."""
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
-    value, rates = found
-    _require_finite(value, worlds)
+    value, rates = require_pair(found)
+    _require_finite(require_values(value, worlds))
     _require_dependence(value, rates)
     return value, rates
+
+
+def require_pair(found: Any) -> tuple[Any, Any]:
+    """What a loss returned, its value and its rates by the track, as a pair."""
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise InvalidValue(f"a loss must return its value and its rates by the track, not {type(found).__name__}.")
+    return found
+
+
+def require_values(value: Any, worlds: int) -> np.ndarray:
+    """The value of a loss as numbers: one, or one a world."""
+    try:
+        values = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"the value of a loss must be numbers, not {value!r:.60}.") from None
+    if values.shape not in ((), (worlds,)):
+        raise InvalidValue(
+            f"the value of a loss must be one number, or one for each of {worlds} worlds, not of shape "
+            f"{list(values.shape)}."
+        )
+    return values
 
 
 def _whole(what: str, value: Any) -> int:
@@ -251,11 +278,13 @@ def _looks(given: Any, steps: int) -> np.ndarray:
     if isinstance(given, str):
         if given != "all":
             raise InvalidValue(f"looks must be None, 'all', a spacing or a list of steps, not {given!r}.")
-        return np.arange(1, steps + 1)
+        given = 1
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         every = _whole("looks", given)
         if every > steps:
             raise InvalidValue(f"looks every {every} steps see nothing of a rollout of {steps} steps.")
+        if steps // every > _MOST_LOOKS:
+            raise TooLarge(f"{steps // every} looks are too many: take a spacing of {steps // _MOST_LOOKS + 1} steps.")
         return np.arange(every, steps + 1, every)
     found = np.asarray(given)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
@@ -266,13 +295,7 @@ def _looks(given: Any, steps: int) -> np.ndarray:
     return ordered.astype(np.int64)
 
 
-def _require_finite(value: Any, worlds: int) -> None:
-    values = np.asarray(value, float)
-    if values.shape not in ((), (worlds,)):
-        raise InvalidValue(
-            f"the value of a loss must be one number, or one for each of {worlds} worlds, not of shape "
-            f"{list(values.shape)}."
-        )
+def _require_finite(values: np.ndarray) -> None:
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     if len(bad):
         where = f" of world {bad[0]}" if values.ndim else ""

@@ -70,6 +70,16 @@ class Track(Described):
                 raise UnknownName("part of a track", name, PARTS)
         return {name: self._taken(name, by_name.get(name, 0.0)) for name in PARTS}
 
+    def full(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Rates of a loss by a part of the track, broadcast to its shape."""
+        try:
+            return np.broadcast_to(values, self.shape)
+        except ValueError:
+            raise InvalidValue(
+                f"the rates of the loss by {name} have shape {list(values.shape)}, not that of the track, "
+                f"{list(self.shape)}: [looks, worlds, things, 3]."
+            ) from None
+
     def _taken(self, name: str, given: Any) -> wp.array[Any]:
         like = self.arrays[name]
         if isinstance(given, wp.array):
@@ -84,13 +94,7 @@ class Track(Described):
         values = np.asarray(given, float)
         if not np.isfinite(values).all():
             raise _not_finite(name)
-        try:
-            full = np.broadcast_to(values, self.shape)
-        except ValueError:
-            raise InvalidValue(
-                f"the rates of the loss by {name} have shape {list(values.shape)}, not that of the track, "
-                f"{list(self.shape)}: [looks, worlds, things, 3]."
-            ) from None
+        full = self.full(name, values)
         return wp.array(np.ascontiguousarray(full), dtype=like.dtype, device=like.device)
 
 

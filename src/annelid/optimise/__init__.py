@@ -5,7 +5,7 @@ from __future__ import annotations
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
 from annelid.optimise.gauss_newton import Fitted, GaussNewton, gauss_newton
-from annelid.optimise.minimise import Minimum, minimise
+from annelid.optimise.minimise import DependsOnNothing, Minimum, minimise
 from annelid.optimise.rollout_loss import RolloutLoss
 from annelid.optimise.sampled import Sampled
 from annelid.optimise.sensitivity import Sensitivity, SensitivityGrows, sensitivity
@@ -14,6 +14,7 @@ from annelid.optimise.uncertainty import Uncertainty, uncertainty
 __all__ = [
     "LBFGS",
     "Adam",
+    "DependsOnNothing",
     "Descent",
     "Fitted",
     "Free",

@@ -11,14 +11,17 @@ import queue
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.optimize import minimize
 
+from annelid.core.errors import InvalidValue
+
 Way = Generator[np.ndarray, tuple[np.ndarray, np.ndarray], None]
 
 
+@runtime_checkable
 class Descent(Protocol):
     """A kind of way down."""
 
@@ -43,12 +46,20 @@ class Adam:
     rate: float = 0.05
     memory: tuple[float, float] = (0.9, 0.999)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.steps, int) or self.steps < 0:
+            raise InvalidValue(f"Adam takes a whole number of steps of 0 or more, not {self.steps!r}.")
+        if not (np.isfinite(self.rate) and self.rate > 0.0):
+            raise InvalidValue(f"the rate of Adam must be above 0, not {self.rate!r}.")
+        if len(self.memory) != 2 or not all(0.0 <= kept < 1.0 for kept in self.memory):
+            raise InvalidValue(f"the memory of Adam is two numbers from 0 to below 1, not {self.memory!r:.60}.")
+
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
         """The way down; see `Descent`."""
         at = np.clip(starts, low, high)
         best, least = at.copy(), np.full(len(at), np.inf)
         mean, square, count = np.zeros(at.shape), np.zeros(at.shape), np.zeros((len(at), 1))
-        rate, (keep, keep_square) = np.full((len(at), 1), self.rate), self.memory
+        rate, (keep, keep_square) = np.full((len(at), 1), float(self.rate)), self.memory
         for _ in range(self.steps):
             losses, rates = yield at
             lower = losses < least
@@ -80,6 +91,12 @@ class LBFGS:
     first: float = 0.1
     tolerance: float = 1e-9
     gradient: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.iterations, int) or self.iterations < 0:
+            raise InvalidValue(f"L-BFGS takes a whole number of iterations of 0 or more, not {self.iterations!r}.")
+        if not (np.isfinite(self.first) and self.first > 0.0):
+            raise InvalidValue(f"the first step of L-BFGS must be above 0, not {self.first!r}.")
 
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
         """The way down; see `Descent`. Each start has a thread that waits while the others are asked."""

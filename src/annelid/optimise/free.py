@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Named
+from annelid.core.options import Named, require_kind
 
 Scale = Literal["auto", "log", "linear"]
 
@@ -46,6 +46,8 @@ class Free(Named):
         object.__setattr__(self, "start", start)
         if self.scale not in ("auto", "log", "linear"):
             raise InvalidValue(f"scale of a free parameter must be 'auto', 'log' or 'linear', not {self.scale!r}.")
+        for name in ("low", "high", "size"):
+            self._require_number(name)
         low, high = self.bounds
         if not low < high:
             raise InvalidValue(f"bounds of a free parameter must rise, not go from {low:g} to {high:g}.")
@@ -55,6 +57,11 @@ class Free(Named):
             raise InvalidValue(f"a logarithmic scale needs values above 0, not {start.min():g}; use scale='linear'.")
         if self.size is not None and not (np.isfinite(self.size) and self.size > 0.0):
             raise InvalidValue(f"size of a free parameter must be above 0, not {self.size!r}.")
+
+    def _require_number(self, name: str) -> None:
+        given = vars(self)[name]
+        if given is not None and (isinstance(given, str) or not np.isscalar(given)):
+            raise InvalidValue(f"{name} of a free parameter must be one number for all of it, not {given!r:.60}.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -86,15 +93,19 @@ class Space:
 
     Args:
         free: Free parameters by name; a number alone is a start without bounds.
+
+    Attributes:
+        parts: Which coordinates belong to each parameter.
     """
 
     def __init__(self, free: Mapping[str, Free | Any]) -> None:
+        require_kind("what is free", free, Mapping, "a dictionary of free parameters by name")
         if not free:
             raise InvalidValue("there is nothing to search for: name at least one free parameter.")
         self.free = {name: one if isinstance(one, Free) else Free(one) for name, one in free.items()}
         sizes = [one.start.size for one in self.free.values()]
         ends = np.cumsum(sizes)
-        self._parts = {name: slice(end - size, end) for name, end, size in zip(self.free, ends, sizes, strict=True)}
+        self.parts = {name: slice(end - size, end) for name, end, size in zip(self.free, ends, sizes, strict=True)}
         self.count = int(ends[-1])
         self.logarithmic = np.concatenate([np.full(one.start.size, one.logarithmic) for one in self.free.values()])
         self.low, self.high = (self._ends(side) for side in (0, 1))
@@ -112,11 +123,17 @@ class Space:
         at = np.asarray(at, float)
         found = {}
         for name, one in self.free.items():
-            part, start = at[..., self._parts[name]], one.start.ravel()
+            part, start = at[..., self.parts[name]], one.start.ravel()
             flat = start * np.exp(part) if one.logarithmic else start + one.unit * part
             low, high = one.bounds
             found[name] = np.clip(flat, low, high).reshape((*at.shape[:-1], *one.start.shape))
         return found
+
+    def scales(self) -> tuple[np.ndarray, ...]:
+        """All that coordinates mean: starts, units, which are logarithmic, and bounds, each of shape [p]."""
+        starts = np.concatenate([one.start.ravel() for one in self.free.values()])
+        units = np.concatenate([np.full(one.start.size, one.unit) for one in self.free.values()])
+        return starts, units, self.logarithmic, self.low, self.high
 
     def coordinates(self, values: Mapping[str, Any]) -> np.ndarray:
         """Coordinates of parameters, shape [..., p]."""
@@ -132,7 +149,7 @@ class Space:
         """Change of each parameter with its coordinate, shape [..., p]."""
         found = np.empty(np.shape(at))
         for name, values in self.values(at).items():
-            one, part = self.free[name], self._parts[name]
+            one, part = self.free[name], self.parts[name]
             flat = values.reshape((*np.shape(at)[:-1], -1))
             found[..., part] = flat if one.logarithmic else one.unit
         return found

@@ -118,7 +118,8 @@ class _Counted:
 
 
 def _cost(residuals: np.ndarray) -> float:
-    return 0.5 * float(residuals @ residuals) if np.isfinite(residuals).all() else np.inf
+    with np.errstate(over="ignore"):
+        return 0.5 * float(residuals @ residuals) if np.isfinite(residuals).all() else np.inf
 
 
 def _jacobian(asked: _Counted, found: Fitted, high: np.ndarray, difference: float) -> np.ndarray:

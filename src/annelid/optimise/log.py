@@ -64,8 +64,14 @@ class Log:
                 f"{path.parent} holds a search already: go on with it (resume), choose another folder, or overwrite it."
             )
 
+    def moved(self) -> np.ndarray:
+        """Whether any answer had a rate by each coordinate, shape [p]."""
+        return np.asarray(np.any([(rates != 0.0).any(axis=0) for _, _, rates in self._rows], axis=0))
+
     def save(self, path: Path) -> None:
-        """Write all of it, whole or not at all."""
+        """Write all of it, whole or not at all; not where the file knows as much or more."""
+        if len(self._rows) <= len(self._old):
+            return
         columns = zip(*self._rows, strict=True) if self._rows else ([], [], [])
         arrays = {name: np.array(column) for name, column in zip(_PARTS, columns, strict=True)}
         write_archive(path, _KIND, {"search": self._identity}, arrays)

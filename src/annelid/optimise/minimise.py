@@ -6,7 +6,9 @@ walked again and answered from the log, which costs nothing beside a simulation.
 
 from __future__ import annotations
 
+import hashlib
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -35,8 +37,13 @@ class Moving(Protocol):
         ...
 
 
+class DependsOnNothing(UserWarning):
+    """A loss did not change with a parameter anywhere on the way."""
+
+
 _METHODS: Mapping[str, Callable[[], Descent]] = {"adam": Adam, "l-bfgs": LBFGS}
 _SAVED_EVERY = 10.0  # seconds between two checkpoints
+_STEEPEST = 1e100  # rates beyond, whose squares are not numbers, are those of a motion that diverges
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +98,16 @@ def minimise(
             for one without that axis.
         spread: Standard deviation of further starts around the first, in coordinates.
         seed: Seed of the further starts.
-        folder: Where a checkpoint is kept; None keeps none.
+        folder: Where a checkpoint is kept; None keeps none. It is also written where a search is interrupted.
         resume: Go on from the checkpoint in the folder, if there is one, to the same result as without a break.
         overwrite: Begin anew even if the folder holds a search.
         watch: Called after each evaluation.
     """
     space, stages = Space(free), list(loss) if isinstance(loss, Sequence) else [loss]
+    _require_losses(stages)
     descent = _descent(method)
     points = _starts(space, starts, spread, seed)
+    each, history = np.full(len(points), np.inf), np.zeros((0, len(points)))
     with ExitStack() as stack:
         place = None if folder is None else Path(folder)
         if place is not None:
@@ -106,19 +115,20 @@ def minimise(
         log = Log(_identity(space, descent, points, len(stages)))
         if place is not None:
             log.prepare(place / CHECKPOINT, resume, overwrite)
+            stack.callback(log.save, place / CHECKPOINT)  # also where a search is interrupted
         warned = False
         for stage in stages:
             if not warned and not log.replays and isinstance(stage, Moving):
                 warned = _chaotic(stage, space.values(points if starts is not None else points[0]))
             points, each, history = _walked(stage, space, descent, points, starts is not None, log, place, watch)
-        if place is not None:
-            log.save(place / CHECKPOINT)
     best = int(np.argmin(each))
     if not np.isfinite(each[best]):
         raise InvalidValue(
             "the loss is finite nowhere on the way: check it at the start, and bound parameters so that the time step "
             "is stable."
         )
+    if each[best] != 0.0:  # where it is, it may have begun at its least
+        _tell_idle(space, log)
     return Minimum(space.values(points[best]), float(each[best]), each, points, history, len(log))
 
 
@@ -167,38 +177,91 @@ def _chaotic(loss: Moving, parameters: dict[str, np.ndarray]) -> bool:
 def _asked(loss: Loss, space: Space, at: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
     """Losses and gradients at coordinates; what is not finite is infinite and has no gradient."""
     try:
-        found, by = loss(space.values(at if together else at[0]))
+        answer = loss(space.values(at if together else at[0]))
     except SimulationDiverged:
         return np.full(len(at), np.inf), np.zeros(at.shape)
+    found, by = _require_answer(answer)
     losses = np.asarray(found, float)
-    if losses.shape != ((len(at),) if together else ()):
+    if losses.shape != ((len(at),) if together else ()) and not (losses.size == len(at) == 1):
         wanted = f"one number for each of {len(at)} starts" if together else "one number"
         raise InvalidValue(f"the loss must be {wanted}, not of shape {list(losses.shape)}.")
-    for name in space.free:
+    for name, values in space.values(at if together else at[0]).items():
         if name not in by:
-            raise InvalidValue(f"the loss has no rates by {name!r}; it has {', '.join(by) or 'none'}.")
+            raise InvalidValue(f"the loss has no rates by {name!r}; it has {', '.join(map(str, by)) or 'none'}.")
+        if np.size(by[name]) != values.size:
+            raise InvalidValue(
+                f"the rates of the loss by {name!r} have shape {list(np.shape(by[name]))}, not that of the parameter, "
+                f"{list(values.shape)}."
+            )
     rates = np.reshape(space.rates(at if together else at[0], by), at.shape)
     losses = np.reshape(losses, len(at))
-    good = np.isfinite(losses) & np.isfinite(rates).all(axis=1)
+    good = np.isfinite(losses) & (np.abs(rates) < _STEEPEST).all(axis=1)
     return np.where(good, losses, np.inf), np.where(good[:, None], rates, 0.0)
 
 
+def _require_losses(stages: Sequence[Any]) -> None:
+    if not stages:
+        raise InvalidValue("there is no loss to make least: give a function of the parameters, or several in a list.")
+    for stage in stages:
+        if not callable(stage):
+            raise InvalidValue(
+                f"a loss must be a function of parameters by name, not {type(stage).__name__}; of a rollout, "
+                "give optimise.RolloutLoss(rollout, loss)."
+            )
+
+
+def _require_answer(answer: Any) -> tuple[Any, Mapping[str, Any]]:
+    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)):
+        raise InvalidValue(
+            "a loss must return its value and a dictionary of its rates by parameters, not "
+            f"{type(answer).__name__}; a function of values alone is smoothed by optimise.Sampled."
+        )
+    return answer
+
+
+def _tell_idle(space: Space, log: Log) -> None:
+    """Warn of parameters that nothing depends on."""
+    moved = log.moved()
+    for name, part in space.parts.items():
+        if not moved[part].any():
+            warnings.warn(
+                f"the loss did not change with {name!r}: its rates by it are 0 at all {len(log)} points of the search, "
+                "so that it stays at its start; leave it out, or look at the loss.",
+                DependsOnNothing,
+                stacklevel=3,
+            )
+
+
 def _descent(method: str | Descent) -> Descent:
-    if not isinstance(method, str):
+    if isinstance(method, Descent) and not isinstance(method, type):
         return method
-    if method not in _METHODS:
-        raise InvalidValue(f"method {method!r} must be one of {', '.join(_METHODS)}, or an Adam or LBFGS.")
+    if not isinstance(method, str) or method not in _METHODS:
+        raise InvalidValue(
+            f"method {method!r:.60} must be one of {', '.join(_METHODS)}, or an Adam(...) or LBFGS(...)."
+        )
     return _METHODS[method]()
 
 
 def _starts(space: Space, count: int | None, spread: float, seed: int) -> np.ndarray:
     if count is not None and (not isinstance(count, int) or count < 1):
         raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r}.")
+    if not (np.isfinite(spread) and spread >= 0.0) or seed < 0:
+        raise InvalidValue(f"spread and seed must be 0 or more, not {spread!r} and {seed!r}.")
     points = np.random.default_rng(seed).normal(0.0, spread, (count or 1, space.count))
     points[0] = 0.0
     return space.clipped(points)
 
 
 def _identity(space: Space, descent: Descent, points: np.ndarray, stages: int) -> dict[str, Any]:
-    """What makes a search another one, in words."""
-    return {"parameters": space.names, "method": repr(descent), "starts": len(points), "stages": stages}
+    """What makes a search another one, in words.
+
+    Coordinates are counted from where parameters begin, so that the log of a search that begins elsewhere looks alike.
+    """
+    scales = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in space.scales()))
+    return {
+        "parameters": space.names,
+        "method": repr(descent),
+        "starts": len(points),
+        "stages": stages,
+        "beginnings and bounds": scales.hexdigest(),
+    }

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import SimulationDiverged
-from annelid.core.rollout import Loss, Rollout, as_loss
+from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.rollout import Loss, Rollout, as_loss, require_pair, require_values
 from annelid.optimise.sensitivity import Sensitivity, sensitivity
 
 
@@ -59,12 +59,12 @@ class RolloutLoss:
         except SimulationDiverged:
             return None
         with np.errstate(invalid="ignore", over="ignore"):
-            value, rates = self._loss(track)
-        losses = np.asarray(value, float)
+            value, rates = require_pair(self._loss(track))
+        losses = require_values(value, self.rollout.worlds)
         if self.rollout.worlds == 1:
             losses = losses.reshape(())
         parts = rates if isinstance(rates, Mapping) else {"positions": rates}
-        seeds = {name: np.array(np.broadcast_to(_on_host(part), track.shape)) for name, part in parts.items()}
+        seeds = {name: np.array(track.full(name, _on_host(part))) for name, part in parts.items()}
         finite = np.isfinite(losses)
         for part in seeds.values():
             finite = finite & np.isfinite(part).all(axis=(0, 2, 3) if losses.ndim else None)
@@ -75,8 +75,14 @@ class RolloutLoss:
     def _full(self, name: str, given: Any) -> np.ndarray:
         """A parameter with its axis of worlds in front of the axes that it leaves out."""
         values = np.asarray(given, float)
-        if self.rollout.worlds == 1:
+        worlds = self.rollout.worlds
+        if worlds == 1:
             return values
+        if values.ndim == 0 or values.shape[0] not in (1, worlds):
+            raise InvalidValue(
+                f"parameter {name!r} has shape {list(values.shape)}, and the rollout has {worlds} worlds: give it a "
+                f"leading axis of {worlds}, or minimise with starts={worlds}."
+            )
         missing = self.rollout.value(name).ndim - values.ndim
         return values.reshape((values.shape[0], *(1,) * missing, *values.shape[1:]))
 

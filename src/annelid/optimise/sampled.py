@@ -54,6 +54,11 @@ class Sampled:
         With a leading axis of starts, as `minimise` gives them, losses and rates have it, too; with `together`, samples
         of all starts are asked for at once, start after start.
         """
+        if set(parameters) != set(self._space.free):
+            raise InvalidValue(
+                f"the loss is sampled by {', '.join(self._space.free)}, and was given {', '.join(parameters)}: name "
+                "the same free parameters to Sampled and to minimise."
+            )
         at = self._space.coordinates(parameters)
         rows = at.reshape(-1, self._space.count)
         noise = np.array([self._noise(row) for row in rows])

@@ -11,7 +11,7 @@ import pytest
 import warp as wp
 
 from annelid import fem
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InexactGradient, InvalidValue, UnknownName
 from annelid.fem.adjoint.law_slopes import changed_law, law_constants
 from annelid.materials import Constants, Gent, Material, MooneyRivlin, NeoHooke, Ogden, OwnLaw, Yeoh
 from annelid.shapes import tet_beam
@@ -204,6 +204,12 @@ def test_a_simulation_without_inertia() -> None:
     assert fem.Sensitivity(simulation).rates(weights)["efforts"][0] == pytest.approx(found, rel=ERROR)
 
 
+def test_what_is_not_settled_is_told() -> None:
+    simulation = fem.simulation(hollow_solid(), dynamic=False, device="cpu", threads=1)
+    with pytest.warns(InexactGradient, match="N are left on nodes, .* this is no equilibrium.*settle first"):
+        fem.Sensitivity(simulation).rates(np.ones(hollow_solid().nodes.shape))
+
+
 def test_what_has_no_gradient_is_refused_by_name() -> None:
     columns = fem.Hydraulic(name="water", weight="columns", cells=20)
     with pytest.raises(InvalidValue, match="water, whose weight is found by columns"):
@@ -217,5 +223,7 @@ def test_what_has_no_gradient_is_refused_by_name() -> None:
         sensitivity.rates(nothing, names=["gravity"])
     with pytest.raises(InvalidValue, match="finite numbers of shape"):
         sensitivity.rates(nothing[:-1])
+    with pytest.raises(InvalidValue, match="finite numbers of shape"):
+        sensitivity.rates("height")
     with pytest.raises(InvalidValue, match="give positions="):
         fem.Sensitivity(fem.Model(hollow_solid(), device="cpu")).rates(nothing)

@@ -6,19 +6,21 @@ held at a stroke leaves z no part along J. Both are one small system for how muc
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InexactGradient, InvalidValue
 from annelid.fem.adjoint.actuation import Directions
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
 
+_UNBALANCED = 1e-3  # of the largest force: what may be left on a node
 _EXACT = 1e-12
 """Residual that solvers which iterate are asked for."""
 
@@ -58,6 +60,7 @@ class Balance:
         """
         model = self._model
         model.assembly.evaluate(positions)
+        self._tell_unbalanced()
         try:
             model.linear.factor(model.assembly.values)
         except NotPositiveDefinite:
@@ -76,6 +79,22 @@ class Balance:
         self._reactions = np.zeros(len(self._own))
         if len(self._own):
             self._border(np.array([0.0 if law is None else law[1] for law in laws])[self._own])
+
+    def _tell_unbalanced(self) -> None:
+        """Warn where forces do not balance, so that there is no equilibrium whose gradient it could be."""
+        model = self._model
+        forces, loads = model.assembly.forces.numpy(), model.loads.numpy()
+        left = float(np.abs(np.where(model.solid.held, 0.0, forces + loads)).max())
+        rounding = 1e-15 * model.stiffest * float(np.ptp(model.solid.nodes, axis=0).max())
+        largest = max(float(np.abs(forces).max()), float(np.abs(loads).max()))
+        if left > max(_UNBALANCED * largest, rounding):
+            warnings.warn(
+                f"forces of up to {left:.3g} N are left on nodes, where the largest force is {largest:.3g} N: this is "
+                "no equilibrium, and its gradient is that of none; settle first, by a step of the simulation, "
+                "fem.Forward(robot).settle(...) or fem.Newton(model).equilibrium(...).",
+                InexactGradient,
+                stacklevel=4,
+            )
 
     def efforts(self) -> np.ndarray:
         """Rates of the efforts that are given, 0 for others, shape [k]."""

@@ -116,7 +116,10 @@ class Sensitivity:
         raise InvalidValue("a fem.Model does not know where its solid is: give positions=, where it is in equilibrium.")
 
     def _vectors(self, what: str, given: ArrayLike) -> np.ndarray:
-        array = np.asarray(given, float)
+        try:
+            array = np.asarray(given, float)
+        except (TypeError, ValueError):
+            array = np.zeros(0)
         if array.shape != (self._model.node_count, 3) or not np.isfinite(array).all():
             raise InvalidValue(f"{what} must be finite numbers of shape [{self._model.node_count}, 3].")
         return array

@@ -187,8 +187,8 @@ class SpringAdjoint:
             found["velocity_damping"] = summed(masses[..., 1], 1)
             found["drag"] = summed(inverse * masses[..., 2], 1)
             for name, array in (("sliding_friction", ledger.by_friction), ("contact_stiffness", ledger.by_contact)):
-                table = of(array)
-                found[name] = summed(table.reshape(len(table), worlds, -1), 2).T
+                table = of(array)  # of no rows where there are no obstacles
+                found[name] = summed(table.reshape(len(table), worlds, now.masses.shape[-1]), 2).T
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
             signals[:, :, :3] = ledger.by_signals.numpy()
