@@ -14,7 +14,7 @@ import numpy as np
 
 from annelid.core.errors import AnnelidError
 from annelid.core.scene import Paintable
-from annelid.view.browser.page import Page
+from annelid.view.browser.page import NO_FIELD, Page
 from annelid.view.browser.runner import Runner
 from annelid.view.browser.workshop.blocks import Blocks
 from annelid.view.browser.workshop.uploads import Uploads, escaped, file_name
@@ -120,6 +120,7 @@ class PaintPage:
         if self._canvas is None:
             self._canvas = simulations[0].attachments["canvas"]
             self._fit()
+            self._recolor()
         self.edit()
 
     def edit(self) -> None:
@@ -163,7 +164,7 @@ class PaintPage:
         self.color = gui.add_dropdown("Colour by", _COLORS, initial_value="material")
         self.steps = gui.add_button_group("", ("Undo", "Redo"))
         self.layer.on_update(lambda _: later(self._draw))
-        self.color.on_update(lambda _: later(self._draw))
+        self.color.on_update(lambda _: later(self._recolor))
         self.steps.on_click(lambda event: later(lambda: self._step(str(event.target.value))))
 
     def _add_box(self, gui: Any) -> None:
@@ -278,6 +279,11 @@ class PaintPage:
             if sentence
             else (f"{self.canvas.about()}\n\n{_HELP}")
         )
+
+    def _recolor(self) -> None:
+        """Colour blocks and, where it can be, what plays in the same way."""
+        self._page.color.value = "phase" if self.color.value == "phase" else NO_FIELD
+        self._draw()
 
     def _draw(self) -> None:
         self._page.drawing.show(not self.editing)
