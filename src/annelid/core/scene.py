@@ -138,6 +138,18 @@ class FromFile(Parameters, Protocol):
 
 
 @runtime_checkable
+class Paintable(Parameters, Protocol):
+    """A scene whose body is painted in the browser, cell by cell.
+
+    Its simulations carry what is painted on: `simulation.attachments["canvas"]`.
+    """
+
+    def canvas(self, *, device: str | wp.Device = "auto", threads: int | None = None) -> Any:
+        """What is painted on, as it is at first."""
+        ...
+
+
+@runtime_checkable
 class Own(Protocol):
     """A scene from a user's own file.
 

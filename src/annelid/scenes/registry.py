@@ -41,6 +41,7 @@ SCENES = {
     "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
     "soft-hand": ("annelid.scenes.soft_hand", "SoftHand"),
     "table": ("annelid.scenes.table", "Table"),
+    "voxel-workshop": ("annelid.scenes.voxel_workshop", "VoxelWorkshop"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }
 

@@ -13,10 +13,11 @@ from annelid.shapes import Plane as Halfspace
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 
-_COLORS: tuple[Color, ...] = (
+COLORS: tuple[Color, ...] = (
     (0.83, 0.42, 0.34), (0.33, 0.58, 0.78), (0.93, 0.75, 0.32), (0.45, 0.68, 0.45), (0.60, 0.48, 0.72),
     (0.55, 0.55, 0.58),
 )  # fmt: skip
+"""Of materials that have none of their own, one after the other."""
 _OBSTACLE: Color = (0.90, 0.90, 0.91)
 _CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 """Corners of a cell; a corner is 4 x + 2 y + z."""
@@ -133,7 +134,7 @@ class Painter:
             for material in robot.materials:
                 number = len(found)
                 found.setdefault(
-                    material, (material.name or f"material {number}", material.color or _COLORS[number % len(_COLORS)])
+                    material, (material.name or f"material {number}", material.color or COLORS[number % len(COLORS)])
                 )
         self._number_of = {material: number for number, material in enumerate(found)}
         return list(found.values())

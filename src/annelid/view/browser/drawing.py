@@ -37,6 +37,10 @@ class Drawing:
         """By how much everything is moved to keep its middle in place [m], shape [3]."""
         return np.array(self._root.position, float)
 
+    def show(self, there: bool) -> None:
+        """Show everything, or nothing of it while something else is drawn in its place."""
+        self._root.visible = there
+
     def arrange(self, snapshots: Sequence[Snapshot], names: Sequence[str] = ()) -> None:
         """Begin anew: lay the simulations out in a grid, with names beside them if there are several."""
         for world in self._worlds:

@@ -23,6 +23,7 @@ from annelid.view.browser.panel import add_controls, converted, parameter_fields
 from annelid.view.browser.runner import Moment, Runner
 from annelid.view.browser.targets import Targets
 from annelid.view.browser.workshop.page import WorkshopPage
+from annelid.view.browser.workshop.painting import PaintPage
 
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
@@ -119,8 +120,10 @@ class LiveViewer:
         self._buttons = gui.add_button_group("", ("Step", "Reset"))
         tabs = gui.add_tab_group()
         self._workshop = WorkshopPage(page, self.runner, tabs, build=self._build_anew, swap=self._swap)
-        self._last_of_all.callback(self._workshop.close)
-        self._workshop.show(self._scene)
+        self._painting = PaintPage(page, self.runner, tabs, swap=self._swap)
+        for bench in (self._workshop, self._painting):
+            self._last_of_all.callback(bench.close)
+            bench.show(self._scene)
         with tabs.add_tab("Run"):
             self._steps = gui.add_number("Steps a click", 100, min=1, max=1_000_000, step=1)
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value=next(iter(_SPEEDS)))
@@ -164,7 +167,7 @@ class LiveViewer:
                 self.page.server.gui,
                 self._scene,
                 lambda name, value: self.page.later(lambda: self._change(name, value)),
-                only_live=self._workshop.open,  # which has controls for the others
+                only_live=self._workshop.open or self._painting.open,  # which have controls for the others
             )
         self._folder.visible = bool(self._controls)
         self._vary.options = (_SAME, *sweepable(self._scene))
@@ -177,10 +180,12 @@ class LiveViewer:
         if self.runner.playing:
             self.runner.pause()
         else:
+            self._painting.prepare()
             self.runner.play()
         self._show()
 
     def _take_steps(self) -> None:
+        self._painting.prepare()
         try:
             self.runner.step(int(self._steps.value)).result()
         finally:
@@ -221,13 +226,17 @@ class LiveViewer:
         self._vary.value = _SAME
         self.page.server.gui.set_panel_label(f"Annelid: {name}")
         self._workshop.show(self._scene)
+        self._painting.show(self._scene)
         self._make_controls()
         self._install(simulations, variants, [""] * len(variants), anew=True)
 
     def _reset(self) -> None:
-        """Back to the beginning: with the work that was done in the workshop, or else with the current parameters."""
+        """Back to the beginning: with the work that was done in a workshop, or else with the current parameters."""
         if self._workshop.open:
             self._workshop.reset()
+        elif self._painting.open:
+            self._painting.edit()
+            self._show()
         else:
             self._rebuild()
 
@@ -297,6 +306,7 @@ class LiveViewer:
         self._grips.show(float((high - low).max()))
         self._commands.show(simulations)
         self._workshop.attach(simulations, *moment.snapshots[0].bounds())
+        self._painting.attach(simulations)
         self._present(moment)
         if was_playing:
             self.runner.play()

@@ -13,6 +13,8 @@ from concurrent.futures import CancelledError
 from contextlib import redirect_stdout, suppress
 from typing import Any
 
+import numpy as np
+
 from annelid.core.errors import AnnelidError, ViewerFailed
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.browser.door import ANY_ADDRESS, Door
@@ -200,11 +202,14 @@ class Page:
 
     def aim(self, snapshots: Sequence[Snapshot]) -> None:
         """Point all cameras at the scene, so that it fills what the panel leaves free."""
-        extent = self.drawing.extent(snapshots)
-        camera, seen = self.server.initial_camera, framed(*extent, _ASPECT)
+        self.aim_at(*self.drawing.extent(snapshots))
+
+    def aim_at(self, low: np.ndarray, high: np.ndarray) -> None:
+        """Point all cameras at what lies between two corners [m]."""
+        camera, seen = self.server.initial_camera, framed(low, high, _ASPECT)
         camera.position, camera.look_at, camera.fov = seen.position, seen.target, seen.fov
         for client in self.server.get_clients().values():
-            seen = framed(*extent, client.camera.image_width / max(client.camera.image_height, 1))
+            seen = framed(low, high, client.camera.image_width / max(client.camera.image_height, 1))
             client.camera.position, client.camera.look_at, client.camera.fov = seen.position, seen.target, seen.fov
 
     def add_plots(self, container: Any) -> Plots:

@@ -123,7 +123,7 @@ def test_a_file_is_uploaded(viewer: LiveViewer, told: list[str], tmp_path: Path)
     tools.controls["repair"].value = False
     do(viewer, lambda: tools._uploaded("../../part.stl", whole))
     assert viewer._scene.shape == "file"
-    assert Path(viewer._scene.file).parent == Path(tools._folder.name)  # type: ignore[union-attr]
+    assert Path(viewer._scene.file).parent == Path(tools.uploads.folder.name)  # type: ignore[union-attr]
     do(viewer, lambda: tools._uploaded("part.exe", b"nothing"))
     assert "part.exe" in told[-1]
     folder = Path(viewer._scene.file).parent
@@ -160,7 +160,7 @@ def test_whatever_an_upload_is_called_it_is_told_what_is_wrong(viewer: LiveViewe
         client.upload(viewer._workshop.upload, name, b"nothing of use")
         until(lambda: bool(told))
     assert "unexpectedly" not in told[0]
-    assert all(path.is_file() for path in Path(viewer._workshop._folder.name).iterdir())  # type: ignore[union-attr]
+    assert all(path.is_file() for path in Path(viewer._workshop.uploads.folder.name).iterdir())  # type: ignore[union-attr]
     do(viewer, lambda: viewer._workshop._hold("Fix"))
     assert viewer._workshop.note.content == "27 masses are fixed."
 

@@ -6,11 +6,8 @@ It knows no physics. A scene with a workshop is `FromFile`; its simulations carr
 
 from __future__ import annotations
 
-import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +18,7 @@ from annelid.materials import names
 from annelid.view.browser.page import Page
 from annelid.view.browser.runner import Runner
 from annelid.view.browser.workshop.marks import Handle, MarkBox
+from annelid.view.browser.workshop.uploads import Uploads, escaped
 
 _UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254}
 _BUILT_FROM = ("shape", "length", "width", "height", "radius", "pitch", "material", "drop", "ground", "repair")
@@ -69,7 +67,7 @@ class WorkshopPage:
         self._tab: Any = None
         self._scene: Any = None
         self._pieces: list[Piece] = []
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.uploads = Uploads()
         self._picking = False
         self.box: MarkBox
         self.handle: Handle
@@ -125,9 +123,7 @@ class WorkshopPage:
 
     def close(self) -> None:
         """Delete uploaded files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        self.uploads.close()
 
     # -------------------------------------------------------------------------------------------- controls
 
@@ -192,7 +188,7 @@ class WorkshopPage:
             self._build(design)
         except Exception as error:
             self._scene = before
-            self.note.content = f"**not built:** {_escaped(self._tidy(str(error)))}"
+            self.note.content = f"**not built:** {escaped(self.uploads.tidy(str(error)))}"
             raise
 
     def _receive(self, given: Any) -> None:
@@ -200,10 +196,7 @@ class WorkshopPage:
 
     def _uploaded(self, name: str, content: bytes) -> None:
         """Keep the file, and build it; if it cannot be built, say why and leave it chosen, to be tried otherwise."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="annelid-")
-        path = Path(self._folder.name) / file_name(name)
-        path.write_bytes(content)
+        path = self.uploads.keep(name, content)
         shapes = tuple(self._scene.sizes)
         self._scene = replace(self._scene, file=str(path))
         self.controls["shape"].options = shapes
@@ -212,16 +205,12 @@ class WorkshopPage:
         try:
             design = replace(self._design(), shape="file").with_file(str(path))
         except AnnelidError as error:
-            sentence = self._tidy(str(error))
-            self.note.content = f"**{_escaped(name)}:** {_escaped(sentence)} Or tick *Repair holes* and *Build*."
+            sentence = self.uploads.tidy(str(error))
+            self.note.content = f"**{escaped(name)}:** {escaped(sentence)} Or tick *Repair holes* and *Build*."
             self._page.tell(sentence)
             return
-        self.note.content = f"{_escaped(name)}: {design.about()}"
+        self.note.content = f"{escaped(name)}: {design.about()}"
         self._try_build(design)
-
-    def _tidy(self, sentence: str) -> str:
-        """The sentence without the folder that uploads go to."""
-        return sentence.replace(f"{self._folder.name}/", "") if self._folder is not None else sentence
 
     def _hold(self, tool: str) -> None:
         if tool == "Cut away":
@@ -329,15 +318,3 @@ def _control(gui: Any, scene: FromFile, name: str) -> Any:
         return gui.add_checkbox(label, value, hint=field.metadata["help"])
     unit = f" [{field.metadata['unit']}]" if field.metadata["unit"] else ""
     return gui.add_number(label + unit, value, min=0.0, step=0.001, hint=field.metadata["help"])
-
-
-def file_name(given: str) -> str:
-    """A plain name for an uploaded file: what comes from a browser may be `..` or have folders in it."""
-    suffix = re.sub(r"[^a-z0-9.]", "", Path(given).suffix.lower())[:10]
-    stem = re.sub(r"[^\w-]+", "_", Path(given.replace("\\", "/")).stem)[:50].strip("_")
-    return (stem or "file") + suffix
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
