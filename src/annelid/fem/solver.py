@@ -23,6 +23,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.second_newton import SecondNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
 from annelid.fem.gallery import Gallery
@@ -276,8 +277,7 @@ class Solver:
 
     def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
         assert self.contacts is not None
-        kept = isinstance(self.model.linear, KeptFactor)
-        return (KeptNewton if kept else TouchingNewton)(self.model, self.contacts, settings)
+        return TouchingNewton(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives)
@@ -451,6 +451,11 @@ class DynamicSolver(Solver):
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return IN_MOTION
+
+    def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
+        assert self.contacts is not None
+        kept = isinstance(self.model.linear, KeptFactor)
+        return (KeptNewton if kept else SecondNewton)(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
         return Adjustment(self.model, self.drives, self.inertia)

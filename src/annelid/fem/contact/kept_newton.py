@@ -36,15 +36,19 @@ class KeptNewton(TouchingNewton):
     """Finds the equilibria of time steps with few factorisations.
 
     Args:
-        model: The model; its linear solver is a `KeptFactor`.
+        model: The model.
         contacts: What it touches.
         settings: How.
+        kept: The factor; by default the linear solver of the model.
     """
 
-    def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
+    def __init__(
+        self, model: Model, contacts: Contacts, settings: Settings | None = None, *, kept: KeptFactor | None = None
+    ) -> None:
         super().__init__(model, contacts, settings)
-        assert isinstance(model.linear, KeptFactor)
-        self.kept = self.linear = model.linear
+        factor = model.linear if kept is None else kept
+        assert isinstance(factor, KeptFactor)
+        self.kept = self.linear = factor
         self._contact_sets = contacts.sets
         self._push_back = model.vectors()
         self._wasted, self._fresh_factor = 0, False

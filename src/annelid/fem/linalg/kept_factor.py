@@ -44,6 +44,7 @@ class KeptFactor:
         unknowns: The unknowns.
         assembly: The sum whose matrices are factored.
         tetrahedra: Elements that tell how nodes have rotated.
+        single: Whether a CPU keeps it in single precision.
 
     Attributes:
         age: Steps since the factor was made, -1 where there is none.
@@ -52,10 +53,10 @@ class KeptFactor:
         factorings: Factors made.
     """
 
-    def __init__(self, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> None:
+    def __init__(self, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra, *, single: bool = True) -> None:
         self.unknowns, self.device = unknowns, assembly.device
         cuda = unknowns.crew.device.is_cuda
-        self._factor: FrontSolver | TileSolver = TileSolver(unknowns) if cuda else FrontSolver(unknowns, single=True)
+        self._factor: FrontSolver | TileSolver = TileSolver(unknowns) if cuda else FrontSolver(unknowns, single=single)
         self._frames = NodeFrames(tetrahedra, unknowns.order.held)
         self._factored = wp.zeros_like(assembly.values)
         self._shift, self.age, self.iterations, self.factorings = 0.0, -1, 0, 0
