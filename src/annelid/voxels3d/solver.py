@@ -150,7 +150,8 @@ class Solver:
             return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
-        wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
+        kernel = block_kernel(model.real, bool(model.tables.touching or model.tables.bonded))
+        wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     def _advance_together(self, state: State, steps: int) -> None:

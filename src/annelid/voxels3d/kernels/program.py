@@ -121,8 +121,13 @@ def team_kernel(real: Any) -> wp.Kernel:
 
 
 @functools.cache
-def block_kernel(real: Any) -> wp.Kernel:
-    """Steps on CUDA, a block of `width` threads for each world."""
+def block_kernel(real: Any, meets: bool) -> wp.Kernel:
+    """Steps on CUDA, a block of `width` threads for each world.
+
+    Args:
+        real: Type of numbers.
+        meets: Whether voxels touch each other or have bonds; code for it takes registers from those that do not.
+    """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
@@ -135,7 +140,7 @@ def block_kernel(real: Any) -> wp.Kernel:
         lane = wp.tid() - world * width
         first = motion.clock[0]
         low, high = tables.begins[world], tables.begins[world + 1]
-        if tables.touching == 1:
+        if wp.static(meets) and tables.touching == 1:
             watch(low + lane, high, width, tables, motion)
             block_barrier()
         for step in range(steps):
@@ -144,9 +149,9 @@ def block_kernel(real: Any) -> wp.Kernel:
                 resize(low + lane, high, width, now, tables, motion)
                 block_barrier()
             links_of(low + lane, high, width, tables, motion)
-            if tables.bonded == 1:
+            if wp.static(meets) and tables.bonded == 1:
                 bonds_of(low + lane, high, width, now, tables, motion)
-            if tables.touching == 1:
+            if wp.static(meets) and tables.touching == 1:
                 if motion.moved[world] == 1:
                     if lane == 0:
                         file(world, tables, motion)
@@ -157,7 +162,7 @@ def block_kernel(real: Any) -> wp.Kernel:
                 collide(low + lane, high, width, tables, motion)
             block_barrier()
             move(low + lane, high, width, now, tables, motion)
-            if tables.touching == 1:
+            if wp.static(meets) and tables.touching == 1:
                 watch(low + lane, high, width, tables, motion)
             block_barrier()
 
