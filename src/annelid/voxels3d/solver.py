@@ -307,6 +307,7 @@ class Solver:
         sizes = {
             "sizes": (count, types.real), "forces": (count, types.vec3), "moments": (count, types.vec3),
             "end_forces": (3 * count + 3, types.vec3), "end_moments": (3 * count + 3, types.vec3),
+            "tensions": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
             "stretches": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
             "anchors": (count if model.touching else 0, wp.vec3d), "heads": (count if model.touching else 0, wp.int32),
             "chain": (count if model.touching else 0, wp.int32),
