@@ -219,6 +219,7 @@ class Model:
         tables.dt = self.dt
         tables.balanced = int(self.world.links == "balanced")
         tables.volumetric = int(self.volumetric)
+        tables.special = int(self.volumetric or self.remembers)
         tables.actuated = int(waves[:, 0].any())
         tables.pushed = int(any(robot.holds or robot.pushes for robot in self.robots))
         return tables

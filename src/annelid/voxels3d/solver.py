@@ -150,7 +150,8 @@ class Solver:
             return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
-        wp.launch(block_kernel(model.real), self.worlds * width, inputs, device=self.device, block_dim=width)
+        kernel = block_kernel(model.real, bool(model.tables.touching or model.tables.bonded))
+        wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     def _advance_together(self, state: State, steps: int) -> None:
@@ -306,6 +307,7 @@ class Solver:
         sizes = {
             "sizes": (count, types.real), "forces": (count, types.vec3), "moments": (count, types.vec3),
             "end_forces": (3 * count + 3, types.vec3), "end_moments": (3 * count + 3, types.vec3),
+            "tensions": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
             "stretches": (3 * count + 3 if model.volumetric or model.remembers else 0, types.real),
             "anchors": (count if model.touching else 0, wp.vec3d), "heads": (count if model.touching else 0, wp.int32),
             "chain": (count if model.touching else 0, wp.int32),

@@ -139,6 +139,7 @@ def layout(real: Any) -> Layout:
         dt=wp.float64,  # [s]
         balanced=wp.int32,
         volumetric=wp.int32,  # 1 where some material has a Poisson's ratio
+        special=wp.int32,  # 1 where some link has a Poisson's ratio, flows or breaks
         actuated=wp.int32,  # 1 where sizes of voxels change with time
         pushed=wp.int32,  # 1 where something is held or loaded
     )
@@ -160,6 +161,7 @@ def layout(real: Any) -> Layout:
         moments=wp.array[vec3],
         end_forces=wp.array[vec3],  # scratch: 3 a voxel, what its links do to their other ends
         end_moments=wp.array[vec3],
+        tensions=wp.array[real],  # scratch: 3 a voxel, tensions of links that are not plain [N]
         stretches=wp.array[real],  # scratch: 3 a voxel, strains of its links
         anchors=wp.array[wp.vec3d],  # scratch: where surface voxels were when lists were made [m]
         heads=wp.array[wp.int32],  # scratch: first voxel of a cell, -1: none

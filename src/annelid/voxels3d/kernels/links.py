@@ -15,22 +15,34 @@ from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
+_BROKEN = 1.0e30
+"""Stands for the tension of a link that carries nothing any more [N]."""
+
 _SMALL = 0.04
 """Squared sine below which a series for the angle is exact to ten digits."""
 
 
 @functools.cache
 def angle_per_sine(real: Any) -> wp.Function:
-    """Angle over its sine, from the square of the sine and the cosine."""
+    """Angle over its sine, from the square of the sine and the cosine.
+
+    Large angles are halved until the series serves. A call of atan2, though hardly ever made, would slow everything
+    down: all that is in registers would have to be saved for it.
+    """
 
     @wp.func
     def ratio(square: real, cosine: real) -> real:
-        if square < real(wp.static(_SMALL)) and cosine > real(0.0):
-            r = real(63.0 / 2816.0) + square * real(231.0 / 13312.0)
-            r = real(5.0 / 112.0) + square * (real(35.0 / 1152.0) + square * r)
-            return real(1.0) + square * (real(1.0 / 6.0) + square * (real(3.0 / 40.0) + square * r))
-        sine = wp.sqrt(square)
-        return wp.atan2(sine, cosine) / wp.max(sine, real(1.0e-12))
+        s, c, product = real(square), real(cosine), real(1.0)
+        while s >= real(wp.static(_SMALL)) or c <= real(0.0):
+            s = real(0.5) * (real(1.0) - c)
+            c = wp.sqrt(wp.max(real(0.5) * (real(1.0) + c), real(1.0e-30)))
+            product = product * c
+        r = real(63.0 / 2816.0) + s * real(231.0 / 13312.0)
+        r = real(5.0 / 112.0) + s * (real(35.0 / 1152.0) + s * r)
+        r = real(1.0) + s * (real(1.0 / 6.0) + s * (real(3.0 / 40.0) + s * r))
+        if product != real(1.0):
+            r = r / product
+        return r
 
     return ratio
 
@@ -65,22 +77,14 @@ def axial_stress(real: Any) -> wp.Function:
 
 
 @functools.cache
-def link_pass(real: Any) -> wp.Function:
-    """Forces and moments of the links of some voxels along +x, +y and +z."""
-    types = layout(real)
-    vec3, quat, Link, Tables, Motion = types.vec3, types.quat, types.Link, types.Tables, types.Motion
-    ratio, stress = angle_per_sine(real), axial_stress(real)
-    half, two = 0.5, 2.0
+def tension_pass(real: Any) -> wp.Function:
+    """Tensions of links of some voxels where a material has a Poisson's ratio, flows or breaks.
 
-    @wp.func
-    def image(axis: int, q: quat) -> vec3:
-        """A column of the rotation matrix of a quaternion of any length, times the square of that."""
-        x, y, z, w = q[0], q[1], q[2], q[3]
-        if axis == 0:
-            return vec3(w * w + x * x - y * y - z * z, real(two) * (x * y + w * z), real(two) * (x * z - w * y))
-        if axis == 1:
-            return vec3(real(two) * (x * y - w * z), w * w - x * x + y * y - z * z, real(two) * (y * z + w * x))
-        return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
+    They are found before the other forces, since code for them among these would slow down all that are plain.
+    """
+    types = layout(real)
+    Link, Tables, Motion = types.Link, types.Tables, types.Motion
+    stress = axial_stress(real)
 
     @wp.func
     def remembered(strain: real, across: real, slot: int, link: Link, tables: Tables, motion: Motion) -> real:
@@ -100,9 +104,68 @@ def link_pass(real: Any) -> wp.Function:
         return elastic * (strain - motion.offsets[slot]) + link.hat * link.poisson * across
 
     @wp.func
+    def tensions_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
+        for i in range(first, last, stride):
+            for axis in range(3):
+                slot = 3 * i + axis
+                row = tables.row_of_link[slot]
+                if row >= 0:
+                    link = tables.links[row]
+                    j = tables.next[slot]
+                    s = link.side
+                    d = motion.displacements[j] - motion.displacements[i]
+                    excess = real(2.0) * s * d[axis] + wp.dot(d, d)
+                    twice = wp.sqrt(s * s + excess) + s
+                    grown = real(0.5) * (motion.sizes[i] + motion.sizes[j])
+                    strain = (excess - s * (grown - real(1.0)) * twice) / (twice * s * grown)
+                    motion.stretches[slot] = strain
+                    tension = link.axial * strain
+                    across, area = real(0.0), s * s
+                    if link.poisson > real(0.0):
+                        one = motion.strains[i]
+                        other = motion.strains[j]
+                        b, c = (axis + 1) % 3, (axis + 2) % 3
+                        across = real(0.5) * (one[b] + one[c] + other[b] + other[c])
+                        area = real(0.5) * s * s * (
+                            (real(1.0) + one[b]) * (real(1.0) + one[c])
+                            + (real(1.0) + other[b]) * (real(1.0) + other[c])
+                        )  # fmt: skip
+                        nu = link.poisson
+                        tension = link.hat * ((real(1.0) - nu) * strain + nu * across) * area
+                    if link.remembers == 1:
+                        tension = remembered(strain, across, slot, link, tables, motion) * area
+                        if motion.largest[slot] > link.fails:
+                            tension = real(wp.static(_BROKEN))
+                    motion.tensions[slot] = tension
+
+    return tensions_of
+
+
+@functools.cache
+def link_pass(real: Any) -> wp.Function:
+    """Forces and moments of the links of some voxels along +x, +y and +z."""
+    types = layout(real)
+    vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
+    ratio = angle_per_sine(real)
+    half, two = 0.5, 2.0
+
+    @wp.func
+    def image(axis: int, q: quat) -> vec3:
+        """A column of the rotation matrix of a quaternion of any length, times the square of that."""
+        x, y, z, w = q[0], q[1], q[2], q[3]
+        if axis == 0:
+            return vec3(w * w + x * x - y * y - z * z, real(two) * (x * y + w * z), real(two) * (x * z - w * y))
+        if axis == 1:
+            return vec3(real(two) * (x * y - w * z), w * w - x * x + y * y - z * z, real(two) * (y * z + w * x))
+        return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
+
+    @wp.func
     def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
         # The loop is in here since a function gets copies of the structures that it is called with.
-        for i in range(first, last, stride):
+        for number in range(first, last, stride):
+            i = wp.max(
+                number, 0
+            )  # it is; but where the compiler does not know, each access looks for numbers from the end
             u1 = motion.displacements[i]
             q1 = motion.rotations[i]
             v1 = motion.velocities[i]
@@ -114,7 +177,7 @@ def link_pass(real: Any) -> wp.Function:
                 row = tables.row_of_link[slot]
                 if row >= 0:
                     link = tables.links[row]
-                    j = tables.next[slot]
+                    j = wp.max(tables.next[slot], 0)
                     s = link.side
                     d = motion.displacements[j] - u1
                     # |d| - s without the difference of two lengths, which would cost float32 its digits
@@ -143,25 +206,8 @@ def link_pass(real: Any) -> wp.Function:
                     dphi_along = wp.dot(dphi, u)
                     phi_along = wp.dot(phi, u)
                     tension = link.axial * strain
-                    whole = int(1)
-                    if link.remembers + tables.volumetric > 0:
-                        motion.stretches[slot] = strain
-                        across, area = real(0.0), s * s
-                        if link.poisson > real(0.0):
-                            one = motion.strains[i]
-                            other = motion.strains[j]
-                            b, c = (axis + 1) % 3, (axis + 2) % 3
-                            across = real(half) * (one[b] + one[c] + other[b] + other[c])
-                            area = real(half) * s * s * (
-                                (real(1.0) + one[b]) * (real(1.0) + one[c])
-                                + (real(1.0) + other[b]) * (real(1.0) + other[c])
-                            )  # fmt: skip
-                            nu = link.poisson
-                            tension = link.hat * ((real(1.0) - nu) * strain + nu * across) * area
-                        if link.remembers == 1:
-                            tension = remembered(strain, across, slot, link, tables, motion) * area
-                            if motion.largest[slot] > link.fails:
-                                whole = 0
+                    if tables.special == 1:
+                        tension = motion.tensions[slot]
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
                         arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
@@ -171,7 +217,7 @@ def link_pass(real: Any) -> wp.Function:
                     shear = arm * rho + damp_arm * drho
                     twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
                     bend = link.bend * phi + link.damp_bend * dphi + twist * u
-                    if whole == 0:
+                    if tables.special == 1 and tension >= real(wp.static(_BROKEN)):
                         pair, shear, bend = vec3(), vec3(), vec3()
                     force += pair
                     moment += shear + bend

@@ -60,13 +60,15 @@ def spun(real: Any) -> wp.Function:
     def turned(q: quat, angle: vec3) -> quat:
         """`angle` is half the angle of the step [rad], a vector."""
         square = wp.dot(angle, angle)
-        share, cosine = real(0.0), real(0.0)
-        if square < real(0.01):
-            share = real(1.0) - square * (real(1.0 / 6.0) - square * (real(1.0 / 120.0) - square * real(1.0 / 5040.0)))
-            cosine = real(1.0) - square * (real(0.5) - square * (real(1.0 / 24.0) - square * real(1.0 / 720.0)))
-        else:
-            size = wp.sqrt(square)
-            share, cosine = wp.sin(size) / size, wp.cos(size)
+        halvings = int(0)
+        while square >= real(0.01) and halvings < 40:  # series only: calls of sin and cos would empty the registers
+            square = real(0.25) * square
+            halvings += 1
+        share = real(1.0) - square * (real(1.0 / 6.0) - square * (real(1.0 / 120.0) - square * real(1.0 / 5040.0)))
+        cosine = real(1.0) - square * (real(0.5) - square * (real(1.0 / 24.0) - square * real(1.0 / 720.0)))
+        for _ in range(halvings):
+            share = share * cosine
+            cosine = real(2.0) * cosine * cosine - real(1.0)
         v = share * angle
         p = quat(v[0], v[1], v[2], cosine) * q
         return p * (real(1.5) - real(0.5) * wp.dot(p, p))
@@ -183,13 +185,14 @@ def voxel_pass(real: Any) -> wp.Function:
 
     @wp.func
     def move(first: int, last: int, stride: int, now: wp.int64, tables: Tables, motion: Motion):
-        for i in range(first, last, stride):
+        for number in range(first, last, stride):
+            i = wp.max(number, 0)  # see `links`
             voxel = tables.voxels[tables.row_of_voxel[i]]
             u, v, w = vec3(motion.displacements[i]), vec3(motion.velocities[i]), vec3(motion.spins[i])
             dt = real(tables.dt)
             force, moment = vec3(motion.forces[i]), vec3(motion.moments[i])
             for axis in range(3):
-                slot = 3 * tables.before[3 * i + axis] + axis
+                slot = 3 * wp.max(tables.before[3 * i + axis], 0) + axis
                 force += motion.end_forces[slot]
                 moment += motion.end_moments[slot]
             force += voxel.mass * tables.gravity - voxel.drag * v

@@ -13,7 +13,7 @@ from annelid.core.launch import team_barrier, team_range
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
 from annelid.voxels3d.kernels.layout import layout
-from annelid.voxels3d.kernels.links import link_pass
+from annelid.voxels3d.kernels.links import link_pass, tension_pass
 from annelid.voxels3d.kernels.motion import size_of, voxel_pass
 
 wp.set_module_options({"enable_backward": False})
@@ -45,7 +45,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
-    bonds_of = bond_pass(real)
+    bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=_FUSED)
     def team(
@@ -68,6 +68,8 @@ def team_kernel(real: Any) -> wp.Kernel:
                     now = first + wp.int64(step)
                     if step == 0 or tables.actuated == 1:
                         resize(low, high, 1, now, tables, motion)
+                    if tables.special == 1:
+                        tensions_of(low, high, 1, tables, motion)
                     links_of(low, high, 1, tables, motion)
                     if tables.bonded == 1:
                         bonds_of(low, high, 1, now, tables, motion)
@@ -93,6 +95,8 @@ def team_kernel(real: Any) -> wp.Kernel:
                     resize(share[0], share[1], 1, now, tables, motion)
                     ticket += 1
                     team_barrier(counter, size, ticket)
+                if tables.special == 1:
+                    tensions_of(share[0], share[1], 1, tables, motion)
                 links_of(share[0], share[1], 1, tables, motion)
                 if tables.bonded == 1:
                     bonds_of(share[0], share[1], 1, now, tables, motion)
@@ -121,13 +125,18 @@ def team_kernel(real: Any) -> wp.Kernel:
 
 
 @functools.cache
-def block_kernel(real: Any) -> wp.Kernel:
-    """Steps on CUDA, a block of `width` threads for each world."""
+def block_kernel(real: Any, meets: bool) -> wp.Kernel:
+    """Steps on CUDA, a block of `width` threads for each world.
+
+    Args:
+        real: Type of numbers.
+        meets: Whether voxels touch each other or have bonds; code for it takes registers from those that do not.
+    """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
-    bonds_of = bond_pass(real)
+    bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
@@ -135,7 +144,7 @@ def block_kernel(real: Any) -> wp.Kernel:
         lane = wp.tid() - world * width
         first = motion.clock[0]
         low, high = tables.begins[world], tables.begins[world + 1]
-        if tables.touching == 1:
+        if wp.static(meets) and tables.touching == 1:
             watch(low + lane, high, width, tables, motion)
             block_barrier()
         for step in range(steps):
@@ -143,10 +152,12 @@ def block_kernel(real: Any) -> wp.Kernel:
             if step == 0 or tables.actuated == 1:
                 resize(low + lane, high, width, now, tables, motion)
                 block_barrier()
+            if tables.special == 1:
+                tensions_of(low + lane, high, width, tables, motion)
             links_of(low + lane, high, width, tables, motion)
-            if tables.bonded == 1:
+            if wp.static(meets) and tables.bonded == 1:
                 bonds_of(low + lane, high, width, now, tables, motion)
-            if tables.touching == 1:
+            if wp.static(meets) and tables.touching == 1:
                 if motion.moved[world] == 1:
                     if lane == 0:
                         file(world, tables, motion)
@@ -157,7 +168,7 @@ def block_kernel(real: Any) -> wp.Kernel:
                 collide(low + lane, high, width, tables, motion)
             block_barrier()
             move(low + lane, high, width, now, tables, motion)
-            if tables.touching == 1:
+            if wp.static(meets) and tables.touching == 1:
                 watch(low + lane, high, width, tables, motion)
             block_barrier()
 
@@ -169,7 +180,8 @@ def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, bonds_of, move, resize = link_pass(real), bond_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def resize_voxels(step: int, tables: Tables, motion: Motion):
@@ -179,6 +191,8 @@ def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     @wp.kernel(module="unique", enable_backward=False)
     def load_links(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
+        if tables.special == 1:
+            tensions_of(i, i + 1, 1, tables, motion)
         links_of(i, i + 1, 1, tables, motion)
         if tables.bonded == 1:
             bonds_of(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
