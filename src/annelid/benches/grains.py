@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid import grains
 from annelid.benches.support.grain_searches import searches
+from annelid.benches.support.grain_solvers import heavy_body
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.options import Auto
@@ -127,7 +128,7 @@ def _gears(device: wp.Device, threads: int | None, options: Options) -> Iterator
 
 
 def _sweeps(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
-    """Sweeps in a step against what is left to do after it, and against their cost."""
+    """Sweeps in a step against what is left to do after it and their cost: a bed at rest, and one that is hit."""
     bed, walls = bed_of(2_000)
     start = _settled(bed, walls, device, threads, options)
     for sweeps in options.sweeps:
@@ -135,6 +136,8 @@ def _sweeps(device: wp.Device, threads: int | None, options: Options) -> Iterato
         rate = steps_per_second(simulation, 0.3 * options.seconds, statistic="mean")
         yield Measurement(f"sweeps-{sweeps}-residual", simulation.solver.residual(simulation.state), "m/s")
         yield Measurement(f"sweeps-{sweeps}", len(bed) * rate, "grain-steps/s")
+    if options.settle > 0.0:
+        yield from heavy_body(start, walls, device, threads)
 
 
 def _skins(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:

@@ -184,6 +184,10 @@ class SolidSolver:
                 wp.launch(hand_on, (1, own), arguments, device=self.device)
             first += own
 
+    def residual(self, state: SolidState) -> float:
+        """By how much one more sweep would change the relative velocity of a contact at most [m/s]."""
+        return self.grains.residual(state.grains)
+
     def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are."""
         found = [self.solid.diverged_at(), self.grains.diverged_at()]
