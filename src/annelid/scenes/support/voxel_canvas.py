@@ -202,7 +202,7 @@ class VoxelCanvas:
         self._require_playable(largest)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", PartlyUsed)
-            setup = voxels3d.setup_of(self.vxa, largest=largest)
+            setup = voxels3d.setup_of(self.vxa, parts="largest" if largest else "refuse")
         colors = [self.palette[number][1] for number in setup.paints]
         materials = tuple(replace(m, color=c) for m, c in zip(setup.robot.materials, colors, strict=True))
         robot = replace(setup.robot, materials=materials)
