@@ -73,25 +73,27 @@ def _body(drop: Drop) -> springs.Body:
 
 
 @functools.cache
-def _usual(drop: Drop) -> coupling.Model:
+def _usual(drop: Drop, converge: bool = True) -> coupling.Model:
     """The lattice and the bed with the steps that are chosen for them."""
-    world = coupling.World(obstacles=drop.box.walls())
+    world = coupling.World(obstacles=drop.box.walls(), grains={} if converge else {"converge": False})
     return coupling.Model(_body(drop), _bed(drop.box), world=world, skin=SKIN, device="cpu")
 
 
 @functools.cache
-def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1) -> float:
+def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1, converge: bool = True) -> float:
     """How deep the stiff lattice drops into the bed [m].
 
     Args:
         drop: The drop.
         parts: How many times shorter steps are than usual.
         longer: How many times longer those of the grains are.
+        converge: Whether they converge, or take plain sweeps.
     """
-    body, usual = _body(drop), _usual(drop)
+    body, usual = _body(drop), _usual(drop, converge)
     bed, walls = _bed(drop.box), drop.box.walls()
     steps = {"dt": longer * usual.dt / parts, "spring_dt": usual.springs.world.dt / parts}
-    simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps)
+    options = {} if converge else {"grains": {"converge": False}}
+    simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps, **options)
     simulation.run(TIME)
     return float((body.positions - simulation.solver.readout.mass_positions(simulation.state))[:, 2].mean()) - drop.fall
 
@@ -131,6 +133,13 @@ def test_a_stiff_lattice_drops_as_deep_as_a_rigid_body(grain: grains.Grain, leas
 def test_shorter_steps_lead_to_the_same_depth() -> None:
     drop = Drop(SMOOTH, 2.0)
     assert _soft_depth(drop, parts=2) == pytest.approx(_soft_depth(drop), rel=0.02)
+
+
+def test_plain_steps_that_are_too_long_for_the_fall_take_more_sweeps() -> None:
+    drop = Drop(SMOOTH, 2.0)
+    with pytest.warns(StepTooLong):
+        long = _soft_depth(drop, longer=8, converge=False)
+    assert long == pytest.approx(_soft_depth(drop, converge=False), rel=0.04)
 
 
 def test_steps_that_are_too_long_for_the_fall_are_told_and_lead_near() -> None:

@@ -121,4 +121,5 @@ class PneumaticWormOnSand(Checked):
 def _command(simulation: Simulation[coupling.SolidSolver]) -> None:
     """Let the chambers reach, at the next command, the pressures that the wave has there."""
     scene = simulation.attachments["pneumatic-worm"]
-    simulation.controls.command(scene.pressures(simulation.time + _EVERY), ramp=_EVERY)
+    until = max(round(_EVERY / simulation.dt), 1) * simulation.dt  # commands come after whole steps
+    simulation.controls.command(scene.pressures(simulation.time + until), ramp=until)
