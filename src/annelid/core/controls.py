@@ -193,18 +193,35 @@ class Controls(Described):
         What is outside the limits is clipped on the device; nothing waits for it. A mask, bool of shape [worlds] on the
         device, chooses worlds.
         """
-        following, worlds = (place.variation or self._alike).values, self._all_worlds if mask is None else mask
+        worlds = self._all_worlds if mask is None else mask
 
         def stages() -> list[Stage]:
-            chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
-            limits = [self._lows, self._highs, self._rests]
-            arguments = [worlds, rows, chosen, *limits, steps, wp.float64(self._dt), following]
-            arguments += [place.clock, place.commands]
+            arguments = [
+                worlds,
+                rows,
+                self._chosen(columns),
+                wp.float64(round(ramp / self._dt)),
+                self.channels_at(place),
+            ]
             return [Stage(kernels.take_commands, (self.worlds, len(columns)), arguments)]
 
-        arrays = [worlds, rows, following, place.clock, place.commands]
+        arrays = [worlds, rows, self._following(place), place.clock, place.commands]
         name = (tuple(columns), ramp, rows.dtype, rows.strides)
         self._takes.run(stages, *arrays, name=name)  # some commands change in every step
+
+    def channels_at(self, place: Commanded) -> Any:
+        """The channels and where a state keeps their commands, for kernels that command them themselves.
+
+        See `core.kernels.controls.command_channel`.
+        """
+        channels: Any = kernels.Channels()
+        channels.lows, channels.highs, channels.rests = self._lows, self._highs, self._rests
+        channels.dt, channels.worlds, channels.parameters = self._dt, self.worlds, self._following(place)
+        channels.clock, channels.commands = place.clock, place.commands
+        return channels
+
+    def _following(self, place: Commanded) -> wp.array[Any]:
+        return (place.variation or self._alike).values
 
     def _by_name(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], wp.array[Any]]:
         columns = tuple(self.index(name) for name in values)

@@ -174,7 +174,7 @@ class Graphs:
         self._known: dict[Hashable, Any] = {}
 
     def run(self, key: Hashable, work: Callable[[], None], *, loaded: bool = False) -> None:
-        """Do some launches: the first time as they are, from then on out of a graph.
+        """Do some launches: the first time as they are, from then on out of a graph; part of another that is captured.
 
         Args:
             key: Distinguishes this work from other work.
@@ -182,6 +182,9 @@ class Graphs:
             loaded: Whether all kernels are loaded, which cannot happen during a capture; the first time is then
                 out of the graph as well.
         """
+        if self._device.is_capturing:
+            work()
+            return
         graph = self._known.get(key)
         if graph is None:
             if not loaded:

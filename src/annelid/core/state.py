@@ -15,7 +15,7 @@ array is added in one line. A field may be a state of its own, declared `nested(
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -92,6 +92,12 @@ def bundle(**parts: Any) -> State:
 def state_arrays(state: State) -> dict[str, wp.array[Any]]:
     """The arrays of a state by name."""
     return {name: getattr(owner, own) for name, owner, own, _ in _walk(state)}
+
+
+def addresses(state: State) -> Callable[[], tuple[int, ...]]:
+    """What tells, quickly, where the arrays of a state lie: those that grow come to lie elsewhere."""
+    places = [(owner, own) for _, owner, own, _ in _walk(state)]
+    return lambda: tuple(getattr(owner, own).ptr for owner, own in places)
 
 
 def state_hash(state: State) -> str:

@@ -77,11 +77,10 @@ class ArmInSoil:
         }
         self.joints = self._made(kernels.Joints(), **self.arrays)
         self._places, self._turns = (self._zeros((count, self.count), kind) for kind in (wp.vec3, wp.quat))
-        self._commands = self._zeros((self.count, 6 * count), wp.float32)
         self._sides = wp.array(outline_sides(bucket).astype(np.float32), dtype=wp.vec3, device=self.device)
         self._half = 0.5 * bucket.width - bucket.thickness
         self._shares = self._zeros((self.count, soil_kernels.SHARES), wp.vec3i)
-        self._masses = self._zeros(self.count, wp.vec3)
+        self._masses, self._ended = self._zeros(self.count, wp.vec3), self._zeros(self.count, wp.bool)
         self._images = None
         if camera is not None:
             self._images = DepthImages(worlds, camera["image"], camera["camera"], camera["far"])
@@ -93,13 +92,17 @@ class ArmInSoil:
         for k, name in enumerate(self._names):
             self._solver.place(self._state, name, self._places[k], self._turns[k], mask)
 
-    def driven(self, actions: wp.array[Any]) -> wp.array[Any]:
-        """Velocities and spins of all links in the next step, shape [worlds, 6 links]."""
+    def steer(self, actions: wp.array[Any], channels: Any) -> None:
+        """Send the links where the joints will be after the next step.
+
+        Args:
+            actions: Wishes of the joints, from -1 to 1, shape [worlds, joints].
+            channels: Velocity and spin of each link, see `Batch.commanding`.
+        """
         state = self._state
-        inputs = [actions, self._solver.dt, self._arm, self.limits, self._links, state.places, state.turns, self.joints]
-        shape = (self.count, self._links.count)
-        wp.launch(kernels.steer, shape, inputs, [self._commands], device=self.device)
-        return self._commands
+        inputs = [actions, self._solver.dt, self._arm, self.limits, self._links, state.places, state.turns]
+        shape = (self.count, self._links.count, 6)
+        wp.launch(kernels.steer, shape, [*inputs, self.joints, channels], device=self.device)
 
     def account(self) -> None:
         """Note work, wrench and loads after a step."""
@@ -117,6 +120,11 @@ class ArmInSoil:
         wp.launch(counting.share_counts, self._shares.shape, inputs, [self._shares], device=self.device)
         self._launch(counting.count_shares, [self._shares, mass], [self._masses])
         return self._masses
+
+    def given_in(self, masses: wp.array[Any], total: float) -> wp.array[Any]:
+        """Arms of which a joint gives in, and worlds whose grains are not all of this total [kg], bool a world."""
+        self._launch(counting.gives_in, [masses, total, self.joints, self.limits], [self._ended])
+        return self._ended
 
     def look(self) -> None:
         """Take the image, if there is one."""

@@ -61,6 +61,7 @@ class BulldozerField(Task):
     """
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
+    replayed: ClassVar[bool] = True
     followed: ClassVar[bool] = False
     told: ClassVar[Mapping[str, str]] = {"delivered": "part of the grains that lie in the goal"}
 

@@ -63,6 +63,7 @@ class Excavation(Task):
     """
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
+    replayed: ClassVar[bool] = True
     followed: ClassVar[bool] = False
     told: ClassVar[Mapping[str, str]] = {
         "carried": "mass in the bucket [kg]",
@@ -177,7 +178,7 @@ class Excavation(Task):
 
     def before_step(self, worlds: Batch) -> None:
         """Choose where the joints go, and send the links there."""
-        worlds.command(worlds.own.driven(worlds.actions))
+        worlds.own.steer(worlds.actions, worlds.commanding())
 
     def after_step(self, worlds: Batch) -> None:
         """Account for the forces of a step."""
@@ -187,7 +188,7 @@ class Excavation(Task):
         """Masses in bucket, bin and world, the largest force on the bucket, and whether a joint gives in."""
         arm: ArmInSoil = worlds.own
         masses = arm.weigh(self.grain_mass)
-        ended = each_world(kernels.gives_in, [masses, self.grain_mass * self.grains, arm.joints, arm.limits], wp.bool)
+        ended = arm.given_in(masses, self.grain_mass * self.grains)
         return {"masses": masses, "peaks": arm.joints.peaks, "ended": ended}
 
     def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:

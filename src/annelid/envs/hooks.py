@@ -86,6 +86,10 @@ class Batch(Protocol):
         """Command the channels with their own values, shape [count, channels], in all worlds or in masked ones."""
         ...
 
+    def commanding(self) -> Any:
+        """The channels, for kernels that command them: see `core.kernels.controls.command_channel`."""
+        ...
+
     def show(self, mask: wp.array[Any]) -> None:
         """Write the readings of all sensors into the observations of masked worlds."""
         ...
@@ -114,6 +118,10 @@ class Hooks:
 
     told: ClassVar[Mapping[str, str]] = {}
     """What `info` tells, in words, by name."""
+
+    replayed: ClassVar[bool] = False
+    """Whether judging and observing (`measure`, `reward`, `terminated`, `truncated`, `observe`) only launches kernels,
+    each time with the same numbers and into arrays that stay: on CUDA that is captured once, and replayed."""
 
     followed: ClassVar[bool] = True
     """Whether the camera of pictures moves along."""
@@ -153,7 +161,7 @@ class Hooks:
         """
 
     def after_step(self, worlds: Batch) -> None:
-        """Account for every single step; it may only launch kernels, of a module that `before_step` has used."""
+        """Account for every single step; it may only launch kernels, of a module that an earlier hook has used."""
 
     # --- judging and observing ---
 

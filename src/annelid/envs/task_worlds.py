@@ -12,10 +12,11 @@ import warp as wp
 from annelid.core.arrays import Detachable, as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
+from annelid.core.replay import Graphs
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Part, Snapshot
 from annelid.core.solver import Accompanied, Controllable, Separable, Solver, Troubled, kickable
-from annelid.core.state import take_world
+from annelid.core.state import addresses, take_world
 from annelid.envs.goals import Goals
 from annelid.envs.hooks import Channel, Hooks
 from annelid.envs.kernels import task as kernels
@@ -68,6 +69,8 @@ class TaskWorlds(Worlds):
         self.own = task.prepare(self)
         self.idle_reward = task.idle_reward(self)
         self._measured = {name: wp.clone(rows) for name, rows in task.measure(self).items()}
+        replayed = task.replayed and task.arrays == "warp" and self.device.is_cuda and self.device.is_mempool_enabled
+        self._graphs, self._addresses = Graphs(self.device, kept=1) if replayed else None, addresses(self.state)
         self._stepwise = _overridden(task, "before_step") or _overridden(task, "after_step")
         solver: Solver = self.simulation.solver
         assert isinstance(solver, Controllable)
@@ -120,6 +123,10 @@ class TaskWorlds(Worlds):
         """Command the channels with their own values, shape [count, channels], in all worlds or in masked ones."""
         place = self._controlled.commanded(self.state)
         self.simulation.controls.take(place, values, self._every_column, ramp=ramp, mask=mask)
+
+    def commanding(self) -> Any:
+        """The channels, for kernels that command them: see `core.kernels.controls.command_channel`."""
+        return self.simulation.controls.channels_at(self._controlled.commanded(self.state))
 
     def show(self, mask: wp.array[Any]) -> None:
         """Write the readings of all sensors into the observations of masked worlds."""
@@ -189,6 +196,12 @@ class TaskWorlds(Worlds):
         for _ in range(self.substeps):
             self.solver.advance(self.state, 1)
             self.between_steps()
+
+    def _conclude(self) -> None:
+        if self._graphs is None or self.stopwatch is not None:
+            super()._conclude()
+            return
+        self._graphs.run(self._addresses(), super()._conclude)
 
     def _judge(self) -> None:
         self._sense(self._every, acted=True)

@@ -183,13 +183,16 @@ class Worlds(ABC):
     def conclude(self) -> None:
         """Judge and observe, as `step` does at its end, what something else has simulated for the time of an action."""
         with held_back():
-            results = [self.rewards, self.terminated, self.truncated]
-            self._launch(kernels.clear_results, [self._every], [*results, self.done])
-            self._judge()
-            self._launch(kernels.close_steps, [self.most_steps, self.steps, *results], [self.done])
-            self._lap("rewards")
-            self._observe(self._every)
-            self._lap("observations")
+            self._conclude()
+
+    def _conclude(self) -> None:
+        results = [self.rewards, self.terminated, self.truncated]
+        self._launch(kernels.clear_results, [self._every], [*results, self.done])
+        self._judge()
+        self._launch(kernels.close_steps, [self.most_steps, self.steps, *results], [self.done])
+        self._lap("rewards")
+        self._observe(self._every)
+        self._lap("observations")
 
     # --- checkpoints ---
 

@@ -41,6 +41,7 @@ class Launches:
         self.here, self.there, self.old = work.here, work.there, work.old
         self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
+        self._beside = wp.Stream(self.device)
         self._loaded = False
         self.companion: Any = None
         self.begun: wp.array[Any] | None = None
@@ -228,17 +229,24 @@ class Launches:
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
         self._launch(bring, n, [self.old, grains, lists])
+        with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
+            self._list_bodies(grains)
         self._launch(list_grains, n * _LIST_LANES, [model.parameters, grains, self.kept, lists])
+        wp.get_stream(self.device).wait_stream(self._beside)
+        self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
+
+    def _list_bodies(self, grains: Any) -> None:
+        """Bodies that are close to each grain, and what touches each body."""
+        model, lists = self.model, self.lists
         if model.features.kinds:
             arguments = [model.parameters, grains, self.kept, lists, self.bodies]
-            self._launch(list_bodies_kernel(model.features), n, arguments)
+            self._launch(list_bodies_kernel(model.features), model.count, arguments)
         if model.features.tracked:
             threads = self.bodies.count * self.bodies.chunks * touched_programs.LANES
             block = touched_programs.SCAN_BLOCK
             self._launch(touched_programs.count_chunks, threads, [lists, self.bodies])
             self._launch(touched_programs.scan_chunk_counts, block, [self.bodies], block=block)
             self._launch(touched_programs.write_chunks, threads, [lists, self.bodies])
-        self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
 
     def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:
         wp.launch(kernel, dim, arguments, device=self.device, block_dim=block)

@@ -86,34 +86,50 @@ def following_of(world: int, worlds: int, parameters: wp.array[wp.float64]) -> i
     return place
 
 
+@wp.struct
+class Channels:
+    """Channels and where their commands are kept, for kernels that command them."""
+
+    lows: wp.array[wp.float64]
+    highs: wp.array[wp.float64]
+    rests: wp.array[wp.float64]
+    dt: wp.float64
+    worlds: wp.int32
+    parameters: wp.array[wp.float64]
+    clock: wp.array[wp.int64]
+    commands: wp.array[wp.vec4d]
+
+
+@wp.func
+def command_channel(channels: Channels, world: int, c: int, value: wp.float64, ramp: wp.float64):
+    """Let a channel of a world go from where it is to a new value, clipped to its limits, in `ramp` steps.
+
+    In worlds that have parameters, with a gain and a lag, it goes so much further from rest, and follows late.
+    """
+    row = world * channels.lows.shape[0] + c
+    following = following_of(world, channels.worlds, channels.parameters)
+    now = wp.float64(channels.clock[0])
+    channels.commands[row] = taken(
+        channels.commands[row], value, channels.lows[c], channels.highs[c], channels.rests[c], ramp, channels.dt,
+        following, channels.parameters, now,
+    )  # fmt: skip
+
+
 @wp.kernel(enable_backward=False)
 def take_commands(
     mask: wp.array[wp.bool],  # of worlds; empty for all of them
     values: wp.array2d[Any],
     columns: wp.array[wp.int32],
-    lows: wp.array[wp.float64],
-    highs: wp.array[wp.float64],
-    rests: wp.array[wp.float64],
     ramp: wp.float64,
-    dt: wp.float64,
-    parameters: wp.array[wp.float64],
-    clock: wp.array[wp.int64],
     # State in and out:
-    commands: wp.array[wp.vec4d],
+    channels: Channels,
 ):
-    """Let channels of masked worlds go from where they are to new values, clipped to their limits, in `ramp` steps.
-
-    In worlds that have parameters, with a gain and a lag, they go so much further from rest, and follow late.
-    """
+    """Command channels of masked worlds."""
     world, k = wp.tid()
     if mask.shape[0] > 0:
         if not mask[world]:
             return
-    c = columns[k]
-    row = world * lows.shape[0] + c
-    following = following_of(world, values.shape[0], parameters)
-    value, now = wp.float64(values[world, k]), wp.float64(clock[0])
-    commands[row] = taken(commands[row], value, lows[c], highs[c], rests[c], ramp, dt, following, parameters, now)
+    command_channel(channels, world, columns[k], wp.float64(values[world, k]), ramp)
 
 
 @wp.kernel(enable_backward=False)

@@ -6,6 +6,7 @@ long for every arm: the compiler unrolls them, and all loads of a thread are und
 
 import warp as wp
 
+from annelid.core.kernels.controls import Channels, command_channel
 from annelid.envs.machines.kernels import Arm, joint_motion, tool_frame
 
 wp.set_module_options({"enable_backward": False})
@@ -114,14 +115,14 @@ def steer(
     turns: wp.array[wp.quat],
     # State:
     joints: Joints,
-    # Velocity and spin of each body in the next step:
-    command_out: wp.array2d[wp.float32],
+    channels: Channels,  # velocity and spin of each link
 ):
     """Choose where the joints will be after the next step, and send the links there.
 
-    A thread follows the whole chain for one link: that is quicker than another launch, which waits for the frames.
+    A thread follows the whole chain for one number that a link is given: that is quicker than another launch, which
+    waits for the frames, and than commanding one after the other.
     """
-    w, k = wp.tid()
+    w, k, n = wp.tid()
     count = limits.lower.shape[0]
     most = limits.acceleration * dt
     goals = vec_joints()
@@ -131,7 +132,7 @@ def steer(
             speed = joints.speeds[w, j] + wp.clamp(wish - joints.speeds[w, j], -most, most)
             angle = joints.angles[w, j]
             goals[j] = wp.clamp(angle + dt * speed, limits.lower[j], limits.upper[j])
-            if j == k:
+            if j == k and n == 0:
                 joints.goals[w, j] = goals[j]
                 joints.rates[w, j] = (goals[j] - angle) / dt
     frame = wp.transform_identity()
@@ -141,13 +142,15 @@ def steer(
         joint += 1
     if k == count:
         frame = frame * arm.tool
-    joints.frames[w, k] = frame
+    if n == 0:
+        joints.frames[w, k] = frame
     b = w * links.each + links.first + k
     velocity = (wp.transform_point(frame, links.middles[k]) - places[b]) / dt
     spin = turn_between(turns[b], wp.transform_get_rotation(frame)) / dt
-    for axis in range(3):
-        command_out[w, 6 * k + axis] = velocity[axis]
-        command_out[w, 6 * k + 3 + axis] = spin[axis]
+    value = spin[wp.max(n - 3, 0)]
+    if n < 3:
+        value = velocity[n]
+    command_channel(channels, w, 6 * k + n, wp.float64(value), wp.float64(0.0))
 
 
 @wp.kernel

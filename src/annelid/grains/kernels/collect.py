@@ -252,14 +252,14 @@ def collect(features: Features) -> wp.Function:
         padded = take_over(i, lane, lanes, length, lists.order, old, lists)
         if lane == 0:
             lists.built[i] = x
-            lists.counts[i] = wp.vec2i(padded, 0)
+            lists.counts[i][0] = padded
 
     return make
 
 
 @functools.cache
 def collect_bodies(features: Features) -> wp.Function:
-    """A function that lists the bodies that are close to grain i, after its neighbours."""
+    """A function that lists the bodies that are close to grain i, before, after or while its neighbours are listed."""
     sizes, near, stale = features.sizes, near_bodies(features), is_stale(features)
 
     @wp.func
@@ -276,6 +276,6 @@ def collect_bodies(features: Features) -> wp.Function:
             largest(lists.flags, wp.static(BODY_OVERFLOW), touched)
             lists.flags[wp.static(HALTED)] = 1
             touched = lists.body_places
-        lists.counts[i] = wp.vec2i(lists.counts[i][0], touched)
+        lists.counts[i][1] = touched
 
     return make
