@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,15 @@ def gradient_of(simulation: Sim, steps: int = 60, **options: Any) -> tuple[np.nd
     return rollout.gradient(mixed, each)
 
 
+def test_rates_stay_what_they_were(crawl: Callable[..., Sim]) -> None:
+    rollout = Rollout(crawl(), 20)
+    given = all_parameters(rollout)
+    _, rates = rollout.gradient(Travel("x"), given)
+    kept = {name: rate.copy() for name, rate in rates.items()}
+    rollout.gradient(Travel("y"), {**given, "gravity": [0.0, 1.0, -9.0]})
+    assert all(np.array_equal(rates[name], kept[name]) for name in kept)
+
+
 def test_single_precision(crawl: Callable[..., Sim]) -> None:
     _, exact = gradient_of(crawl(), 300)
     _, rates = gradient_of(crawl(precision="float32", worlds=1), 300)
@@ -122,15 +132,12 @@ def test_the_same_bits_on_any_number_of_threads(crawl: Callable[..., Sim]) -> No
     assert all(np.array_equal(found[0][name], found[1][name]) for name in found[0])
 
 
-def test_a_launch_a_step_is_the_same_motion(crawl: Callable[..., Sim], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs on CUDA, run on the CPU: one thread a mass, one launch a step."""
-    simulation = crawl(precision="float32", worlds=2)
-    if simulation.solver.device.is_cuda:
-        pytest.skip("this is what a GPU does anyway")
-    value, rates = gradient_of(simulation, 20)
+def launch_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rollouts on a CPU do what they do on CUDA."""
     monkeypatch.setattr(adjoint_module, "CPU_GROUP", adjoint_module.CUDA_GROUP)
 
     def run(self: Motion, stretch: Any, *, again: bool) -> None:
+        self._work.trouble.fill_(-1)
         self._stand(stretch, fresh=not again)
         self._enqueue(stretch.count, 0 if again else stretch.count)
 
@@ -139,10 +146,36 @@ def test_a_launch_a_step_is_the_same_motion(crawl: Callable[..., Sim], monkeypat
 
     monkeypatch.setattr(Motion, "run", run)
     monkeypatch.setattr(Motion, "reverse", reverse)
+
+
+def test_a_launch_a_step_is_the_same_motion(crawl: Callable[..., Sim], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs on CUDA, run on the CPU: one thread a mass, one launch a step."""
+    simulation = crawl(precision="float32", worlds=2)
+    if simulation.solver.device.is_cuda:
+        pytest.skip("this is what a GPU does anyway")
+    value, rates = gradient_of(simulation, 20)
+    launch_a_step(monkeypatch)
     other, found = gradient_of(simulation, 20)
     assert np.allclose(other, value, rtol=1e-5)
     for name in rates:
         assert np.allclose(found[name], rates[name], rtol=1e-3, atol=1e-4 * np.abs(rates[name]).max()), name
+
+
+def test_a_launch_a_step_books_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On CUDA rates by stiffness are booked alone, but for springs of none: their tension does not tell a length."""
+    launch_a_step(monkeypatch)
+    body = springs.block((3, 2, 2), stiffness=1e3)
+    soft = np.where(np.arange(body.spring_count) == 3, 0.0, body.stiffness)
+    cases = (({"stiffness": body.stiffness}, (True, False, False)), ({"stiffness": soft}, (True, True, False)),
+             ({"rest_length_factor": 1.1}, (False, True, False)), ({"damping": body.damping}, (False, False, True)),
+             ({"gravity": 0.0}, (False, False, False)))  # fmt: skip
+    adjoint = Rollout(springs.simulation(body, dt=1e-3, device="cpu"), 5)._adjoint
+    for given, booked in cases:
+        values = {name: adjoint.inputs[name].fitted(value) for name, value in given.items()}
+        way = adjoint._way(
+            values, replace(adjoint._base, **{name: values[name] for name in values.keys() & {"stiffness"}})
+        )
+        assert (way.stiffness, way.tensions, way.dashpots) == booked, given
 
 
 def test_worlds_have_their_own_numbers(crawl: Callable[..., Sim]) -> None:
@@ -164,7 +197,10 @@ def test_worlds_have_their_own_numbers(crawl: Callable[..., Sim]) -> None:
         assert all(np.array_equal(found[name][0], rates[name][world]) for name in given)
 
 
-def test_memory(crawl: Callable[..., Sim]) -> None:
+def test_memory(crawl: Callable[..., Sim], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Rollout(crawl(precision="float32"), 1000).plan.checkpoints == 1
+    monkeypatch.setattr(adjoint_module, "device_memory", lambda device: 10**6)
+    assert Rollout(crawl(precision="float32"), 1000).plan.every < 200
     rollout = Rollout(crawl(precision="float32"), 10_000)
     state = 7 * 4 * 72
     steps = rollout.plan.checkpoints * 6 / 7 + rollout.plan.every + 1

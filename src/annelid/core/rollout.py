@@ -48,8 +48,8 @@ class Rollout(Described):
     Args:
         simulation: A simulation of a physics that has an adjoint.
         steps: Steps of the motion.
-        every: Steps between two checkpoints; None chooses: for springs what fits into 200 states, or about the square
-            root of the steps, which needs least memory, where more would not fit.
+        every: Steps between two checkpoints; None chooses: for springs all of up to 1,000 steps where memory allows
+            it, else what fits into 200 states, or about the square root of the steps, which needs least memory.
         looks: After which steps the loss looks at the state: None for the last, "all", every so many steps, or a list.
 
     Attributes:

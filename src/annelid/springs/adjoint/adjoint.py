@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.adjoint import Input, Plan, Stretch, summed
 from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.memory import device_memory
 from annelid.springs.actuation import sine_signal
 from annelid.springs.adjoint.constants import (
     MATERIAL,
@@ -32,7 +33,10 @@ from annelid.springs.kernels.commands import command_signal
 from annelid.springs.model import Model
 
 _STATES = 200.0  # that checkpoints and a stretch may take by default, 7 numbers a mass each
+_WHOLE = 1000  # steps of a motion all of whose states are kept...
+_SHARE = 16  # ... if they take less than this part of the memory
 _WORKING = 4.0  # states that the way back works with
+_SOFTEST = 1e-30  # stiffness below which a spring counts as none [N/m]
 _FACTORS = ("amplitude", "frequency", "delay", "controls")
 _OWN = ("masses", "mass_factor", "forces", "gravity", "velocity_damping", "drag", "friction", "sliding_friction",
         "contact_stiffness")  # fmt: skip
@@ -75,15 +79,22 @@ class SpringAdjoint:
 
     @property
     def _width(self) -> int:
-        """Numbers of a step that depend on signals."""
+        """Numbers of a step that depend on signals: factors, sums of rates by them, and on CUDA three terms each."""
         signals, chunks = self._of.signal_count, len(self._chunks.table)
+        if self._places.width == CUDA_GROUP:
+            signals *= 1 + 3 * 8 // np.dtype(self._of.numpy_real).itemsize
         return self._of.worlds * (signals + chunks) if self._of.features.actuated else 0
 
     def spacing(self, steps: int) -> int:
-        """Steps between two checkpoints: as many as fit into 200 states, since the last stretch is run once only.
+        """Steps between two checkpoints: all of a short motion, since the last stretch is run once only.
 
-        Longer motions take what needs least memory.
+        Where memory is short, and for motions of more than 1,000 steps, as many as fit into 200 states; still longer
+        ones take what needs least memory.
         """
+        if steps <= _WHOLE:
+            there = device_memory(self.device)
+            if there is not None and _SHARE * self.memory(Plan(steps, steps, np.array([steps]))) <= there:
+                return steps
         row = 1.0 + self._width / (7.0 * self._of.mass_count)
         least = math.ceil(math.sqrt(6.0 / 7.0 * steps / row))
         room = _STATES - _WORKING
@@ -112,12 +123,11 @@ class SpringAdjoint:
         assert self._plan is not None
         self._require(values)
         key = (self._sharing(values), "damping" in values or "damping_factor" in values, "forces" in values)
-        way = self._way(values)
         if self._motion is None or key != self._key:
             self._motion, self._key = self._new_motion(*key), key
         self._values = values
         self._now = changed(self._base, values, self._materials, self._waves)
-        self._motion.take(self._now, way, self._clock + after)
+        self._motion.take(self._now, self._way(values, self._now), self._clock + after)
 
     def run(self, stretch: Stretch, *, again: bool) -> None:
         """Run a stretch; see `core.adjoint.Adjoint`."""
@@ -163,20 +173,21 @@ class SpringAdjoint:
         assert way is not None
 
         def of(array: wp.array[Any]) -> np.ndarray:
-            return np.asarray(array.numpy(), float)
+            return np.array(array.numpy(), float)  # a copy: on a CPU the next way back writes where this array lies
 
         found = {
             "positions": of(ledger.position_bars).reshape(worlds, -1, 3),
             "velocities": of(ledger.velocity_bars).reshape(worlds, -1, 3),
         }
-        if way.constants:
-            tension = motion.booked(ledger.by_tension)
-            if self._asked("stiffness"):
-                found["stiffness"] = motion.booked(ledger.by_stiffness) + now.rest_lengths * tension
-            if self._asked("rest_length"):
-                found["rest_lengths"] = now.stiffness * tension
-            if self._asked("damping"):
-                found["damping"] = motion.booked(ledger.by_damping)
+        tension = motion.booked(ledger.by_tension) if way.tensions else None
+        if _asked("stiffness", self._values):
+            found["stiffness"] = motion.booked(ledger.by_stiffness)
+            if tension is not None:
+                found["stiffness"] += now.rest_lengths * tension
+        if _asked("rest_length", self._values) and tension is not None:
+            found["rest_lengths"] = now.stiffness * tension
+        if _asked("damping", self._values):
+            found["damping"] = motion.booked(ledger.by_damping)
         if way.own:
             free = ~self._of.one.fixed
             pulls, masses = (of(array).reshape(worlds, -1, 4) for array in (ledger.by_pull, ledger.by_mass))
@@ -194,10 +205,6 @@ class SpringAdjoint:
             signals[:, :, :3] = ledger.by_signals.numpy()
             found["signals"], found["controls"] = signals, np.array(ledger.by_controls.numpy())
         return found
-
-    def _asked(self, name: str) -> bool:
-        """Whether rates by a constant of springs, or by a factor on it, are asked for."""
-        return any(given.startswith(name) for given in self._values)
 
     # --- parts ---
 
@@ -230,14 +237,21 @@ class SpringAdjoint:
         worlds = self._of.worlds > 1 and any(one.strides[0] != 0 for one in (*springs, *factors))
         return each, worlds, bool(factors)
 
-    def _way(self, values: Mapping[str, np.ndarray]) -> Way:
+    def _way(self, values: Mapping[str, np.ndarray], now: Constants) -> Way:
+        """What the way back books of springs, and what it need not."""
         features = self._of.features
-        springs = {*SPRING, *(f"{name}_factor" for name in MATERIAL)}
+        stiffness, lengths, damping = (_asked(name, values) for name in MATERIAL)
+        if self._places.width != CUDA_GROUP:  # all of them cost a CPU little, and a kernel takes seconds to compile
+            stiffness = lengths = damping = stiffness or lengths or damping
+        elif stiffness and not lengths:
+            lengths = bool((now.stiffness < _SOFTEST).any())  # then no ratio tells the rest length
         return Way(
             damped=features.damped or "damping" in values or "damping_factor" in values,
             actuated=features.actuated,
             worlds=features.worlds,
-            constants=any(name in springs for name in values),
+            stiffness=stiffness,
+            tensions=lengths,
+            dashpots=damping,
             factors=any(name in _FACTORS for name in values),
             own=any(name in _OWN for name in values),
         )
@@ -264,3 +278,8 @@ class SpringAdjoint:
             model, self._plan, self._threads, self._places, self._chunks, numbers,
             self._commands, self._begun,
         )  # fmt: skip
+
+
+def _asked(name: str, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether rates by a constant of springs, or by a factor on it, are asked for."""
+    return any(given.startswith(name) for given in values)

@@ -14,9 +14,9 @@ from annelid.core.replay import Graphs
 from annelid.core.state import overwrite
 from annelid.springs.adjoint.constants import Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
-from annelid.springs.adjoint.kernels.gather import Way
+from annelid.springs.adjoint.kernels.gather import CUDA_GROUP, Way
 from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel, shelf_of
-from annelid.springs.adjoint.kernels.signals import Kinds, signal_kernel
+from annelid.springs.adjoint.kernels.signals import CHUNK_LANES, Kinds, signal_kernel, term_kernel
 from annelid.springs.adjoint.kernels.there import (
     PLACE,
     course_of,
@@ -244,7 +244,9 @@ class Motion:
         given = [model.arrays, self._work, self._sight]
         end = [course.xs[steps - 1], course.vs[steps - 1], course.vs[steps]]
         self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, *end, self.ledger])
-        kernel, items = step_kernel(model.features, way, model.lanes), self.ledger.by_chunk.shape[1]
+        lanes = CHUNK_LANES if self.device.is_cuda else 1
+        items = self.ledger.by_chunk.shape[1] * lanes
+        kernel = step_kernel(model.features, way, model.lanes, lanes, single=len(model.world.contacts) == 1)
         chunks = -(-items // _BLOCK) * _BLOCK if way.factors else 0
         for step in range(steps - 1, -1, -1):
             before = max(step - 1, 0)
@@ -252,9 +254,12 @@ class Motion:
             size = threads + (chunks if step < steps - 1 else 0)
             self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
         if way.factors:
-            self._launch(chunk_kernel(model.types), items, [self.ledger])
-            every, arguments = (model.worlds, model.signal_count), [steps, *given, course, self.ledger]
-            wp.launch(signal_kernel(model.features, self._kinds), every, arguments, device=self.device)
+            self._launch(chunk_kernel(model.types, lanes), chunks, [self.ledger])
+            every, arguments = model.signal_count * model.worlds, [model.arrays, self._work, course, self.ledger]
+            fill, add = term_kernel(model.features, self._kinds), signal_kernel(model.features, self._kinds)
+            wp.launch(fill, (steps, every), arguments, device=self.device)
+            arguments = [steps, *given, course, self.ledger]
+            wp.launch(add, (model.worlds, model.signal_count), arguments, device=self.device)
 
     def booked(self, array: wp.array[Any]) -> np.ndarray:
         """What an array of the ledger holds of each spring, shape [worlds, s]."""
@@ -342,10 +347,10 @@ class Motion:
         """Make room for the rates that are asked for."""
         assert self.way is not None
         way, ledger, types, count = self.way, self.ledger, self.model.types, self.model.mass_count
-        springs, masses = self._places.count if way.constants else 0, count if way.own else 0
-        for name in ("by_stiffness", "by_tension"):
-            setattr(ledger, name, self._zeros(springs, types.real))
-        ledger.by_damping = self._zeros(springs if way.damped else 0, types.real)
+        masses = count if way.own else 0
+        booked = {"stiffness": way.stiffness, "tension": way.tensions, "damping": way.dashpots and way.damped}
+        for name, asked in booked.items():
+            setattr(ledger, f"by_{name}", self._zeros(self._places.count if asked else 0, types.real))
         ledger.by_pull, ledger.by_mass = self._zeros(masses, types.vec4), self._zeros(masses, types.vec4)
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
@@ -353,6 +358,8 @@ class Motion:
         ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
         chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
         ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)
+        terms = 3 * self._plan.every * self.model.worlds * self.model.signal_count
+        ledger.terms = self._zeros(terms if way.factors and self._places.width == CUDA_GROUP else 0, wp.float64)
 
 
 def _alike(before: Constants | None, now: Constants, *names: str) -> bool:

@@ -13,7 +13,7 @@ from annelid.core.launch import team_barrier, team_range
 from annelid.springs.adjoint.kernels.gather import Way, thread_back, vector_back
 from annelid.springs.adjoint.kernels.ledger import ledger_of, shelf_of
 from annelid.springs.adjoint.kernels.own import own_back
-from annelid.springs.adjoint.kernels.signals import Kinds, add_chunk, add_signal
+from annelid.springs.adjoint.kernels.signals import Kinds, add_chunk, add_chunk_by_lanes, add_signal
 from annelid.springs.adjoint.kernels.there import ENDS, FIRST, course_of, sight_of
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
@@ -42,7 +42,7 @@ def _begin(features: Features, rated: bool) -> wp.Function:
     types = layout(features.real)
     real, vec3, vec4 = types.real, types.vec3, types.vec4
     Arrays, Work, Sight, Ledger = types.Arrays, types.Work, sight_of(types), ledger_of(types)
-    own, seeded = own_back(features, rated), _seeded(types)
+    own, seeded, world_of = own_back(features, rated), _seeded(types), mass_world(features)
 
     @wp.func
     def begin(
@@ -62,9 +62,10 @@ def _begin(features: Features, rated: bool) -> wp.Function:
             row = sight.rows[sight.place[wp.static(FIRST)] + steps]
         x_bar = seeded(ledger.position_bars[i], i, row, sight.position_seeds)
         v_bar = seeded(ledger.velocity_bars[i], i, row, sight.velocity_seeds)
+        parameters = model.parameters[world_of(i, model)]
         own(
-            i, last, model, work, x_bar, v_bar, real(0.0), x_before[i], v_before[i], v_at[i], x_before, v_before,
-            ledger, ledger.pulls[last % 2], ledger.speeds[last % 2],
+            i, last, model, parameters, work, x_bar, v_bar, real(0.0), x_before[i], v_before[i], v_at[i], x_before,
+            v_before, ledger, ledger.pulls[last % 2], ledger.speeds[last % 2],
         )  # fmt: skip
 
     return begin
@@ -93,7 +94,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     Ledger, Shelf = ledger_of(types), shelf_of(types)
     gather, begin, own = vector_back(types, way), _begin(features, way.own), own_back(features, way.own)
     seeded, add_up, add_signals = _seeded(types), add_chunk(types), add_signal(features, kinds)
-    rated, factors, finish = way.own, way.factors, _finish(types, way.own)
+    rated, factors, finish, world_of = way.own, way.factors, _finish(types, way.own), mass_world(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_back(
@@ -147,9 +148,10 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
                     if wp.static(rated):
                         effort = shelf.efforts[i]
                     if step > 0:
+                        parameters = model.parameters[world_of(i, model)]
                         own(
-                            i, before, model, work, x_bar, v_bar, effort, x_before[i], v_before[i], v_at[i], x_before,
-                            v_before, ledger, pulls_before, speeds_before,
+                            i, before, model, parameters, work, x_bar, v_bar, effort, x_before[i], v_before[i], v_at[i],
+                            x_before, v_before, ledger, pulls_before, speeds_before,
                         )  # fmt: skip
                     else:
                         finish(i, x_bar, v_bar, effort, ledger)
@@ -196,22 +198,19 @@ def begin_kernel(features: Features, rated: bool) -> wp.Kernel:
 
 
 @functools.cache
-def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
+def step_kernel(features: Features, way: Way, lanes: int, chunk_lanes: int, *, single: bool) -> wp.Kernel:
     """One step run back, `lanes` threads a mass (CUDA).
 
     Threads beyond those of masses sum the rates by factors of the step that was run back before, where these are asked
-    for: a launch of its own would cost more.
+    for, `chunk_lanes` for each chunk: a launch of its own would cost more. `single` tells that there is one obstacle.
     """
     types = layout(features.real)
     vec3, vec4 = types.vec3, types.vec4
     Arrays, Work, Sight, Ledger = types.Arrays, types.Work, sight_of(types), ledger_of(types)
-    sums, own, seeded, add_up = (
-        thread_back(types, way, lanes),
-        own_back(features, way.own),
-        _seeded(types),
-        add_chunk(types),
-    )
+    sums, own = thread_back(types, way, lanes), own_back(features, way.own, single)
+    seeded, add_up = _seeded(types), add_chunk_by_lanes(types, chunk_lanes)
     factors, world_of, finish = way.factors, mass_world(features), _finish(types, way.own)
+    early = lanes > 2  # as on the way there: small bodies wait for memory, large ones would only lose registers
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def run_step_back(
@@ -229,28 +228,44 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
         thread = wp.tid()
         if wp.static(factors):
             if thread >= threads:
-                if thread - threads < ledger.by_chunk.shape[1]:
-                    add_up(thread - threads, step + 1, ledger)
+                add_up(thread - threads, step + 1, ledger)
                 return
         i = thread // wp.static(lanes)
         lane = thread - i * wp.static(lanes)
         mass = wp.min(i, model.mass_count - 1)  # lanes beyond the last mass still take part in the warp's sums
-        factor_base = step * model.signal_count * model.world_count + world_of(mass, model) * model.signal_count
+        world = world_of(mass, model)
+        row = sight.rows[sight.place[wp.static(FIRST)] + step]
+        here = vec4()
+        v = vec3()
+        after = vec3()
+        x_bar = vec3()
+        v_bar = vec3()
+        parameters = model.parameters[world]
+        if wp.static(early):
+            here = x_before[mass]
+            v = v_before[mass]
+            after = v_at[mass]
+            x_bar = ledger.position_bars[mass]
+            v_bar = ledger.velocity_bars[mass]
+        factor_base = (step * model.world_count + world) * model.signal_count
         if i >= model.mass_count:
             lane = 1 << 20  # but have no springs
         pulls = ledger.pulls[step % 2]
         speeds = ledger.speeds[step % 2]
         found = sums(mass, lane, step % 2, factor_base, model, work, ledger, pulls, speeds, x_at)
         if lane == 0:
-            row = sight.rows[sight.place[wp.static(FIRST)] + step]
-            x_bar = ledger.position_bars[i] - vec3(found[0, 0], found[0, 1], found[0, 2])
-            v_bar = ledger.velocity_bars[i] - vec3(found[1, 0], found[1, 1], found[1, 2])
-            x_bar = seeded(x_bar, i, row, sight.position_seeds)
-            v_bar = seeded(v_bar, i, row, sight.velocity_seeds)
+            if wp.static(not early):
+                here = x_before[mass]
+                v = v_before[mass]
+                after = v_at[mass]
+                x_bar = ledger.position_bars[mass]
+                v_bar = ledger.velocity_bars[mass]
+            x_bar = seeded(x_bar - vec3(found[0, 0], found[0, 1], found[0, 2]), i, row, sight.position_seeds)
+            v_bar = seeded(v_bar - vec3(found[1, 0], found[1, 1], found[1, 2]), i, row, sight.velocity_seeds)
             if step > 0:
                 own(
-                    i, step - 1, model, work, x_bar, v_bar, found[2, 0], x_before[i], v_before[i], v_at[i], x_before,
-                    v_before, ledger, ledger.pulls[(step + 1) % 2], ledger.speeds[(step + 1) % 2],
+                    i, step - 1, model, parameters, work, x_bar, v_bar, found[2, 0], here, v, after, x_before, v_before,
+                    ledger, ledger.pulls[(step + 1) % 2], ledger.speeds[(step + 1) % 2],
                 )  # fmt: skip
             else:
                 finish(i, x_bar, v_bar, found[2, 0], ledger)
@@ -259,11 +274,11 @@ def step_kernel(features: Features, way: Way, lanes: int) -> wp.Kernel:
 
 
 @functools.cache
-def chunk_kernel(types: Layout) -> wp.Kernel:
+def chunk_kernel(types: Layout, lanes: int) -> wp.Kernel:
     """The sums of rates by factors of the first step of a stretch (CUDA)."""
-    Ledger, add_up = ledger_of(types), add_chunk(types)
+    Ledger, add_up = ledger_of(types), add_chunk_by_lanes(types, lanes)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def add_first(ledger: Ledger):
         add_up(wp.tid(), 0, ledger)
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.springs.adjoint.kernels.ledger import ledger_of
-from annelid.springs.kernels.gather import inverse_root, lane_sum, vector_load
+from annelid.springs.adjoint.kernels.loads import constant_load
+from annelid.springs.kernels.gather import inverse_root, lane_sum
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -32,7 +33,10 @@ class Way:
         damped: Whether springs have dashpots.
         actuated: Whether they follow signals.
         worlds: Whether there are several worlds, each with signals of its own.
-        constants: Whether rates by stiffness, rest length and damping are asked for.
+        stiffness: Whether rates by stiffness are booked: with the product of stiffness and rest length held where
+            `tensions` are booked too, else with the rest length held.
+        tensions: Whether rates by that product are.
+        dashpots: Whether rates by damping are.
         factors: Whether rates by the factors of signals are.
         own: Whether rates by what belongs to masses, obstacles and surroundings are.
     """
@@ -40,9 +44,16 @@ class Way:
     damped: bool
     actuated: bool
     worlds: bool
-    constants: bool
+    stiffness: bool
+    tensions: bool
+    dashpots: bool
     factors: bool
     own: bool
+
+    @property
+    def constants(self) -> bool:
+        """Whether rates by numbers of springs are booked."""
+        return self.stiffness or self.tensions or self.dashpots
 
 
 @functools.cache
@@ -54,10 +65,12 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
     """
     real, vec2, vec3, vec4, mat33 = types.real, types.vec2, types.vec3, types.vec4, types.mat33
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
-    bits = 32 if real is wp.float32 else 64
-    load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
+    scalar = "float" if real is wp.float32 else "double"
+    load4, load2 = constant_load(vec4, 4, scalar), constant_load(vec2, 2, scalar)
+    load, whole, rsqrt = constant_load(real, 1, scalar), constant_load(wp.int32, 1, "int"), inverse_root(real)
     total = lane_sum(vec3, lanes)
-    damped, actuated, constants, factors, own = way.damped, way.actuated, way.constants, way.factors, way.own
+    damped, actuated, factors, own = way.damped, way.actuated, way.factors, way.own
+    by_stiffness, by_tension, by_damping = way.stiffness, way.tensions, way.dashpots and way.damped
 
     @wp.func
     def sums(
@@ -86,11 +99,22 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
         entry = row[0] + lane * model.stride
         end = row[0] + row[1] * model.stride
         while entry < end:
-            offset = model.offsets[entry]
+            offset = whole(model.offsets, entry)
             j = i + offset
             near = load4(positions, j)
-            d = vec3(near[0], near[1], near[2]) - x
             theirs = load4(pulls, j)
+            # What was booked before is asked for together with the neighbour: both are waited for once.
+            stiffness_rate = real(0.0)
+            tension_rate = real(0.0)
+            damping_rate = real(0.0)
+            if offset > 0:
+                if wp.static(by_stiffness):
+                    stiffness_rate = ledger.by_stiffness[place]
+                if wp.static(by_tension):
+                    tension_rate = ledger.by_tension[place]
+                if wp.static(by_damping):
+                    damping_rate = ledger.by_damping[place]
+            d = vec3(near[0], near[1], near[2]) - x
             b = q - vec3(theirs[0], theirs[1], theirs[2])
             squared = wp.max(wp.dot(d, d), real(1.0e-30))
             inverse = rsqrt(squared)
@@ -98,13 +122,13 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
             spring = load2(model.elastic, entry)
             factor = real(1.0)
             if wp.static(actuated):
-                factor = work.factors[factor_base + model.signals[entry]]
+                factor = load(work.factors, factor_base + whole(model.signals, entry))
             beta = wp.dot(b, d)
             tension = spring[1] * factor * inverse
             along = spring[0] - tension
             turn = tension
             if wp.static(damped):
-                c = model.damping[entry]
+                c = load(model.damping, entry)
                 theirs = load4(speeds, j) - v
                 w = vec3(theirs[0], theirs[1], theirs[2])
                 speed = wp.dot(w, d) * inverse2
@@ -113,18 +137,20 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
                 slow = c * beta * inverse2
                 gx += w * slow
                 gv += d * slow
-                if wp.static(constants):
-                    if offset > 0:
-                        ledger.by_damping[place] = ledger.by_damping[place] + beta * speed
+                damping_rate += beta * speed
             gx += b * along + d * (turn * beta * inverse2)
             if wp.static(own):
                 effort += along * wp.dot(q, d)
-            if wp.static(constants):
-                if offset > 0:
-                    ledger.by_stiffness[place] = ledger.by_stiffness[place] + beta
-                    ledger.by_tension[place] = ledger.by_tension[place] - beta * factor * inverse
-            if wp.static(factors):
-                if offset > 0:
+            if offset > 0:
+                if wp.static(by_stiffness and by_tension):
+                    ledger.by_stiffness[place] = stiffness_rate + beta
+                if wp.static(by_stiffness and not by_tension):
+                    ledger.by_stiffness[place] = stiffness_rate + beta * (real(1.0) - tension / spring[0])
+                if wp.static(by_tension):
+                    ledger.by_tension[place] = tension_rate - beta * factor * inverse
+                if wp.static(by_damping):
+                    ledger.by_damping[place] = damping_rate
+                if wp.static(factors):
                     ledger.by_factor[parity, place] = -beta * spring[1] * inverse
             entry += wp.static(lanes) * model.stride
             place += wp.static(lanes * CUDA_GROUP)

@@ -39,6 +39,7 @@ def ledger_of(types: Layout) -> Any:
         members=wp.array2d[wp.int32],  # places of the springs of each world, signal by signal
         first_chunks=wp.array[wp.int32],  # of each signal
         by_chunk=wp.array2d[real],  # of each step of a stretch, world after world
+        terms=wp.array[wp.float64],  # three for each step, world and signal: added to rates by signals (CUDA)
         by_controls=wp.array3d[wp.float64],  # of worlds, intervals and controls
         by_signals=wp.array2d[wp.vec3d],  # of worlds and signals: amplitude, frequency and delay
     )

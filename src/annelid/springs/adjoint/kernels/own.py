@@ -10,30 +10,32 @@ from annelid.springs.adjoint.kernels.surfaces import CURVED
 from annelid.springs.kernels.dynamics import push_of, touch_of
 from annelid.springs.kernels.gather import thread_gather
 from annelid.springs.kernels.layout import layout
-from annelid.springs.kernels.program import Features, mass_world
+from annelid.springs.kernels.program import Features
 from annelid.springs.kernels.surfaces import obstacle_gap
 
 wp.set_module_options({"enable_backward": False})
 
 
 @functools.cache
-def own_back(features: Features, rated: bool) -> wp.Function:
+def own_back(features: Features, rated: bool, single: bool = False) -> wp.Function:
     """Run step `step` back for mass i, from bars by its state after the step to those by the state before it.
 
     What its springs add to the latter is gathered afterwards, from the rates by the forces (`pulls_out`) of the masses
-    at both ends; `speeds_out` are their velocities. Rates by parameters are booked where they are `rated`.
+    at both ends; `speeds_out` are their velocities. Rates by parameters are booked where they are `rated`. There is one
+    obstacle where it is `single`.
     """
     types = layout(features.real)
     real, vec3, vec4 = types.real, types.vec3, types.vec4
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
-    contacts, touches = contacts_back(features, rated), bool(features.touching)
-    world_of, pushed, guided = mass_world(features), features.pushed, features.guided
+    contacts, touches = contacts_back(features, rated, single), bool(features.touching)
+    pushed, guided, Parameters = features.pushed, features.guided, types.Parameters
 
     @wp.func
     def own(
         i: int,
         step: int,
         model: Arrays,
+        parameters: Parameters,  # of its world
         work: Work,
         x_bar: vec3,
         v_bar: vec3,
@@ -47,7 +49,6 @@ def own_back(features: Features, rated: bool) -> wp.Function:
         pulls_out: wp.array[vec4],
         speeds_out: wp.array[vec4],
     ):
-        parameters = model.parameters[world_of(i, model)]
         dt = real(parameters.dt)
         inverse_mass = here[3]
         p = v_bar + x_bar * dt  # by the velocity after the step
@@ -62,7 +63,7 @@ def own_back(features: Features, rated: bool) -> wp.Function:
                 if model.guides[i] == 2:
                     a_bar = a_bar - axis * wp.dot(axis, a_bar)
             if wp.static(touches):
-                found = contacts(i, step, model, work, here, v, after, a_bar, positions, velocities, ledger)
+                found = contacts(i, step, model, parameters, work, here, v, after, a_bar, positions, velocities, ledger)
                 a_bar = found.acceleration
                 v_bar += found.velocity
                 x_bar += found.position
@@ -93,11 +94,12 @@ def own_back(features: Features, rated: bool) -> wp.Function:
 
 
 @functools.cache
-def contacts_back(features: Features, rated: bool) -> wp.Function:
+def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
     """All contacts of mass i run back, from the last obstacle to the first.
 
     Where one plane or box touches it, what friction did follows from the velocity after the step, which is at hand.
-    Else the acceleration before each contact is found once more from the springs; few masses need that.
+    Else the acceleration before each contact is found once more from the springs; few masses need that. Where there is
+    a `single` obstacle, which is neither curved nor met by guided masses, none does, and the kernel is a smaller one.
     """
     types = layout(features.real)
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -107,6 +109,7 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
     touch, spring_force = touch_of(types, features.growing), thread_gather(types, features.springs("symplectic"), 1)
     curved, guided, pushed = any(kind in CURVED for kind in features.touching), features.guided, features.pushed
     own, worlds = features.own, features.worlds
+    several = curved or guided or not single
     noise = 16.0 * (1.2e-7 if features.real is wp.float32 else 2.2e-16)
 
     @wp.func
@@ -130,6 +133,7 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
         i: int,
         step: int,
         model: Arrays,
+        parameters: Parameters,
         work: Work,
         here: vec4,
         v: vec3,
@@ -143,11 +147,8 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
         found.acceleration = bar
         x = vec3(here[0], here[1], here[2])
         first = int(0)
-        parameters = model.parameters[0]
         if wp.static(own):
-            world = i // model.masses_a_world
-            parameters = model.parameters[world]
-            first = world * parameters.obstacle_count
+            first = i // model.masses_a_world * parameters.obstacle_count
         dt = real(parameters.dt)
         count = int(0)
         only = int(0)
@@ -177,25 +178,27 @@ def contacts_back(features: Features, rated: bool) -> wp.Function:
             if wp.static(curved):
                 simple = not sticks
         start = vec3()
-        if not simple:
-            start = before_contacts(i, step, model, work, parameters, here, v, positions, velocities)
+        if wp.static(several):
+            if not simple:
+                start = before_contacts(i, step, model, work, parameters, here, v, positions, velocities)
         for turned in range(parameters.obstacle_count):
             k = parameters.obstacle_count - 1 - turned
             obstacle = model.obstacles[first + k]
             surface = gap_at(model.grid_values, obstacle, x)
             if surface[3] < real(0.0):
-                n = vec3(surface[0], surface[1], surface[2])
-                if not simple:
-                    a = start
-                    for earlier in range(k):
-                        other = model.obstacles[first + earlier]
-                        met = gap_at(model.grid_values, other, x)
-                        if met[3] < real(0.0):
-                            a = touch(other, vec3(met[0], met[1], met[2]), met[3], v, v, here[3], dt, a)
-                    push = push_at(obstacle, surface[3], wp.dot(n, v), here[3])
-                    tentative = v + (a + n * push) * dt
-                    slide = tentative - n * wp.dot(n, tentative)
-                    sticks = wp.length(slide) <= obstacle.friction * (push * dt)
+                if wp.static(several):
+                    if not simple:
+                        n = vec3(surface[0], surface[1], surface[2])
+                        a = start
+                        for earlier in range(k):
+                            other = model.obstacles[first + earlier]
+                            met = gap_at(model.grid_values, other, x)
+                            if met[3] < real(0.0):
+                                a = touch(other, vec3(met[0], met[1], met[2]), met[3], v, v, here[3], dt, a)
+                        push = push_at(obstacle, surface[3], wp.dot(n, v), here[3])
+                        tentative = v + (a + n * push) * dt
+                        slide = tentative - n * wp.dot(n, tentative)
+                        sticks = wp.length(slide) <= obstacle.friction * (push * dt)
                 part = back_through(
                     model.grid_values, obstacle, surface, x, v, here[3], dt, tentative, sticks, found.acceleration
                 )

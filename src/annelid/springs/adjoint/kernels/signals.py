@@ -6,11 +6,16 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.springs.adjoint.kernels.ledger import ledger_of
+from annelid.springs.adjoint.kernels.loads import constant_load, lane_total
 from annelid.springs.adjoint.kernels.there import FIRST, course_of, sight_of
 from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.kernels.program import Features
 
 wp.set_module_options({"enable_backward": False})
+
+
+CHUNK_LANES = 16
+"""Threads that share the sum over a chunk of springs on CUDA."""
 
 
 @dataclass(frozen=True)
@@ -60,55 +65,152 @@ def add_chunk(types: Layout) -> wp.Function:
 
 
 @functools.cache
-def add_signal(features: Features, kinds: Kinds) -> wp.Function:
-    """Add up the rates of a stretch by the factor of a signal of a world, from its last step to its first."""
+def add_chunk_by_lanes(types: Layout, lanes: int) -> wp.Function:
+    """The same by neighbouring threads of a warp, all of which must call it (CUDA)."""
+    real, Ledger, total = types.real, ledger_of(types), lane_total(types.real, lanes)
+    scalar = "float" if real is wp.float32 else "double"
+    load, whole = constant_load(real, 1, scalar), constant_load(wp.int32, 1, "int")
+
+    @wp.func
+    def add_up(thread: int, step: int, ledger: Ledger):
+        count = ledger.chunks.shape[0]
+        items = ledger.by_chunk.shape[1]
+        item = wp.min(thread // wp.static(lanes), items - 1)
+        world = item // count
+        chunk = ledger.chunks[item - world * count]
+        rates = ledger.by_factor[step % 2]
+        members = ledger.members[world]
+        found = real(0.0)
+        member = chunk[1] + thread % wp.static(lanes)
+        while member < chunk[2]:
+            found += load(rates, whole(members, member))
+            member += wp.static(lanes)
+        found = total(found)
+        if thread == item * wp.static(lanes):
+            ledger.by_chunk[step, item] = found
+
+    return add_up
+
+
+@functools.cache
+def _term(features: Features, kinds: Kinds) -> wp.Function:
+    """What a step of a stretch adds to the rates by a command, or by amplitude, frequency and delay of a wave."""
+    types = layout(features.real)
+    Arrays, Work, Ledger, Course = types.Arrays, types.Work, ledger_of(types), course_of(types)
+    sine, worlds = kinds.sine, features.worlds
+
+    @wp.func
+    def term(world: int, signal: int, step: int, model: Arrays, work: Work, course: Course, ledger: Ledger) -> wp.vec3d:
+        count = ledger.chunks.shape[0]
+        rate = wp.float64(0.0)
+        for chunk in range(ledger.first_chunks[signal], ledger.first_chunks[signal + 1]):
+            rate += wp.float64(ledger.by_chunk[step, world * count + chunk])
+        found = wp.vec3d(rate, wp.float64(0.0), wp.float64(0.0))
+        if wp.static(sine > 0):
+            if model.signal_kinds[signal] == wp.static(sine):
+                numbers = course.signals[world, signal]
+                begun = wp.int64(0)
+                if wp.static(worlds):
+                    begun = work.begun[world]
+                moment = work.clock[0] + wp.int64(step) - begun
+                since = wp.float64(moment) * model.parameters[0].dt - numbers[2]
+                phase = numbers[1] * since
+                found = wp.vec3d()
+                if phase > wp.float64(0.0):
+                    turns = wp.float64(6.283185307179586)
+                    angle = turns * (phase - wp.floor(phase))
+                    swing = numbers[0] * wp.cos(angle) * turns
+                    found = wp.vec3d(wp.sin(angle), swing * since, -swing * numbers[1]) * rate
+        return found
+
+    return term
+
+
+@functools.cache
+def _term_at_hand(features: Features) -> wp.Function:
+    """The same, where `term_kernel` has left it."""
+    types = layout(features.real)
+    Arrays, Work, Ledger, Course = types.Arrays, types.Work, ledger_of(types), course_of(types)
+    load = constant_load(wp.float64, 1, "double")
+
+    @wp.func
+    def term(world: int, signal: int, step: int, model: Arrays, work: Work, course: Course, ledger: Ledger) -> wp.vec3d:
+        at = 3 * ((step * model.world_count + world) * model.signal_count + signal)
+        return wp.vec3d(load(ledger.terms, at), load(ledger.terms, at + 1), load(ledger.terms, at + 2))
+
+    return term
+
+
+@functools.cache
+def add_signal(features: Features, kinds: Kinds, *, at_hand: bool = False) -> wp.Function:
+    """Add up the rates of a stretch by the factor of a signal of a world, from its last step to its first.
+
+    What each step adds is `at_hand`, or is computed here.
+    """
     types = layout(features.real)
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
     Sight, Course = sight_of(types), course_of(types)
-    commanded, sine, worlds = kinds.commanded, kinds.sine, features.worlds
+    term = _term_at_hand(features) if at_hand else _term(features, kinds)
+    commanded, sine = kinds.commanded, kinds.sine
 
     @wp.func
     def add_up(
         world: int, signal: int, steps: int, model: Arrays, work: Work, sight: Sight, course: Course, ledger: Ledger
     ):  # fmt: skip
         kind = model.signal_kinds[signal]
-        numbers = course.signals[world, signal]
-        begun = wp.int64(0)
-        if wp.static(worlds):
-            begun = work.begun[world]
-        count = ledger.chunks.shape[0]
-        for turned in range(steps):
-            step = steps - 1 - turned
-            rate = wp.float64(0.0)
-            for chunk in range(ledger.first_chunks[signal], ledger.first_chunks[signal + 1]):
-                rate += wp.float64(ledger.by_chunk[step, world * count + chunk])
-            if wp.static(commanded > 0):
-                if kind == wp.static(commanded) and ledger.by_controls.shape[1] > 0:
-                    at = (sight.place[wp.static(FIRST)] + step) // course.interval
-                    channel = int(numbers[0])
-                    ledger.by_controls[world, at, channel] = ledger.by_controls[world, at, channel] + rate
-            if wp.static(sine > 0):
-                if kind == wp.static(sine):
-                    moment = work.clock[0] + wp.int64(step) - begun
-                    since = wp.float64(moment) * model.parameters[0].dt - numbers[2]
-                    phase = numbers[1] * since
-                    if phase > wp.float64(0.0):
-                        turns = wp.float64(6.283185307179586)
-                        angle = turns * (phase - wp.floor(phase))
-                        swing = numbers[0] * wp.cos(angle) * turns
-                        slopes = wp.vec3d(wp.sin(angle), swing * since, -swing * numbers[1])
-                        ledger.by_signals[world, signal] = ledger.by_signals[world, signal] + slopes * rate
+        if wp.static(commanded > 0):
+            if kind == wp.static(commanded) and ledger.by_controls.shape[1] > 0:
+                channel = int(course.signals[world, signal][0])
+                begin = sight.place[wp.static(FIRST)]
+                interval = course.interval
+                held = (begin + steps - 1) // interval  # interval whose sum is at hand
+                rate = ledger.by_controls[world, held, channel]
+                for turned in range(steps):
+                    step = steps - 1 - turned
+                    at = (begin + step) // interval
+                    if at != held:
+                        ledger.by_controls[world, held, channel] = rate
+                        rate = ledger.by_controls[world, at, channel]
+                        held = at
+                    rate += term(world, signal, step, model, work, course, ledger)[0]
+                ledger.by_controls[world, held, channel] = rate
+        if wp.static(sine > 0):
+            if kind == wp.static(sine):
+                rates = ledger.by_signals[world, signal]
+                for turned in range(steps):
+                    rates += term(world, signal, steps - 1 - turned, model, work, course, ledger)
+                ledger.by_signals[world, signal] = rates
 
     return add_up
 
 
 @functools.cache
+def term_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
+    """What all steps of a stretch add to the rates by all signals of all worlds (CUDA)."""
+    types = layout(features.real)
+    Arrays, Work, Ledger, Course = types.Arrays, types.Work, ledger_of(types), course_of(types)
+    term = _term(features, kinds)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def fill_terms(model: Arrays, work: Work, course: Course, ledger: Ledger):
+        step, item = wp.tid()
+        world = item // model.signal_count
+        signal = item - world * model.signal_count
+        found = term(world, signal, step, model, work, course, ledger)
+        at = 3 * (step * model.world_count * model.signal_count + item)
+        for part in range(3):
+            ledger.terms[at + part] = found[part]
+
+    return fill_terms
+
+
+@functools.cache
 def signal_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
-    """The same for all signals of all worlds (CUDA)."""
+    """These added up (CUDA)."""
     types = layout(features.real)
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
     Sight, Course = sight_of(types), course_of(types)
-    add_up = add_signal(features, kinds)
+    add_up = add_signal(features, kinds, at_hand=True)
 
     @wp.kernel(module="unique", enable_backward=False)
     def add_stretch(steps: int, model: Arrays, work: Work, sight: Sight, course: Course, ledger: Ledger):
