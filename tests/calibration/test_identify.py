@@ -12,7 +12,7 @@ import pytest
 from annelid import Calibration, Free, Run, fem, identify, springs
 from annelid.calibration import NotDetermined, Tracks, save, synthetic_tracks
 from annelid.calibration.comparison import registered
-from annelid.calibration.markers import marker_weights
+from annelid.calibration.markers import markers_on
 from annelid.cli import main
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
 from annelid.materials import Material
@@ -130,7 +130,7 @@ def test_what_data_leave_open_is_said() -> None:
 def test_markers_follow_any_affine_motion() -> None:
     for body, places in ((beam(), beam().positions), (solid(), solid().nodes)):
         inside = {"one": places.mean(axis=0), "two": 0.7 * places[0] + 0.3 * places[-1]}
-        weights = marker_weights(body, inside, 0.0)
+        weights = markers_on(body, inside, 0.0).weights
         change = np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)
         np.testing.assert_allclose(
             weights @ (places @ change.T + 1.0), np.array(list(inside.values())) @ change.T + 1.0
@@ -138,13 +138,20 @@ def test_markers_follow_any_affine_motion() -> None:
 
 
 def test_a_group_carries_a_marker_that_stands_off() -> None:
-    body, place = solid(), {"stalk": (0.1, 0.0, 0.021)}
-    weights = marker_weights(body, place, 0.0, {"stalk": "end"})
+    """As a rigid whole: where the group swells, the marker does not move away from it."""
+    body, place = solid(), {"stalk": (0.12, 0.0, 0.021), "foot": (0.05, 0.0, 0.01)}
+    markers = markers_on(body, place, 0.0, {"stalk": "end"})
     turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
-    np.testing.assert_allclose(weights @ (body.nodes @ turn.T), np.array([place["stalk"]]) @ turn.T, atol=1e-12)
-    assert not weights[0, body.nodes[:, 0] < 0.09].any()
-    with pytest.raises(InvalidValue, match="lies off the plane"):
-        marker_weights(body, {"stalk": (0.12, 0.0, 0.0)}, 0.0, {"stalk": "end"})
+    turned = body.nodes @ turn.T
+    np.testing.assert_allclose(markers.places(turned), np.array(list(place.values())) @ turn.T, atol=1e-12)
+    end = body.groups["end"]
+    turned[end] = turned[end].mean(axis=0) + 1.2 * (turned[end] - turned[end].mean(axis=0))
+    both = markers.places(np.stack([turned, np.full(turned.shape, np.nan)]))
+    np.testing.assert_allclose(both[0, 0], turn @ place["stalk"], atol=1e-12)
+    assert np.isnan(both[1]).all()
+    body.group("edge", end[:2])
+    with pytest.raises(InvalidValue, match="its 2 points lie on a line"):
+        markers_on(body, place, 0.0, {"stalk": "edge"})
 
 
 @pytest.mark.parametrize(

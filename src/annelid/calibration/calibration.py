@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid import fem, springs
 from annelid.calibration.comparison import NUISANCES, Comparison, Registration
-from annelid.calibration.markers import marker_weights
+from annelid.calibration.markers import markers_on
 from annelid.calibration.runs import Run
 from annelid.calibration.solids_twin import OF_WORLD, SolidsTwin, remade, require_constants
 from annelid.calibration.springs_twin import SpringsTwin
@@ -41,8 +41,8 @@ class Calibration(Named):
         registration: How the frame of the capture may differ from that of the body in each run: "none", "shift" or
             "rigid"; that is fitted along the way and not reported.
         reach: How far markers may stand off the body [m].
-        carriers: Groups of the body that carry a marker as a whole, by the name of the marker, for markers that stand
-            off a part that keeps its form, such as the end of a beam.
+        carriers: Groups of the body that carry a marker as a rigid whole, by the name of the marker, for markers that
+            stand off a part that keeps its form, such as the end of a beam.
         windows: Ends of the windows of time that are fitted one after the other [s]; by default a fifth of the longest
             run, half of it and all.
         world: Options of the simulation: dt, gravity, obstacles...
@@ -100,16 +100,16 @@ class Calibration(Named):
         if isinstance(self.body, springs.Body):
             _require_nothing_given(run)
             _require_groups(run, self.body.groups)
-            weights = marker_weights(self.body, self.markers, self.reach, self.carriers)
-            twin = SpringsTwin(self.body, run, weights, {"precision": "float64", **options})
+            markers = markers_on(self.body, self.markers, self.reach, self.carriers)
+            twin = SpringsTwin(self.body, run, markers, {"precision": "float64", **options})
             twin.require(self.free)
             return twin
         make = self._maker(run)
         first = make({name: float(one.start) for name, one in self.space.free.items()})
         require_kind("what the function of the body makes", first, fem.Solid, "a fem.Solid")
         _require_groups(run, first.groups)
-        weights = marker_weights(first, self.markers, self.reach, self.carriers)
-        return SolidsTwin(make, run, weights, options)
+        markers = markers_on(first, self.markers, self.reach, self.carriers)
+        return SolidsTwin(make, run, markers, options)
 
     def _maker(self, run: Run) -> Callable[[Mapping[str, float]], fem.Solid]:
         """The solid of a run for constants."""

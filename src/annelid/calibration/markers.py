@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,66 @@ _NEAR = 8  # masses that carry a marker
 _SAME = 1e-9  # of the size of a body: a marker on a mass
 
 
-def marker_weights(
+@dataclass(frozen=True, eq=False)
+class Carrier:
+    """A group of masses or nodes that takes a marker along as a rigid body.
+
+    Attributes:
+        row: Number of the marker.
+        chosen: Masses or nodes of the group, shape [k].
+        places: Where they are as built, from their middle [m], shape [k, 3].
+        offset: Where the marker is, from there [m], shape [3].
+    """
+
+    row: int
+    chosen: np.ndarray
+    places: np.ndarray
+    offset: np.ndarray
+
+    def place(self, positions: np.ndarray) -> np.ndarray:
+        """Where the marker is, by the turn and shift that fit the group best [m], shape [..., 3]."""
+        now = positions[..., self.chosen, :]
+        there = np.isfinite(now).all(axis=(-2, -1))  # what has diverged has no turn
+        now = np.where(there[..., None, None], now, self.places)
+        middle = now.mean(axis=-2)
+        left, _, right = np.linalg.svd(np.swapaxes(now - middle[..., None, :], -1, -2) @ self.places)
+        left[..., 2] *= np.linalg.det(left @ right)[..., None]  # a turn, not a mirror image
+        return np.where(there[..., None], middle + (left @ right) @ self.offset, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """How markers follow a body.
+
+    Attributes:
+        weights: Weights of masses or nodes by which markers are found from their places, shape [m, n].
+        carriers: Those of markers that a group carries, whose weights are 0.
+    """
+
+    weights: np.ndarray
+    carriers: tuple[Carrier, ...]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def places(self, positions: np.ndarray) -> np.ndarray:
+        """Where markers are when masses or nodes are there [m], shape [..., m, 3] for positions [..., n, 3]."""
+        found = np.asarray(self.weights @ positions)
+        for carrier in self.carriers:
+            found[..., carrier.row, :] = carrier.place(positions)
+        return found
+
+
+def markers_on(
     body: Body | Solid, markers: Mapping[str, Any], reach: float, carriers: Mapping[str, str] | None = None
-) -> np.ndarray:
-    """Weights of masses or nodes by which markers are found from their places, shape [m, n].
+) -> Markers:
+    """How markers follow masses or nodes.
 
     Args:
         body: The body.
         markers: Where they are on the body as built [m], by name.
         reach: How far outside of the body they may be [m], carried along with what is nearest.
-        carriers: Groups of the body that carry a marker as a whole, by the name of the marker.
+        carriers: Groups of the body that carry a marker as a rigid whole, by the name of the marker.
     """
     if not markers:
         raise InvalidValue(
@@ -38,11 +89,13 @@ def marker_weights(
         weights, outside = _on_solid(body, points)
     else:
         weights, outside = _on_springs(body, points)
+    carrying = []
     for name, group in (carriers or {}).items():
         if name not in markers:
             raise UnknownName("marker", name, markers)
         row = list(markers).index(name)
-        weights[row], outside[row] = _carried(body, name, group, points[row]), 0.0
+        carrying.append(_carrier(body, name, group, row, points[row]))
+        weights[row], outside[row] = 0.0, 0.0
     worst = int(outside.argmax())
     if outside[worst] > reach + 1e-9:
         low, high = (body.nodes.min(axis=0), body.nodes.max(axis=0)) if isinstance(body, Solid) else body.bounds()
@@ -52,7 +105,7 @@ def marker_weights(
             f"lies between {_told(low)} and {_told(high)} m: give its place on the body as built, in metres, or let "
             "markers stand off with reach."
         )
-    return weights
+    return Markers(weights, tuple(carrying))
 
 
 def _on_springs(body: Body, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,22 +146,19 @@ def _on_solid(solid: Solid, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return weights, outside
 
 
-def _carried(body: Body | Solid, name: str, group: str, point: np.ndarray) -> np.ndarray:
-    """Weights of the affine motion that fits a group best, at a point that may stand off it in its plane."""
+def _carrier(body: Body | Solid, name: str, group: str, row: int, point: np.ndarray) -> Carrier:
+    """A group that carries a marker."""
     if group not in body.groups:
         raise UnknownName("group of the body", group, body.groups)
     chosen, places = body.groups[group], body.nodes if isinstance(body, Solid) else body.positions
-    size = float(np.ptp(places[chosen], axis=0).max())
-    system = np.vstack([np.ones(len(chosen)), (places[chosen] - point).T / max(size, 1e-12)])
-    shares, goal = np.linalg.pinv(system)[:, 0], np.array([1.0, 0.0, 0.0, 0.0])
-    if not np.allclose(system @ shares, goal, atol=1e-6):
+    middle = places[chosen].mean(axis=0)
+    spread = np.linalg.svd(places[chosen] - middle, compute_uv=False)
+    if len(chosen) < 3 or spread[1] < 1e-6 * spread[0]:
         raise InvalidValue(
-            f"group {group!r} does not carry marker {name!r}, which lies off the plane or line of its "
-            f"{len(chosen)} points: choose a group with points on all sides."
+            f"group {group!r} cannot carry marker {name!r}: its {len(chosen)} points lie on a line, which does not "
+            "tell how it turns; choose a group with points on all sides."
         )
-    weights = np.zeros(len(places))
-    weights[chosen] = shares
-    return weights
+    return Carrier(row, np.asarray(chosen), places[chosen] - middle, point - middle)
 
 
 def _beyond(corners: np.ndarray, share: np.ndarray) -> float:

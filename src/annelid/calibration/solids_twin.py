@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.calibration.markers import Markers
 from annelid.calibration.runs import Run, Stage
 from annelid.calibration.twin import interpolated
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName
@@ -30,7 +31,7 @@ class SolidsTwin:
     Args:
         make: The solid for constants by name.
         run: The run.
-        weights: How markers follow nodes, shape [m, n].
+        markers: How markers follow nodes.
         options: Options of `fem.simulation`; the midpoint rule, which does not damp by itself, unless told otherwise.
     """
 
@@ -40,10 +41,10 @@ class SolidsTwin:
         self,
         make: Callable[[Mapping[str, float]], fem.Solid],
         run: Run,
-        weights: np.ndarray,
+        markers: Markers,
         options: Mapping[str, Any],
     ) -> None:
-        self._make, self._run, self._weights = make, run, weights
+        self._make, self._run, self._markers = make, run, markers
         self._options = {"integrator": "midpoint", **options}
         self._step = self._options.pop("dt", "auto")
 
@@ -57,16 +58,16 @@ class SolidsTwin:
         found = []
         for each in _rows(constants):
             try:
-                found.append(self._weights @ self._equilibrium(self._made(each), stage))
+                found.append(self._markers.places(self._equilibrium(self._made(each), stage)))
             except (NoEquilibrium, _Impossible):
-                found.append(np.full((len(self._weights), 3), np.nan))
+                found.append(np.full((len(self._markers), 3), np.nan))
         return np.array(found)
 
     def _one(self, constants: Mapping[str, float], times: np.ndarray) -> np.ndarray:
         try:
             return self._moved(constants, times)
         except (SimulationDiverged, NoEquilibrium, _Impossible):
-            return np.full((len(times), len(self._weights), 3), np.nan)
+            return np.full((len(times), len(self._markers), 3), np.nan)
 
     def _moved(self, constants: Mapping[str, float], times: np.ndarray) -> np.ndarray:
         solid = self._made(constants)
@@ -75,7 +76,7 @@ class SolidsTwin:
         stages = self._run.stages(max(float(times[-1]), step))
         positions = solid.nodes if self._run.start == "rest" else self._equilibrium(solid, stages[0])
         velocities = np.zeros(positions.shape)
-        known, marks = [0.0], [self._weights @ positions]
+        known, marks = [0.0], [self._markers.places(positions)]
         for stage in stages:
             count = max(int(np.ceil((stage.end - stage.begin) / step - 1e-6)), 1)
             dt = (stage.end - stage.begin) / count
@@ -85,7 +86,7 @@ class SolidsTwin:
             for number in range(1, count + 1):
                 simulation.step(1)
                 known.append(stage.begin + dt * number)
-                marks.append(self._weights @ simulation.positions())
+                marks.append(self._markers.places(simulation.positions()))
             positions, velocities = simulation.positions(), simulation.velocities()
         return interpolated(np.array(known), np.array(marks)[None], times)[0]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid import springs
+from annelid.calibration.markers import Markers
 from annelid.calibration.runs import Run, Stage
 from annelid.calibration.twin import interpolated
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
@@ -27,14 +28,14 @@ class SpringsTwin:
     Args:
         body: The body.
         run: The run.
-        weights: How markers follow masses, shape [m, n].
+        markers: How markers follow masses.
         options: Options of `springs.simulation`.
     """
 
     together = True
 
-    def __init__(self, body: springs.Body, run: Run, weights: np.ndarray, options: Mapping[str, Any]) -> None:
-        self._body, self._run, self._weights, self._options = body, run, weights, dict(options)
+    def __init__(self, body: springs.Body, run: Run, markers: Markers, options: Mapping[str, Any]) -> None:
+        self._body, self._run, self._markers, self._options = body, run, markers, dict(options)
         self._given_step = self._options.pop("dt", "auto")
         self._rollouts: dict[tuple[Any, ...], Rollout] = {}
         self._base = self._simulation(body, "auto", None).dt
@@ -66,7 +67,7 @@ class SpringsTwin:
     def motion(self, constants: Mapping[str, np.ndarray], times: np.ndarray) -> np.ndarray:
         """Where markers are; see `Twin`."""
         copies = len(next(iter(constants.values()))) if constants else 1
-        found = np.full((copies, len(times), len(self._weights), 3), np.nan)
+        found = np.full((copies, len(times), len(self._markers), 3), np.nan)
         for step, chosen in self._groups(constants, copies):
             part = {name: values[chosen] for name, values in constants.items()}
             found[chosen] = self._together(part, len(chosen), times, step)
@@ -77,7 +78,7 @@ class SpringsTwin:
         copies = len(next(iter(constants.values()))) if constants else 1
         last = self._run.stages(max(float(self._run.measured.times[-1]), 1e-6))[-1]
         places = [self._equilibrium(self._copy(constants, copy), last) for copy in range(copies)]
-        return np.array([self._weights @ each for each in places])
+        return np.array([self._markers.places(each) for each in places])
 
     def _groups(self, constants: Mapping[str, np.ndarray], copies: int) -> Iterator[tuple[float, np.ndarray]]:
         """Copies that share a time step, so that a few stiff ones do not slow all the others down."""
@@ -102,7 +103,7 @@ class SpringsTwin:
         first = np.broadcast_to(
             self._body.positions if places is None else places, (copies, *self._body.positions.shape)
         )
-        known, marks = [np.zeros(1)], [self._weights @ first]
+        known, marks = [np.zeros(1)], [self._markers.places(first)]
         step = _fitting(step, times)
         for stage in stages:
             count = max(int(np.ceil((stage.end - stage.begin) / step - 1e-6)), 1)
@@ -115,14 +116,14 @@ class SpringsTwin:
             try:
                 track = rollout.forward(given)
             except SimulationDiverged:
-                return np.full((copies, len(times), len(self._weights), 3), np.nan)
+                return np.full((copies, len(times), len(self._markers), 3), np.nan)
             positions = np.moveaxis(track.positions, 0, 1)  # [copies, looks, n, 3]
             known.append(stage.begin + dt * looks)
-            marks.append(self._weights @ positions.reshape(-1, *positions.shape[2:]))
+            marks.append(self._markers.places(positions.reshape(-1, *positions.shape[2:])))
             if stage is not stages[-1]:
                 last = {"positions": track.positions[-1], "velocities": self._let_go(track.velocities[-1], stage)}
                 state = {name: np.nan_to_num(values) for name, values in last.items()}
-        placed = np.concatenate([part.reshape(copies, -1, len(self._weights), 3) for part in marks], axis=1)
+        placed = np.concatenate([part.reshape(copies, -1, len(self._markers), 3) for part in marks], axis=1)
         return interpolated(np.concatenate(known), placed, times)
 
     def _let_go(self, velocities: np.ndarray, stage: Stage) -> np.ndarray:
