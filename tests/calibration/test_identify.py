@@ -13,8 +13,9 @@ from annelid import Calibration, Free, Run, fem, identify, springs
 from annelid.calibration import NotDetermined, Tracks, save, synthetic_tracks
 from annelid.calibration.comparison import registered
 from annelid.calibration.markers import markers_on
+from annelid.calibration.springs_twin import SpringsTwin
 from annelid.cli import main
-from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
+from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.materials import Material
 from annelid.shapes import tet_beam
 
@@ -51,6 +52,34 @@ def test_a_lattice_comes_back_from_a_start_far_off(off: float, tmp_path: Path) -
     assert "damping_factor" in found.weakest
     assert {path.name for path in save(found, tmp_path, plots=False)} == {"report.md", "constants.json"}
     assert "| swing | tip |" in (tmp_path / "report.md").read_text()
+
+
+def test_a_search_goes_on_after_a_break(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tracks()
+    plan = Calibration(beam(), [Run(seen, name="swing")], MARKERS, {"stiffness_factor": 1.3}, world=WORLD)
+    whole = identify(plan, scan=False)
+    asked, plain = [], SpringsTwin.motion
+
+    def tiring(self: SpringsTwin, constants: Any, times: np.ndarray) -> np.ndarray:
+        asked.append(len(times))
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return plain(self, constants, times)
+
+    monkeypatch.setattr(SpringsTwin, "motion", tiring)
+    with pytest.raises(KeyboardInterrupt):
+        identify(plan, scan=False, folder=tmp_path)
+    lines: list[str] = []
+    again = identify(plan, scan=False, folder=tmp_path, resume=True, say=lines.append)
+    assert lines[0] == "3 batches of simulations are known from before"
+    assert again.constants == whole.constants
+    assert again.evaluations == whole.evaluations
+    asked[:] = [0] * 4
+    identify(plan, scan=False, folder=tmp_path, resume=True)
+    assert len(asked) == 4 + 2  # one to see that the body is the same, and the motion that is shown
+    for changes in ({"free": {"stiffness_factor": 1.2}}, {"body": beam().push("end", (0.0, 0.0, 0.1))}):
+        with pytest.raises(FileFormatError, match="belongs to another search"):
+            identify(replace(plan, **changes), scan=False, folder=tmp_path, resume=True)
 
 
 def test_loads_and_releases_are_followed() -> None:

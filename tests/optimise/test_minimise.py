@@ -44,6 +44,7 @@ def test_the_bottom_of_a_bowl_is_found(method: Any, starts: int | None) -> None:
     np.testing.assert_allclose(found.parameters["x"], 1.0, atol=0.03)
     assert found.each.shape == (starts or 1,)
     assert found.history.shape == (found.evaluations, starts or 1)
+    assert repr(found).startswith(f"Minimum(loss 1, k {found.parameters['k']:.6g}, x [2] from ")
 
 
 def test_starts_know_nothing_of_each_other() -> None:
@@ -61,6 +62,21 @@ def test_a_loss_that_is_not_finite_counts_as_large(method: Any) -> None:
         return (np.nan if values["x"][0] < 0.9 else loss), rates
 
     assert minimise(torn, FREE, method=method).loss == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"width": "a"}, "a width that is a number above 0, not 'a'"),
+        ({"width": np.inf}, "a width that is a number above 0, not inf"),
+        ({"samples": 2.5}, "a whole number of samples, 1 or more, not 2.5"),
+        ({"seed": -1}, "a whole number of 0 or more, not -1"),
+        ({"value": 3.0}, "must be a function of parameters by name, not float"),
+    ],
+)
+def test_samples_that_cannot_be_drawn_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        Sampled(**{"value": lambda values: 0.0, "free": FREE, **changes})
 
 
 def test_a_loss_that_is_finite_nowhere_is_refused() -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 
 from annelid.calibration.calibration import Calibration
 from annelid.calibration.comparison import NUISANCES, Comparison
 from annelid.calibration.identified import Compared, Identified
+from annelid.calibration.journal import Journal
 from annelid.calibration.search import Search, default_windows, held_values
 from annelid.core.errors import InvalidValue
+from annelid.core.identity import identity
 from annelid.core.options import require_kind
+from annelid.core.ownership import owned
 from annelid.optimise.free import Space
 from annelid.optimise.gauss_newton import Fitted, GaussNewton
 from annelid.optimise.uncertainty import uncertainty
@@ -32,6 +37,8 @@ def identify(
     threads: int | None = None,
     iterations: int = 30,
     say: Callable[[str], None] | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
 ) -> Identified:
     """Constants of a body from measured tracks of it.
 
@@ -46,6 +53,10 @@ def identify(
         threads: CPU threads; None takes all cores.
         iterations: Most iterations of each fit.
         say: Called with a line about each thing done.
+        folder: Where what was simulated is kept (`checkpoint.npz`), also where the search is interrupted; None keeps it
+            nowhere.
+        resume: Go on from what the folder has, if there is something, to the same result as without a break; else begin
+            anew.
     """
     require_kind("what is identified", calibration, Calibration, "a Calibration")
     space = calibration.space
@@ -56,14 +67,36 @@ def identify(
     _require_data(space, fitted, windows[0], nuisances)
     together = all(each.twin.together for each in fitted)
     how = GaussNewton(iterations=iterations, tries=_SIDE_BY_SIDE if together else 1)
-    search = Search(space, fitted, windows, how, say or _silent)
-    starts = search.scan() if scan else np.zeros((1, space.count))
-    found = search.fit(starts)
+    place = None if folder is None else Path(folder)
+    journal = Journal(place, _identity(calibration, space, fitted, windows, how, scan=scan))
+    search = Search(space, fitted, windows, how, say or _silent, journal)
+    with ExitStack() as stack:
+        if place is not None:
+            stack.enter_context(owned(place))
+            stack.callback(journal.save)  # also where the search is interrupted
+        if resume and (known := journal.resume()):
+            (say or _silent)(f"{known} batches of simulations are known from before")
+        starts = search.scan() if scan else np.zeros((1, space.count))
+        found = search.fit(starts)
     _require_fit(found)
     made = _identified(calibration, space, search, found, nuisances, fitted, predicted, windows[-1])
     for sentence in made.warnings():
         warnings.warn(sentence, NotDetermined, stacklevel=2)
     return made
+
+
+def _identity(
+    calibration: Calibration,
+    space: Space,
+    fitted: Sequence[Comparison],
+    windows: Sequence[float],
+    how: GaussNewton,
+    *,
+    scan: bool,
+) -> str:
+    """What makes a search another one, as far as it can be told; bodies are compared by what they do."""
+    data = [(each.run.name, each.run.axes, each.times, each.measured) for each in fitted]
+    return identity(space.names, space.scales(), data, calibration.registration, list(windows), how, scan)
 
 
 def _identified(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from annelid.calibration.comparison import Comparison
+from annelid.calibration.journal import Journal
 from annelid.optimise.free import Space
 from annelid.optimise.gauss_newton import Fitted, GaussNewton, gauss_newton
 
@@ -44,6 +45,7 @@ class Search:
         windows: Ends of windows [s], rising.
         how: How Gauss-Newton steps.
         say: Called with what is being done.
+        journal: What knows the answers that were given before a break.
     """
 
     def __init__(
@@ -53,13 +55,18 @@ class Search:
         windows: Sequence[float],
         how: GaussNewton,
         say: Callable[[str], None],
+        journal: Journal,
     ) -> None:
         self._space, self._comparisons, self._windows, self._how, self._say = space, comparisons, windows, how, say
+        self._journal = journal
         self.course = Course()
 
     def residuals(self, at: np.ndarray, window: float) -> np.ndarray:
         """What is left of all runs at coordinates of shape [copies, p], in millimetres, shape [copies, r]."""
         self.course.evaluations += len(at)
+        return self._journal.answered(at, window, self._simulated)
+
+    def _simulated(self, at: np.ndarray, window: float) -> np.ndarray:
         constants = self._space.values(at)
         with np.errstate(invalid="ignore", over="ignore"):  # trials that diverge count as bad
             return np.concatenate([each.residuals(constants, window) for each in self._comparisons], axis=1)

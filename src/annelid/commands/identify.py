@@ -8,6 +8,7 @@ from pathlib import Path
 
 from annelid.calibration import Calibration, identify
 from annelid.calibration.files import save
+from annelid.calibration.journal import CHECKPOINT
 from annelid.commands.support.options import Machine, combined, parse, split_name
 from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
@@ -37,6 +38,8 @@ class Identify:
     """Folder for report and curves; out/NAME by default."""
     no_plot: bool = False
     """Draw no curves."""
+    resume: bool = False
+    """Go on with a search that was interrupted, from the checkpoint in the folder."""
 
 
 def command(arguments: list[str]) -> int:
@@ -61,12 +64,15 @@ def run_calibration(calibration: Calibration, options: Identify, machine: Machin
         device, begin = choose_device(machine.device), time.perf_counter()
         with Progress(f"identify {calibration.name}", 1.0, quiet=machine.json) as progress:
             found = identify(
-                calibration, scan=not options.no_scan, device=machine.device, threads=machine.threads, say=progress.say
-            )
+                calibration, scan=not options.no_scan, device=machine.device, threads=machine.threads, say=progress.say,
+                folder=folder, resume=options.resume,
+            )  # fmt: skip
         report = Report(calibration.name, device_title(device), time.perf_counter() - begin, found.measurements())
         with replaced(folder / "results.json") as temporary:
             temporary.write_text(report.to_json() + "\n", encoding="utf-8")
-        return report, [folder / "results.json", *save(found, folder, plots=not options.no_plot)]
+        written = [folder / "results.json", *save(found, folder, plots=not options.no_plot)]
+        (folder / CHECKPOINT).unlink(missing_ok=True)  # the search is over
+        return report, written
 
 
 def calibration_of(given: str) -> Calibration:

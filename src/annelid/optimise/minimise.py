@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
@@ -46,8 +47,8 @@ _SAVED_EVERY = 10.0  # seconds between two checkpoints
 _STEEPEST = 1e100  # rates beyond, whose squares are not numbers, are those of a motion that diverges
 
 
-@dataclass(frozen=True, eq=False)
-class Minimum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Minimum(Described):
     """What a descent found.
 
     Attributes:
@@ -65,6 +66,20 @@ class Minimum:
     points: np.ndarray
     history: np.ndarray
     evaluations: int
+
+    def facts(self) -> Mapping[str, str]:
+        """The loss, the parameters, and how many starts and evaluations it took."""
+        found = {name: _shown(values) for name, values in self.parameters.items()}
+        return {
+            "loss": f"{self.loss:.6g}", **found, "starts": str(len(self.each)), "evaluations": str(self.evaluations)
+        }  # fmt: skip
+
+
+def _shown(values: np.ndarray) -> str:
+    """A number, or the shape of several and between which they lie."""
+    if values.size == 1:
+        return f"{values.item():.6g}"
+    return f"{list(values.shape)} from {values.min():.4g} to {values.max():.4g}" if values.size else "none"
 
 
 Watch = Callable[[int, np.ndarray], None]

@@ -43,8 +43,14 @@ class Sampled:
         together: bool = False,
         seed: int = 0,
     ) -> None:
-        if not (np.isfinite(width) and width > 0.0) or samples < 1:
-            raise InvalidValue(f"a sampled gradient needs a width above 0 and samples, not {width!r} and {samples!r}.")
+        if not callable(value):
+            raise InvalidValue(f"a sampled loss must be a function of parameters by name, not {type(value).__name__}.")
+        if not isinstance(width, int | float | np.number) or not 0.0 < width < np.inf:
+            raise InvalidValue(f"a sampled gradient needs a width that is a number above 0, not {width!r:.40}.")
+        if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 1:
+            raise InvalidValue(f"a sampled gradient needs a whole number of samples, 1 or more, not {samples!r:.40}.")
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise InvalidValue(f"the seed of a sampled gradient must be a whole number of 0 or more, not {seed!r:.40}.")
         self._value, self._space = value, Space(free)
         self._width, self._samples, self._together, self._seed = width, samples, together, seed
 
