@@ -9,10 +9,12 @@ import pytest
 import warp as wp
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.packages import installed
 from annelid.core.progress import Progress
 from annelid.studies.gait import Gait, ratios
 from annelid.studies.shape import Finger, Shape
 from annelid.studies.support.gait_searches import Course
+from annelid.studies.support.lattice_walker import Walk, Walked
 from annelid.studies.throw import Throw
 
 from .conftest import by_name
@@ -21,14 +23,34 @@ from .conftest import by_name
 def test_a_gait_is_searched_by_each_method(cpu: wp.Device, silence: Progress) -> None:
     study = Gait(quick=True)
     found = study.compute(cpu, 1, silence)
-    assert list(found) == [("gradient", 0), ("sampled", 0), ("cma-es", 0)]
-    for course in found.values():
+    learnt = ["ppo"] if installed("stable_baselines3") else []
+    assert list(found) == [(method, 0) for method in ("gradient", "sampled", "cma-es", *learnt)]
+    for (method, _), course in found.items():
         assert (np.diff(course.steps) > 0.0).all()
         assert (np.diff(course.distances) >= 0.0).all()
-        assert course.gait.shape == study.walk().shape
+        assert course.gait.shape == (study.walk().shape if method != "ppo" else (0, 0))
     assert found["gradient", 0].steps[-1] == 3 * 3 * study.walk().steps()  # there and back, three times
     assert found["gradient", 0].distances[-1] > found["gradient", 0].distances[0]
     assert by_name(study.measure(found))["gradient-0-farther-than-cma-es"].passed is None
+
+
+def test_a_policy_walks_as_a_table_does(cpu: wp.Device) -> None:
+    pytest.importorskip("stable_baselines3")  # what learns from it
+    from annelid.envs.task_worlds import TaskWorlds
+    from annelid.envs.worlds import read_options
+    from annelid.studies.support.gait_learning import LatticeWalk
+
+    walk = Walk(1, 4, cpu, 1)
+    table = walk.random(np.random.default_rng(0), 1)[0]
+    options = {"cycles": 1, "intervals": 4, "every": 0.025, "seconds": 0.1}
+    worlds = TaskWorlds(2, read_options(LatticeWalk, options), device=cpu, threads=1)
+    worlds.restart(seeds=[0, 1])
+    far = np.zeros(2)
+    for row in table:
+        worlds.step(np.tile((row - 1.0) / 0.3, (2, 1)))
+        far += worlds.rewards.numpy()
+    np.testing.assert_allclose(far, -Walked(walk).value({"gait": table}), atol=2e-6)
+    np.testing.assert_allclose(worlds.observations["observation"].numpy()[0, :2], [0.0, 1.0], atol=1e-6)
 
 
 def course(steps: list[float], distances: list[float]) -> Course:

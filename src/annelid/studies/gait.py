@@ -14,6 +14,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.packages import installation, installed
 from annelid.core.progress import Progress
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
@@ -25,13 +26,13 @@ BUDGET = 20
 
 _SAMPLED = 5  # the same of sampled gradients
 
-_LABELS = {"gradient": "gradient", "sampled": "sampled gradient", "cma-es": "CMA-ES"}
+_LABELS = {"gradient": "gradient", "sampled": "sampled gradient", "cma-es": "CMA-ES", "ppo": "PPO"}
 Found = dict[tuple[str, int], Course]
 
 
 @dataclass(frozen=True)
 class Gait:
-    """A lattice walker learns a gait: gradients against sampled ones and CMA-ES, by steps and by time."""
+    """A lattice walker learns a gait: gradients against sampled ones, CMA-ES and PPO, by steps and by time."""
 
     name: ClassVar[str] = "gait"
 
@@ -67,6 +68,8 @@ class Gait:
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Search with each method and seed, one after the other, until all is done or time is up."""
         walk, found = self.walk(device, threads), Found()
+        if not installed("stable_baselines3"):
+            progress.say(f"PPO is left out: it needs stable-baselines3, {installation('rl')}")
         end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
         for seed in range(1 if self.quick else self.seeds):
             for method, search in self._searches(walk).items():
@@ -91,11 +94,16 @@ class Gait:
         def budget(seed: int, found: Found, times: int = BUDGET) -> int:
             return (2 if self.quick else times) * int(found["gradient", seed].steps[-1])
 
-        return {
+        searches: dict[str, Callable[[int, Found], Course]] = {
             "gradient": lambda seed, found: by_gradient(walk, seed, iterations=iterations, starts=self.starts),
             "sampled": lambda seed, found: by_samples(walk, seed, steps=budget(seed, found, _SAMPLED)),
             "cma-es": lambda seed, found: by_cma_es(walk, seed, steps=budget(seed, found)),
         }
+        if installed("stable_baselines3"):
+            from annelid.studies.support.gait_learning import by_ppo
+
+            searches["ppo"] = lambda seed, found: by_ppo(walk, seed, steps=budget(seed, found))
+        return searches
 
     def _identity(self, method: str, seed: int) -> dict[str, Any]:
         return {"method": method, "seed": seed, "iterations": self.iterations, "starts": self.starts}
@@ -123,15 +131,16 @@ class Gait:
             rows.append(Measurement(f"{method}-{seed}-time", float(course.seconds[-1]), "s"))
         seeds = [seed for method, seed in found if method == "cma-es"]
         for seed in seeds:
-            rows.append(self._lead(seed, found))
+            rows.append(self._lead("cma-es", seed, found))
+        rows += [self._lead("ppo", seed, found) for method, seed in found if method == "ppo"]
         if seeds:
             rows.append(Measurement("fewer-steps-than-cma-es", float(np.median(ratios(found))), "times"))
         return rows
 
-    def _lead(self, seed: int, found: Found) -> Measurement:
-        """How much farther the gradient's gait goes than that of CMA-ES with 20 times the steps."""
-        lead = found["gradient", seed].distances[-1] - found["cma-es", seed].distances[-1]
-        name = f"gradient-{seed}-farther-than-cma-es"
+    def _lead(self, method: str, seed: int, found: Found) -> Measurement:
+        """How much farther the gradient's gait goes than that of another search with 20 times the steps."""
+        lead = found["gradient", seed].distances[-1] - found[method, seed].distances[-1]
+        name = f"gradient-{seed}-farther-than-{method}"
         if self.quick:
             return Measurement(name, float(lead), "m")
         return Measurement(name, float(lead), "m", 0.0, bound="at-least", source="20 times fewer steps")
