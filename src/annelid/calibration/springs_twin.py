@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -150,7 +151,8 @@ class SpringsTwin:
         key = (holding, dt, steps, looks.tobytes(), copies)
         if key not in self._rollouts:
             simulation = self._simulation(self._holding(holding), dt, copies)
-            self._rollouts[key] = Rollout(simulation, steps, looks=looks.tolist())
+            least = math.ceil(math.sqrt(steps))  # several are kept, and none is run back: states would only take room
+            self._rollouts[key] = Rollout(simulation, steps, every=least, looks=looks.tolist())
         return self._rollouts[key]
 
     def _simulation(self, body: springs.Body, dt: Any, worlds: int | None) -> Any:
