@@ -74,7 +74,7 @@ def test_a_bellows_without_room_is_refused(options: dict[str, Any], sentence: st
         (robots.fibre_actuator, {"length": "long"}, "length = 'long'"),
         (robots.pneunet, {"sheet": 5.0}, r"sheet = 5\.0 .* give its modulus"),
         (robots.pneunet, {"sheet": (1e9,)}, "give its modulus"),
-        (robots.bellows, {"cells": 1000}, "cells = 1000 cannot be used; give a whole number from 2 to 100"),
+        (robots.bellows, {"resolution": 1000}, "resolution = 1000 cannot be used; give a whole number from 1 to 50"),
     ],
 )
 def test_parameters_that_no_part_has_are_refused_before_it_is_built(
@@ -84,3 +84,19 @@ def test_parameters_that_no_part_has_are_refused_before_it_is_built(
         make(device="cpu", **options)
     with pytest.raises(UnknownName, match="named 'lenght'. Did you mean 'length'"):
         make(lenght=0.1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        robots.fibre_actuator,
+        robots.pneunet,
+        robots.bellows,
+        robots.bellows_mesh,
+        robots.finger_mesh,
+        robots.pendulum_mesh,
+    ],
+)
+def test_parts_are_refined_by_one_name(make: Any) -> None:
+    with pytest.raises(UnknownName, match="named 'cells'.*resolution"):
+        make(cells=4)
