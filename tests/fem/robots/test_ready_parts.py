@@ -100,3 +100,15 @@ def test_parameters_that_no_part_has_are_refused_before_it_is_built(
 def test_parts_are_refined_by_one_name(make: Any) -> None:
     with pytest.raises(UnknownName, match="named 'cells'.*resolution"):
         make(cells=4)
+
+
+def test_a_part_is_wound_afterwards() -> None:
+    part = robots.bellows(folds=2, length=0.03, device="cpu", threads=1)
+    limit = fem.Thread(np.array([[0.0, 0.0, -8e-3], [2e-3, 0.0, -8e-3]]), stiffness=50.0)
+    wound = part.reinforced(limit)
+    assert repr(wound).endswith("actuators air, effectors tip)")
+    assert len(wound.solid.threads) == 1
+    assert not part.solid.threads
+    part.solid.reinforce(limit)
+    with pytest.raises(InvalidValue, match=r"take robot.reinforced"):
+        fem.Forward(part)
