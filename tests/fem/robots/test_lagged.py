@@ -158,3 +158,15 @@ def test_efforts_rest_where_no_change_leads_nearer() -> None:
     for name in robot.names:
         robot.limit(name, effort=fem.Limits(-1e3, most))
     assert max(control.step(target).efforts.values()) <= most
+
+
+def test_efforts_that_reach_the_same_change_slowly() -> None:
+    """Opposite cavities against the other two: nothing moves, so that nothing hurries either."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    begin = np.array([3e3, 0.0, 0.0, 3e3])
+    fem.Forward(robot).settle(begin)
+    control, target = fem.Inverse(robot), robot.places()[0].copy()
+    steps = [control.step(target) for _ in range(40)]
+    assert np.abs(list(steps[0].efforts.values()) - begin).max() < 300.0
+    assert max(step.distance for step in steps) < 3e-5
+    assert np.ptp(robot.efforts) < 300.0

@@ -48,7 +48,10 @@ _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
 _PATIENCE = 3  # passes that all lead farther, after which no other follows
-_STANDING = 1e-3  # weight of the work of changes of efforts, where contacts open and close with them
+_UNHURRIED = (
+    10.0  # of `energy`: weight of the work of changes of efforts, so that those that reach the same change slowly
+)
+_STANDING = 1e-3  # the same where contacts open and close with them [-]
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -59,7 +62,7 @@ class InverseSettings:
     Attributes:
         dt: Time that a step stands for [s], for limits on rates.
         energy: Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts
-            that reach the same.
+            that reach the same, to which they go over some ten steps.
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
@@ -142,7 +145,8 @@ class Inverse:
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=25 if self.condenser.lagged else 15))
         self._balancer.linear = self.condenser.led()
-        self.chooser = Chooser(robot, self.settings.energy, standing=0.0 if touching is None else _STANDING)
+        standing = _UNHURRIED * self.settings.energy if touching is None else _STANDING
+        self.chooser = Chooser(robot, self.settings.energy, standing=standing)
         reach = self.settings.reach * robot.size
         self._pushing = None if touching is None else Pushing(touching, self.condenser, self.chooser, reach=reach)
         self._slack = self._tolerated()
