@@ -112,3 +112,16 @@ def test_a_part_is_wound_afterwards() -> None:
     part.solid.reinforce(limit)
     with pytest.raises(InvalidValue, match=r"take robot.reinforced"):
         fem.Forward(part)
+
+
+def test_control_finds_beyond_a_limit_from_which_small_changes_lead_away() -> None:
+    """While threads are slack, pressure lifts the tip that more of it lowers."""
+    robot = tube(limited=True, length=0.1)
+    forward = fem.Forward(robot)
+    forward.settle([15e3])
+    goal = robot.places()[0].copy()
+    forward.settle([0.0])
+    control = fem.Inverse(robot)
+    assert control.step(goal).active
+    assert control.reach(goal).reached
+    assert robot.efforts[0] == pytest.approx(15e3, rel=0.01)

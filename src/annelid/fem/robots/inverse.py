@@ -26,6 +26,7 @@ from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
 from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
+from annelid.fem.robots.elsewhere import go_elsewhere
 from annelid.fem.robots.forward import Forward, Posture
 from annelid.fem.robots.memory import ControlMemory
 from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, stands, within_reach
@@ -182,7 +183,21 @@ class Inverse:
         return result
 
     def reach(self, targets: Mapping[str, Any] | Any, *, iterations: int = 50) -> Step:
-        """Take steps towards fixed targets until they are reached or the robot comes no nearer; the last step."""
+        """Take steps towards fixed targets until they are reached or the robot comes no nearer; the last step.
+
+        Where efforts at their limits are in the way, larger changes of them are tried once: a robot may first respond
+        the other way round.
+        """
+        result = self._steps_towards(targets, iterations)
+        lonely = self._pushing is None and not self.robot.constrained
+        if result.reached or not result.active or not lonely:
+            return result
+        if not go_elsewhere(self.forward, self.robot.effectors.goals(targets)):
+            return result
+        self.condenser.outdate()
+        return self._steps_towards(targets, iterations)
+
+    def _steps_towards(self, targets: Mapping[str, Any] | Any, iterations: int) -> Step:
         best = np.inf
         waited = 0
         for _ in range(iterations):
