@@ -31,14 +31,14 @@ def few_nodes(kind: str, **changes: Any) -> Draft:
 def test_robots_of_chance_reach_what_they_are_led_to(kind: str) -> None:
     draft = few_nodes(kind)
     assert draft.kind == kind
-    led = RandomRobots(steps=2)._lead(draft, np.random.default_rng(4))
+    led = RandomRobots(steps=2)._lead(draft, np.random.default_rng(4), draft.robot())
     assert led.distances.max() < 5e-5
     assert led.in_words().startswith(kind)
 
 
 def test_a_robot_of_silicone_is_led_along_its_limits() -> None:
     draft = few_nodes("finger", law="dragon-skin-10/ogden", modulus=1.48e5, bounded=True)
-    led = RandomRobots(steps=3)._lead(draft, np.random.default_rng(5))
+    led = RandomRobots(steps=3)._lead(draft, np.random.default_rng(5), draft.robot())
     assert led.distances.max() < 5e-5
 
 

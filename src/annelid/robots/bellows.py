@@ -16,7 +16,7 @@ from annelid.shapes.tet.sections import disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
 from annelid.shapes.values import Floats, require_count, require_positive
 
-_MOST, _MOST_CELLS = 1000, 100
+_MOST, _MOST_RESOLUTION = 1000, 50
 
 
 @spelled_out("a bellows")
@@ -29,7 +29,7 @@ def bellows(
     wall: float = 2e-3,
     silicone: str | Material = "dragon-skin-20/ogden",
     pressure: tuple[float, float] = (-3e3, 10e3),
-    cells: int = 2,
+    resolution: int = 1,
     device: Any = "auto",
     threads: int | None = None,
 ) -> fem.Robot:
@@ -43,17 +43,18 @@ def bellows(
         wall: Thickness of the wall, measured along the radius, and of the ends [m].
         silicone: Material.
         pressure: Lowest and highest pressure [Pa].
-        cells: Resolution: circles are polygons of 4 cells.
+        resolution: Circles are polygons of 8 times as many sides.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
-    mesh = bellows_mesh(folds=folds, depth=depth, length=length, radius=radius, wall=wall, cells=cells)
+    mesh = bellows_mesh(folds=folds, depth=depth, length=length, radius=radius, wall=wall, resolution=resolution)
     solid = fem.Solid(mesh, silicone).fix(lambda p: p[:, 0] < 1e-9)
     air = fem.Pneumatic(name="air", pressure=pressure)
     tip = fem.Point(name="tip", at=(length, 0.0, 0.0))
     return fem.Robot(solid, [air], [tip], device=device, threads=threads)
 
 
+@spelled_out("a mesh of a bellows")
 def bellows_mesh(
     *,
     folds: int = 5,
@@ -61,7 +62,7 @@ def bellows_mesh(
     length: float = 0.06,
     radius: float = 0.015,
     wall: float = 2e-3,
-    cells: int = 2,
+    resolution: int = 1,
     rings: int = 1,
     layers: int = 4,
 ) -> TetMesh:
@@ -73,7 +74,7 @@ def bellows_mesh(
         length: Length with both ends [m].
         radius: Outer radius of the crests [m].
         wall: Thickness of the wall, measured along the radius, and of the ends [m].
-        cells: Cells along a side of the core of the ends, an even number; circles are polygons of 4 cells.
+        resolution: Half the cells along a side of the core of the ends; circles are polygons of 8 times as many sides.
         rings: Cells through the wall.
         layers: Cells along a fold, an even number.
     """
@@ -89,9 +90,9 @@ def bellows_mesh(
             f"wall = {wall:g} m and depth = {depth:g} m leave no cavity in a bellows of radius {radius:g} m and length "
             f"{length:g} m; make them smaller."
         )
-    cells = require_count("cells", cells, least=2, most=_MOST_CELLS)
+    fine = require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)
     rings = require_count("rings", rings, least=1, most=_MOST)
-    section = disk([0.6 * bore, *np.linspace(bore, bore + wall, rings + 1)], cells=cells)
+    section = disk([0.6 * bore, *np.linspace(bore, bore + wall, rings + 1)], cells=2 * fine)
     heights = steps([wall, inside, wall], [1, number * each, 1])
     middle = np.zeros(len(heights) - 1, bool)
     middle[1:-1] = True

@@ -13,7 +13,7 @@ from annelid.materials import Material
 from annelid.shapes import tet_hollow_cylinder
 from annelid.shapes.values import require_count, require_positive
 
-_MOST_CELLS = 100
+_MOST_RESOLUTION = 50
 
 
 @spelled_out("a fibre actuator")
@@ -29,7 +29,7 @@ def fibre_actuator(
     wall: float = 2e-3,
     silicone: str | Material = "dragon-skin-20/ogden",
     pressure: float = 60e3,
-    cells: int = 2,
+    resolution: int = 1,
     device: Any = "auto",
     threads: int | None = None,
 ) -> fem.Robot:
@@ -46,11 +46,11 @@ def fibre_actuator(
         wall: Thickness of the wall and of the ends [m].
         silicone: Material of the tube.
         pressure: Highest pressure [Pa].
-        cells: Resolution: the tube is a polygon of 4 cells.
+        resolution: The tube is a polygon of 8 times as many sides.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
-    cells = require_count("cells", cells, least=2, most=_MOST_CELLS)
+    cells = 2 * require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)
     wall, radius = require_positive("wall", wall), require_positive("radius", radius)
     inside = require_positive("length", length) - 2.0 * wall
     layers = max(round(2.0 * cells * inside / (math.pi * radius)), 2)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
 from annelid.materials import material
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import Section, rectangle, steps
@@ -52,6 +53,7 @@ def finger(
     return fem.Robot(solid, [chamber], [fem.Point(name="tip", at=(length, 0.0, _TIP))], device=device, threads=threads)
 
 
+@spelled_out("a mesh of a finger")
 def finger_mesh(
     *,
     length: float = 0.1,

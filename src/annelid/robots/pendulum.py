@@ -9,6 +9,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.core.options import spelled_out
 from annelid.materials import Law, material
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, steps
@@ -83,6 +84,7 @@ def pendulum_solid(*, resolution: int = 1, layers: int | None = None, law: Law |
     return fem.Solid(parts, [soft, soft.with_(youngs_modulus=_HOOP_MODULUS)]).fix(lambda p: p[:, 2] > -1e-9)
 
 
+@spelled_out("a mesh of a pendulum")
 def pendulum_mesh(
     *,
     radius: float = 0.025,

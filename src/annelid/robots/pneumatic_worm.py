@@ -14,7 +14,7 @@ from annelid.shapes.tet.sections import disk, steps
 from annelid.shapes.tet.sweep import along_axis, swept
 from annelid.shapes.values import require_count, require_positive
 
-_MOST = 100
+_MOST, _MOST_RESOLUTION = 100, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class PneumaticWorm:
         wall: Thickness of the wall around the chambers, between them and at the ends [m].
         pressure: Largest pressure of a chamber [Pa].
         silicone: Material, or its name.
-        cells: Resolution: circles are polygons of 4 cells, an even number.
+        resolution: Circles are polygons of 8 times as many sides.
         layers: Cells along a chamber.
     """
 
@@ -38,7 +38,7 @@ class PneumaticWorm:
     wall: float = 6e-3
     pressure: float = 9e3
     silicone: str | Material = "ecoflex-00-30"
-    cells: int = 2
+    resolution: int = 1
     layers: int = 3
 
     def mesh(self) -> TetMesh:
@@ -52,7 +52,8 @@ class PneumaticWorm:
                 f"walls of {wall:g} m leave no room for {count} chambers in a worm of length {self.length:g} m and "
                 f"radius {radius:g} m: make them thinner."
             )
-        section = disk([0.6 * bore, bore, radius], cells=self.cells)
+        fine = require_count("resolution", self.resolution, least=1, most=_MOST_RESOLUTION)
+        section = disk([0.6 * bore, bore, radius], cells=2 * fine)
         lengths, cells = [wall, *[inside, wall] * count], [1, *[each, 1] * count]
         hollow = np.repeat(np.arange(len(lengths)) % 2 == 1, cells)
         keep = ~(hollow[:, None] & (section.patches[:, 0] <= 1))

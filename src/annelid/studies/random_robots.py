@@ -33,14 +33,16 @@ class Led:
     Attributes:
         draft: Its draft.
         nodes: Its nodes.
+        unit: Of the time of its steps: CPU time, or wall time on a GPU.
         distances: Distance from the target of each step [m], shape [s].
-        seconds: CPU time of each step [s], shape [s].
+        seconds: Time of each step [s], shape [s].
         limited: Steps in which a limit stood in the way.
         stretched: How it was led to a place out of reach, if it was.
     """
 
     draft: Draft
     nodes: int
+    unit: str
     distances: np.ndarray
     seconds: np.ndarray
     limited: int
@@ -52,7 +54,7 @@ class Led:
         words = (
             f"{draft.kind} of {self.nodes} nodes, {draft.chambers} chambers, {draft.law or 'no law'}, "
             f"{1e-3 * draft.modulus:.0f} kPa: at most {1e3 * self.distances.max():.3f} mm from its targets, "
-            f"{np.median(self.seconds):.2f} and at most {self.seconds.max():.2f} CPU-s a step, "
+            f"{np.median(self.seconds):.2f} and at most {self.seconds.max():.2f} {self.unit} a step, "
             f"{self.limited} of {len(self.distances)} steps at limits"
         )
         far = self.stretched
@@ -97,7 +99,8 @@ class RandomRobots:
             rng = np.random.default_rng([self.seed, number])
             few = self.quick or number % 4 == number // 4 % 4
             nodes = _FEW if few else _MANY if number % 5 == 3 else _USUAL
-            led = self._lead(Draft.drawn(rng, number, nodes), rng, stretch=few)
+            draft = Draft.drawn(rng, number, nodes)
+            led = self._lead(draft, rng, draft.robot(device=device, threads=threads), stretch=few)
             found.append(led)
             progress.say(f"{number}: {led.in_words()}")
         return found
@@ -113,29 +116,31 @@ class RandomRobots:
             Measurement("steps-at-limits", sum(led.limited for led in found), "steps"),
             Measurement("largest-robot", max(led.nodes for led in found), "nodes"),
         ]
+        unit = found[0].unit
         for low, high in _SIZES:
             seconds = [led.seconds for led in found if low <= led.nodes < high]
             if seconds:
                 every, name = np.concatenate(seconds), f"{low}-nodes-or-more"
-                rows.append(Measurement(f"median-step-{name}", float(np.median(every)), "CPU-s"))
-                rows.append(Measurement(f"longest-step-{name}", float(every.max()), "CPU-s"))
+                rows.append(Measurement(f"median-step-{name}", float(np.median(every)), unit))
+                rows.append(Measurement(f"longest-step-{name}", float(every.max()), unit))
         return rows + _measured_stretches([led.stretched for led in found if led.stretched is not None])
 
     def plot(self, found: list[Led], folder: Path) -> list[Path]:
         """Distances of all robots over their steps."""
         return [figure(folder / "random-robots.png", lambda axes: _draw(axes, found), size=(6.4, 4.2), grid=(1, 1))]
 
-    def _lead(self, draft: Draft, rng: np.random.Generator, *, stretch: bool = False) -> Led:
-        robot = draft.robot()
+    def _lead(self, draft: Draft, rng: np.random.Generator, robot: fem.Robot, *, stretch: bool = False) -> Led:
+        clock = time.perf_counter if robot.device.is_cuda else time.process_time
         path = reachable(robot, rng, 8 if self.quick else self.steps, self.stride, bounded=draft.bounded)
         control, steps, seconds = fem.Inverse(robot), [], []
         for goals in path[1:]:
-            began = time.process_time()
+            began = clock()
             steps.append(control.step_to(goals))
-            seconds.append(time.process_time() - began)
+            seconds.append(clock() - began)
         return Led(
             draft,
             robot.model.node_count,
+            "s" if robot.device.is_cuda else "CPU-s",
             np.array([step.distance for step in steps]),
             np.array(seconds),
             sum(bool(step.active) for step in steps),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import warp as wp
 
 from annelid import fem
+from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.robots.condense import Condenser
 from annelid.robots import pendulum_mesh
 from annelid.scenes.pendulum import Pendulum
@@ -113,3 +115,58 @@ def test_a_jump_of_the_target_does_not_lead_astray() -> None:
     assert np.diff([step.distance for step in steps]).max() < 1e-4
     after = control.step(start + 0.97 * aside)
     assert after.distance < 4e-3
+
+
+def test_a_stiffness_of_now_is_solved_with_by_an_old_factor() -> None:
+    """So that Newton's method needs no factor of its own; a matrix that is not positive definite is noticed."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    condenser, model = Condenser(robot, refresh=3), robot.model
+    condenser.assemble()
+    condenser.condense()
+    led, forces = condenser.led(), model.vectors()
+    condenser.apply(np.full(4, 4e3))  # elsewhere
+    robot.exert(np.full(4, 4e3))
+    forces.assign(np.random.default_rng(0).normal(size=(model.node_count, 3)))
+    model.assembly.evaluate(robot.positions)
+    values = model.assembly.values
+    led.factor(values)
+    found = led.solve(forces).numpy()
+    model.linear.factor(values)
+    exact = model.linear.solve(forces).numpy()
+    power, error = np.sum(exact * forces.numpy()), np.sum((exact - found) * forces.numpy())
+    assert 0.0 < abs(error) < 0.01 * power
+    negative = wp.array(-values.numpy(), dtype=wp.mat33d, device=model.device)
+    led.factor(negative)
+    with pytest.raises(NotPositiveDefinite):
+        led.solve(forces)
+    led.factor(negative, shift=1.0)  # what descends is enough
+    assert np.sum(led.solve(forces).numpy() * forces.numpy()) > 0.0
+
+
+def test_efforts_rest_where_no_change_leads_nearer() -> None:
+    """Old stiffnesses promise what does not come true; of nearly equal efforts none is left for another."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    control = fem.Inverse(robot, fem.InverseSettings(refresh=5))
+    target = robot.places()[0] + [0.01, 0.004, 0.01]
+    found = [(control.step(target), robot.efforts.copy()) for _ in range(12)]
+    assert np.diff([step.distance for step, _ in found]).max() < 1e-6
+    assert np.ptp([efforts for _, efforts in found[-4:]], axis=0).max() < 1.0  # [Pa]
+    assert found[-1][0].active
+    assert found[-1][0].moved == 0.0
+    # limits that were moved are heeded, though staying would be nearer
+    most = 0.5 * robot.efforts.max()
+    for name in robot.names:
+        robot.limit(name, effort=fem.Limits(-1e3, most))
+    assert max(control.step(target).efforts.values()) <= most
+
+
+def test_efforts_that_reach_the_same_change_slowly() -> None:
+    """Opposite cavities against the other two: nothing moves, so that nothing hurries either."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    begin = np.array([3e3, 0.0, 0.0, 3e3])
+    fem.Forward(robot).settle(begin)
+    control, target = fem.Inverse(robot), robot.places()[0].copy()
+    steps = [control.step(target) for _ in range(40)]
+    assert np.abs(list(steps[0].efforts.values()) - begin).max() < 300.0
+    assert max(step.distance for step in steps) < 3e-5
+    assert np.ptp(robot.efforts) < 300.0

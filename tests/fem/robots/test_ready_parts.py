@@ -74,7 +74,7 @@ def test_a_bellows_without_room_is_refused(options: dict[str, Any], sentence: st
         (robots.fibre_actuator, {"length": "long"}, "length = 'long'"),
         (robots.pneunet, {"sheet": 5.0}, r"sheet = 5\.0 .* give its modulus"),
         (robots.pneunet, {"sheet": (1e9,)}, "give its modulus"),
-        (robots.bellows, {"cells": 1000}, "cells = 1000 cannot be used; give a whole number from 2 to 100"),
+        (robots.bellows, {"resolution": 1000}, "resolution = 1000 cannot be used; give a whole number from 1 to 50"),
     ],
 )
 def test_parameters_that_no_part_has_are_refused_before_it_is_built(
@@ -84,3 +84,44 @@ def test_parameters_that_no_part_has_are_refused_before_it_is_built(
         make(device="cpu", **options)
     with pytest.raises(UnknownName, match="named 'lenght'. Did you mean 'length'"):
         make(lenght=0.1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        robots.fibre_actuator,
+        robots.pneunet,
+        robots.bellows,
+        robots.bellows_mesh,
+        robots.finger_mesh,
+        robots.pendulum_mesh,
+    ],
+)
+def test_parts_are_refined_by_one_name(make: Any) -> None:
+    with pytest.raises(UnknownName, match="named 'cells'.*resolution"):
+        make(cells=4)
+
+
+def test_a_part_is_wound_afterwards() -> None:
+    part = robots.bellows(folds=2, length=0.03, device="cpu", threads=1)
+    limit = fem.Thread(np.array([[0.0, 0.0, -8e-3], [2e-3, 0.0, -8e-3]]), stiffness=50.0)
+    wound = part.reinforced(limit)
+    assert repr(wound).endswith("actuators air, effectors tip)")
+    assert len(wound.solid.threads) == 1
+    assert not part.solid.threads
+    part.solid.reinforce(limit)
+    with pytest.raises(InvalidValue, match=r"take robot.reinforced"):
+        fem.Forward(part)
+
+
+def test_control_finds_beyond_a_limit_from_which_small_changes_lead_away() -> None:
+    """While threads are slack, pressure lifts the tip that more of it lowers."""
+    robot = tube(limited=True, length=0.1)
+    forward = fem.Forward(robot)
+    forward.settle([15e3])
+    goal = robot.places()[0].copy()
+    forward.settle([0.0])
+    control = fem.Inverse(robot)
+    assert control.step(goal).active
+    assert control.reach(goal).reached
+    assert robot.efforts[0] == pytest.approx(15e3, rel=0.01)

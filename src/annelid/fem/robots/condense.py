@@ -28,6 +28,7 @@ from annelid.fem.kernels.condense import (
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.robots.acceleration import Accelerator
+from annelid.fem.robots.led import LedSolver
 from annelid.fem.robots.memory import StiffnessMemory
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import Base, LaggedSolver
@@ -257,6 +258,12 @@ class Condenser:
     def _restart(self, shift: float) -> None:
         assert self._lagged is not None
         self._lagged.restart(self.robot.model.assembly.values, self._base(), shift=shift)
+
+    def led(self) -> Linear:
+        """What solves with the stiffness of now where an old one serves for several steps; else that solves anyway."""
+        if self._lagged is None:
+            return self._linear
+        return LedSolver(self._lagged, lambda: self._shifted(self._restart))
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""

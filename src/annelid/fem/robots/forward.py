@@ -87,6 +87,7 @@ class Forward:
         dt: float | None = None,
     ) -> None:
         require_kind("what is solved forward", robot, Robot, "a fem.Robot")
+        robot.require_as_made()
         self.robot = robot
         self.settings = settings or Settings()
         self.newton = Newton(robot.model, self.settings)

@@ -26,9 +26,10 @@ from annelid.fem.newton import Newton, NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
 from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
+from annelid.fem.robots.elsewhere import go_elsewhere
 from annelid.fem.robots.forward import Forward, Posture
 from annelid.fem.robots.memory import ControlMemory
-from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, within_reach
+from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, stands, within_reach
 from annelid.fem.robots.pushing import Pushing
 from annelid.fem.robots.qp import NoSolution, require_optimiser
 from annelid.fem.robots.robot import Robot
@@ -46,7 +47,12 @@ _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one bala
 _CORRECTIONS = 12  # at most, with an old stiffness
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
-_STANDING = 1e-3  # weight of the work of changes of efforts, where contacts open and close with them
+_STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
+_PATIENCE = 3  # passes that all lead farther, after which no other follows
+_UNHURRIED = (
+    10.0  # of `energy`: weight of the work of changes of efforts, so that those that reach the same change slowly
+)
+_STANDING = 1e-3  # the same where contacts open and close with them [-]
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
@@ -57,7 +63,7 @@ class InverseSettings:
     Attributes:
         dt: Time that a step stands for [s], for limits on rates.
         energy: Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts
-            that reach the same.
+            that reach the same, to which they go over some ten steps.
         reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
         corrections: Most corrections after a step.
         refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
@@ -138,8 +144,10 @@ class Inverse:
             linear=None if touching is None else touching.linear,
         )  # fmt: skip
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
-        self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=15))
-        self.chooser = Chooser(robot, self.settings.energy, standing=0.0 if touching is None else _STANDING)
+        self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=25 if self.condenser.lagged else 15))
+        self._balancer.linear = self.condenser.led()
+        standing = _UNHURRIED * self.settings.energy if touching is None else _STANDING
+        self.chooser = Chooser(robot, self.settings.energy, standing=standing)
         reach = self.settings.reach * robot.size
         self._pushing = None if touching is None else Pushing(touching, self.condenser, self.chooser, reach=reach)
         self._slack = self._tolerated()
@@ -175,7 +183,21 @@ class Inverse:
         return result
 
     def reach(self, targets: Mapping[str, Any] | Any, *, iterations: int = 50) -> Step:
-        """Take steps towards fixed targets until they are reached or the robot comes no nearer; the last step."""
+        """Take steps towards fixed targets until they are reached or the robot comes no nearer; the last step.
+
+        Where efforts at their limits are in the way, larger changes of them are tried once: a robot may first respond
+        the other way round.
+        """
+        result = self._steps_towards(targets, iterations)
+        lonely = self._pushing is None and not self.robot.constrained
+        if result.reached or not result.active or not lonely:
+            return result
+        if not go_elsewhere(self.forward, self.robot.effectors.goals(targets)):
+            return result
+        self.condenser.outdate()
+        return self._steps_towards(targets, iterations)
+
+    def _steps_towards(self, targets: Mapping[str, Any] | Any, iterations: int) -> Step:
         best = np.inf
         waited = 0
         for _ in range(iterations):
@@ -239,10 +261,14 @@ class Inverse:
     # --- one step ---
 
     def _nearer(self, goals: np.ndarray, before: Posture) -> Found:
-        """Pass by pass, until the targets are near or as near as was foreseen; the robot stays at the best place."""
+        """Pass by pass, until the targets are near or as near as was foreseen; the robot stays at the best place.
+
+        That may be where it stood: a robot that comes no nearer to what it cannot reach does not change its efforts.
+        """
         self._begun = None
         first, here, best = missed(self.robot, goals), before, None
         enough, share = near_enough(self.robot), 1.0
+        may_stay = False
         for number in range(PASSES):
             aim = _Aim(goals, enough, share, last=number + 1 == PASSES)
             try:
@@ -251,18 +277,26 @@ class Inverse:
                 if best is None:
                     raise
                 break
+            if number == 0:
+                may_stay = stands(self.robot, self._condensed, before, self._slack)
             there, share = found.missed, found.share
             farther = there > (first if best is None else best.missed) + self._slack
             if best is None or there < best.missed:
                 best = found
             far = self.condenser.lagged and found.moved > _SHORT * self.robot.size  # foreseen from elsewhere
-            if there <= enough or (share == 1.0 and not far and there <= found.foreseen + self._slack):
+            worse = may_stay and best.missed > first + _STILL * self.robot.size
+            if there <= enough or (share == 1.0 and not far and not worse and there <= found.foreseen + self._slack):
                 self.chooser.relax()
                 break
-            if farther:  # a change that is best to first order may be too large to be true
+            if worse and number + 1 == _PATIENCE:
+                break
+            if farther or worse:  # a change that is best to first order may be too large to be true
                 self.chooser.damp()
             here, share = found.posture, min(4.0 * share, 1.0)
         assert best is not None
+        if may_stay and best.missed > max(first - _STILL * self.robot.size, enough):
+            self.chooser.rest()
+            best = replace(best, missed=first, posture=before, moved=0.0)
         if best is not found:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)

@@ -9,6 +9,7 @@ from annelid.core.errors import InvalidValue
 
 Span = float | tuple[float, float]
 """Two limits, or one number at which something is held."""
+_LOOSE = 1e-3  # of the larger of two limits
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Limits:
     def bounded(self) -> bool:
         """Whether there is any limit."""
         return math.isfinite(self.low) or math.isfinite(self.high) or math.isfinite(self.rate)
+
+    def allows(self, value: float) -> bool:
+        """Whether a value is within them, or beyond by less than what linearised steps leave."""
+        ends = [abs(end) for end in (self.low, self.high) if math.isfinite(end)]
+        slack = _LOOSE * max(ends, default=0.0)
+        return self.low - slack <= value <= self.high + slack
 
     def change(self, value: float, dt: float, since: float | None = None) -> tuple[float, float]:
         """Smallest and largest change from a value within a time `dt` [s].

@@ -57,6 +57,26 @@ def foreseen(robot: Robot, condensed: Condensed, goals: np.ndarray, change: np.n
     return float(np.linalg.norm(robot.effectors.scale * (places - goals)))
 
 
+def stands(robot: Robot, condensed: Condensed, posture: Posture, drift: float) -> bool:
+    """Whether a robot may stay in a posture: within its limits, and in balance.
+
+    Contacts and actuators that are held find their own forces; what they are is found by moving.
+
+    Args:
+        robot: The robot.
+        condensed: The robot to first order, where it stood or after it was balanced there.
+        posture: Where it stood.
+        drift: How far effectors may drift from there [m].
+    """
+    if robot.constrained:
+        return False
+    moved = condensed.places + condensed.place_drift - robot.effectors.places(posture.positions.numpy())
+    if float(np.linalg.norm(robot.effectors.scale * moved)) > drift:
+        return False
+    pairs = zip(robot.limits, posture.efforts, condensed.strokes, strict=False)
+    return all(effort.allows(now) and stroke.allows(at) for (effort, stroke), now, at in pairs)
+
+
 def within_reach(places: np.ndarray, goals: np.ndarray, robot: Robot, most: float) -> np.ndarray:
     """Goals, or places on the way there that are no farther than `most` [m] from where effectors are, shape [p, 3]."""
     apart = goals - places

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -18,6 +19,8 @@ from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
+from annelid.fem.reinforcing.fabrics import Fabric
+from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.robots.actuators import Actuator, Slide
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
@@ -78,6 +81,11 @@ class Robot:
         require_kind("the solid of a robot", solid, Solid, "a fem.Solid")
         _require_each("actuator", actuators, Actuator)
         _require_each("effector", effectors, Effector)
+        self._options: dict[str, Any] = {
+            "obstacles": obstacles, "contact": contact, "gravity": gravity,
+            "device": device, "threads": threads, "linear": linear,
+        }  # fmt: skip
+        self._bonded = solid.threads, solid.fabrics
         solid.require_held()
         _require_elastic(solid)
         _require_still(solid, actuators)
@@ -115,6 +123,23 @@ class Robot:
         self.efforts = np.zeros(len(self.drives))
         self.exert(self.efforts)
         self.weigh()
+
+    def __repr__(self) -> str:
+        drives, led = ", ".join(self.names), ", ".join(each.name for each in self.effectors.effectors)
+        return f"Robot(nodes {self.solid.node_count}, actuators {drives or 'none'}, effectors {led or 'none'})"
+
+    def reinforced(self, *parts: Thread | Fabric) -> Robot:
+        """Another robot like this one, at rest, with threads and fabrics bonded to its solid: see `Solid.reinforce`."""
+        solid = self.solid.copy().reinforce(*parts)
+        return Robot(solid, self.actuators, self.effectors.effectors, **self._options)
+
+    def require_as_made(self) -> None:
+        """Refuse a solid that was reinforced since, of which a robot that is made knows nothing."""
+        if self._bonded != (self.solid.threads, self.solid.fabrics):
+            raise InvalidValue(
+                "the solid of the robot was reinforced after the robot was made, which does not feel that: take "
+                "robot.reinforced(...), or make the robot afterwards."
+            )
 
     @property
     def device(self) -> wp.Device:

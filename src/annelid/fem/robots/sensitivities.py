@@ -149,9 +149,13 @@ class LaggedSolver:
         self.responses_age = 0
         return True
 
-    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
-        self.model.assembly.multiply(vectors, products, self._values)
+    def multiply(self, values: wp.array[Any], vectors: wp.array[Any], products: wp.array[Any]) -> None:
+        """Products of a matrix with vectors, vec3d of shape [n, k], without held components."""
+        self.model.assembly.multiply(vectors, products, values)
         wp.launch(free, vectors.shape, [self.model.held, products], device="cpu")
+
+    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
+        self.multiply(self._values, vectors, products)
 
     def _improve(self, rest: wp.array[Any], better: wp.array[Any]) -> None:
         self._used.solve(rest, better)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from annelid import fem
+from annelid.fem.robots.forward import Posture
 
 _SOLVED = fem.Settings(tolerance=1e-7, iterations=20, smallest_part=0.2)
 _BEYOND = 1.3  # of the way to the end of what actuators can do
@@ -42,8 +44,8 @@ def reachable(
         bounded: Whether efforts of chance are at their limits now and then.
     """
     forward, most = fem.Forward(robot, _SOLVED), _limits(robot)
-    first = rng.uniform(0.05, 0.3, len(most)) * most
-    forward.settle(first)
+    first = _gone_to(forward, rng.uniform(0.05, 0.3, len(most)) * most)
+    start = stood = Posture.of(robot)
     here, goal, share = first, _drawn(rng, most, bounded), 0.05
     places = [robot.places().copy()]
     while len(places) <= count:
@@ -52,30 +54,32 @@ def reachable(
             if not np.isfinite(moved):  # a wall has given way: go elsewhere
                 goal = _drawn(rng, most, bounded)
             share *= min(0.9, 0.9 * stride / moved) if np.isfinite(moved) else 0.5
-            forward.settle(here)
+            stood.restore(robot)
             continue
         here = here + share * (goal - here)
         places.append(robot.places().copy())
+        stood = Posture.of(robot)
         share = min(share * min(max(0.8 * stride / max(moved, 1e-12), 1.0), 4.0), 1.0)
         if np.linalg.norm(goal - here) < 1e-2 * np.linalg.norm(most):
             goal, share = _drawn(rng, most, bounded), 0.02
-    forward.settle(first)
+    start.restore(robot)
     return places
 
 
 def stretched(robot: fem.Robot, control: fem.Inverse) -> Stretched:
     """Lead a robot to where its actuators would bring it if they could do more, and compare with the optimum."""
-    begin, most, scale = robot.efforts.copy(), _limits(robot), robot.effectors.scale
+    most, scale = _limits(robot), robot.effectors.scale
     forward = fem.Forward(robot, _SOLVED)
+    stood = Posture.of(robot)
     goals = _out_of_reach(forward, most)
-    forward.settle(begin)
+    stood.restore(robot)
     found = []
     for _ in range(_APPROACH):
         step = control.step_to(goals)
         found.append(robot.efforts.copy())
 
     def apart(parts: np.ndarray) -> np.ndarray:
-        forward.settle(parts * most)
+        _gone_to(forward, parts * most)
         return np.asarray(1e3 * scale * (robot.places() - goals)).ravel()
 
     guess = np.clip(found[-1] / most, 1e-3, 1.0 - 1e-3)
@@ -88,13 +92,14 @@ def stretched(robot: fem.Robot, control: fem.Inverse) -> Stretched:
 def _out_of_reach(forward: fem.Forward, most: np.ndarray) -> np.ndarray:
     """Places beyond where all actuators lead that pull the effectors the way of the strongest [m], shape [p, 3]."""
     robot, moves = forward.robot, []
-    forward.settle(0.0 * most)
-    start = robot.places().copy()
+    _gone_to(forward, 0.0 * most)
+    start, stood = robot.places().copy(), Posture.of(robot)
     for number in range(len(most)):
-        forward.settle(np.where(np.arange(len(most)) == number, most, 0.0))
+        stood.restore(robot)
+        _gone_to(forward, np.where(np.arange(len(most)) == number, most, 0.0))
         moves.append((robot.effectors.scale * (robot.places() - start)).ravel())
     strongest = max(moves, key=np.linalg.norm)
-    forward.settle(np.where([move @ strongest > 0.0 for move in moves], most, 0.0))
+    _gone_to(forward, np.where([move @ strongest > 0.0 for move in moves], most, 0.0))
     return np.asarray(start + _BEYOND * (robot.places() - start))
 
 
@@ -107,6 +112,13 @@ def _drawn(rng: np.random.Generator, most: np.ndarray, bounded: bool) -> np.ndar
     if bounded:
         return np.clip(rng.uniform(-0.5, 1.2, len(most)), 0.0, 1.0) * most
     return rng.uniform(0.05, 0.8, len(most)) * most
+
+
+def _gone_to(forward: fem.Forward, efforts: np.ndarray) -> np.ndarray:
+    """Go to some efforts, or as far as there are equilibria on the way there; the efforts that were reached."""
+    with suppress(fem.NoEquilibrium):  # a wall would give way: the robot stays in the last equilibrium
+        forward.settle(efforts)
+    return forward.robot.efforts.copy()
 
 
 def _moved_to(forward: fem.Forward, efforts: np.ndarray, before: np.ndarray) -> float:

@@ -140,8 +140,13 @@ class Draft:
             pitch=pitch, turn=rng.uniform(0.0, 6.0), axes=led, bounded=number // 2 % 2 == 1,
         )  # fmt: skip
 
-    def robot(self) -> fem.Robot:
-        """The robot, hanging from its upper end; its lower ends are the effectors."""
+    def robot(self, *, device: Any = "cpu", threads: int | None = None) -> fem.Robot:
+        """The robot, hanging from its upper end; its lower ends are the effectors.
+
+        Args:
+            device: "auto", "cpu", "cuda" or "cuda:N".
+            threads: CPU threads; None takes all cores.
+        """
         r, length, pitch = self.radius, self.length, self.pitch
         wide = 4.0 * r if self.kind == "gripper" else r
         mesh = tet_fill(
@@ -160,7 +165,7 @@ class Draft:
         for number, middle in enumerate(self._middles):
             below = np.argmin(np.linalg.norm(solid.nodes - [middle, 0.0, -length], axis=1))
             effectors.append(fem.Point(name=f"tip-{number}", at=int(below), axes=self.axes))
-        return fem.Robot(solid, actuators, effectors, device="cpu")
+        return fem.Robot(solid, actuators, effectors, device=device, threads=threads)
 
     @property
     def _middles(self) -> tuple[float, ...]:
