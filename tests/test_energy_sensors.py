@@ -17,8 +17,9 @@ PRESS = Rigid(Box((0.1, 0.1, 0.1)), motion="driven", position=(0.0, 0.0, 0.9), n
 
 
 def of_springs(device: str, worlds: int) -> Any:
-    body = springs.block((3, 2, 2), 0.1).control("swell")
-    return springs.simulation(body, dt=1e-4, worlds=worlds, device=device)
+    body = springs.block((3, 2, 2), 0.1, damping=1.0).control("swell")
+    far = ground(height=-1.0)  # with which the kernels are those of other tests
+    return springs.simulation(body, dt=1e-4, obstacles=[far], worlds=worlds, device=device)
 
 
 def of_grains(device: str, worlds: int) -> Any:
