@@ -19,10 +19,13 @@ setup: $(if $(EXTRA),$(EXTRA:%=$(VENV)/.extra-%),$(VENV)/.dev)  ## Install the p
 run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 	$(BIN)/annelid run worm
 
-# Processes that tests start would compile the package again where the environment forbids to keep bytecode.
+# Processes that tests start would compile the package again where the environment forbids to keep bytecode. Assertions
+# that tell their values take both processes seven seconds to prepare: they come for what has failed.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev  ## Run the test suite, two files at a time
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --assert=plain || { \
+	  echo "Tests that failed, once more with the values that they compare:"; \
+	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 lint: $(VENV)/.dev  ## Check style, formatting and types
 	$(BIN)/ruff check

@@ -17,13 +17,14 @@ PRESS = Rigid(Box((0.1, 0.1, 0.1)), motion="driven", position=(0.0, 0.0, 0.9), n
 
 
 def of_springs(device: str, worlds: int) -> Any:
-    body = springs.block((3, 2, 2), 0.1).control("swell")
-    return springs.simulation(body, dt=1e-4, worlds=worlds, device=device)
+    body = springs.block((3, 2, 2), 0.1, damping=1.0).control("swell")
+    far = ground(height=-1.0)  # with which the kernels are those of other tests
+    return springs.simulation(body, dt=1e-4, obstacles=[far], worlds=worlds, device=device)
 
 
 def of_grains(device: str, worlds: int) -> Any:
     places = np.array([[x, y, 0.04] for x in (-0.2, 0.2) for y in (-0.1, 0.0, 0.1)])
-    bed = grains.Bed(places, np.linspace(0.02, 0.04, 6))
+    bed = grains.Bed(places, 0.03)  # of equal grains: with kernels of other tests
     twist = grains.torque_control("twist", "ballast", "y", low=-5.0, high=5.0)
     obstacles = [ground(0.5), BALLAST, PRESS]
     return grains.simulation(bed, dt=1e-3, obstacles=obstacles, controls=[twist], worlds=worlds, device=device)
@@ -116,7 +117,8 @@ def test_energy_of_a_solid(worlds: int) -> None:
 
 def test_sides_of_a_coupled_world(device: str) -> None:
     body = springs.block((3, 3, 3), 0.05).moved((0.0, 0.0, 0.3))
-    bed = grains.Bed(np.array([[0.0, 0.0, 0.05], [0.2, 0.0, 0.05]]), np.full(2, 0.03))
+    sand = grains.Grain(friction=0.3, rolling=0.1)  # with kernels of the tests of the coupling
+    bed = grains.Bed(np.array([[0.0, 0.0, 0.05], [0.2, 0.0, 0.05]]), np.array([0.03, 0.04]), sand)
     simulation = coupling.simulation(body, bed, obstacles=[ground(0.5)], device=device, threads=1)
     simulation.sensors.add("body", springs.energy_of())
     simulation.sensors.add("bed", grains.energy_of())

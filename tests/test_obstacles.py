@@ -37,7 +37,8 @@ from annelid.shapes import (
 Make = Callable[[Sequence[Obstacle]], Any]
 
 BED = grains.Bed([[0.0, 0.0, 0.31], [0.02, 0.0, 0.34], [0.0, 0.02, 0.37]], 0.01)
-SOIL = grains.Bed(BED.positions + np.array([0.0, 0.0, 0.4]), 0.01)
+SOIL = grains.Bed(BED.positions + np.array([0.0, 0.0, 0.4]), 0.01, grains.Grain(rolling=0.1))
+"""With kernels of the tests of the coupling."""
 
 
 def springs_among(obstacles: Sequence[Obstacle]) -> Simulation[Any]:

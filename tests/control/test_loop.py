@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid import control, springs
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.shapes import ground
 
 
 def hanging(device: str, worlds: int = 1) -> Any:
@@ -20,7 +21,9 @@ def hanging(device: str, worlds: int = 1) -> Any:
     )
     body.fixed[0] = True
     body.groups["bob"] = np.array([1])
-    simulation = springs.simulation(body.control("length", low=0.5, high=1.5), dt=1e-3, worlds=worlds, device=device)
+    body.control("length", low=0.5, high=1.5)
+    far = ground(height=-9.0)  # with which the kernels are those of other tests
+    simulation = springs.simulation(body, dt=1e-3, obstacles=[far], worlds=worlds, device=device)
     simulation.sensors.add("bob", springs.position_of("bob"))
     simulation.sensors.add("speed", springs.velocity_of("bob"))
     return simulation

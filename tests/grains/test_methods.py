@@ -14,7 +14,8 @@ from annelid.grains.linked import ARRANGEMENTS, LinkedHash
 from annelid.shapes import box_walls
 
 RADIUS = 0.01
-APART = [3.0, 0.0, 0.0]  # where a grain of another size waits, so that one kernel serves all collisions
+APART = [3.0, 0.0, 0.0]  # where a grain of another size and kind waits, so that one kernel serves all collisions
+ANOTHER = grains.Grain(restitution=0.3)
 
 
 def collision(radii: tuple[float, float], speed: float, modulus: float) -> tuple[float, float, np.ndarray]:
@@ -23,7 +24,9 @@ def collision(radii: tuple[float, float], speed: float, modulus: float) -> tuple
     gap = 1e-4
     spots = np.array([[0.0, 0.0, 0.0], [sum(radii) + gap, 0.0, 0.0], APART])
     velocities = np.array([[speed, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    bed = grains.Bed(spots, np.array([*radii, 0.015]), material, velocities=velocities)
+    bed = grains.Bed(
+        spots, np.array([*radii, 0.015]), (material, ANOTHER), kinds=[0, 0, 1], velocities=velocities
+    )  # fmt: skip
     effective = modulus / (2.0 * (1.0 - 0.25**2))
     mass = 1.0 / (1.0 / bed.masses[:2]).sum()
     radius = radii[0] * radii[1] / sum(radii)
@@ -60,7 +63,7 @@ def test_hertz_collisions_last_and_press_as_long_and_deep_as_they_should(
 def test_a_hertz_collision_keeps_the_restitution(restitution: float) -> None:
     material = grains.Grain(restitution=restitution, friction=0.0)
     spots, velocities = [[0.0, 0.0, 0.0], [0.0201, 0.0, 0.0], APART], [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0], [0.0] * 3]
-    bed = grains.Bed(spots, [0.01, 0.01, 0.015], material, velocities=velocities)
+    bed = grains.Bed(spots, [0.01, 0.01, 0.015], (material, ANOTHER), kinds=[0, 0, 1], velocities=velocities)
     options = {"method": "hertz", "dt": 2e-6, "gravity": (0.0, 0.0, 0.0)}
     simulation = grains.simulation(bed, device="cpu", threads=1, **options)  # type: ignore[arg-type]
     simulation.run(0.01)

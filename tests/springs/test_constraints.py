@@ -153,7 +153,7 @@ def test_constraints_of_the_user(precision: str, simulate: Make, where: Make) ->
 
 
 def test_a_constraint_leaves_fixed_masses_alone(simulate: Make, where: Make) -> None:
-    simulation = simulate(particles((0.0, 0.0, 0.0)).fix(), constraints=[conveyor])
+    simulation = simulate(particles((0.0, 0.0, 0.0)).fix(), constraints=[conveyor, no_sideways])
     simulation.run(0.1)
     np.testing.assert_array_equal(where(simulation), 0.0)
 

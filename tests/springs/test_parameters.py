@@ -63,7 +63,7 @@ def test_parameters_do_what_they_say(device: str) -> None:
     ball = springs.Body(
         positions=[[0, 0, 0]], masses=2.0, springs=np.zeros((0, 2), int), rest_lengths=1.0, stiffness=1.0
     )
-    falling = springs.simulation(ball, dt=1e-3, worlds=4, device=device)
+    falling = springs.simulation(ball, dt=1e-3, worlds=4, precision="float64", device=device)
     falling.parameters.set({"gravity": [1.0, 0.5, 1.0, 1.0], "slope_x": [0, 0, 0.3, 0], "push_y": [0, 0, 0, 2.0]})
     falling.run(0.5)
     expected = 0.5 * np.array(

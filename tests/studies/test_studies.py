@@ -78,6 +78,7 @@ def test_throughput_of_tiny_cubes(
 ) -> None:
     measure = throughput.steps_per_second  # for a moment: nobody looks at how exact the rates are
     monkeypatch.setattr(throughput, "steps_per_second", lambda simulation, seconds: measure(simulation, 0.02 * seconds))
+    monkeypatch.setattr(throughput, "BODY", (4, 3, 3))
     study = Tiny(quick=True, chosen_only=True)
     found = study.compute(chosen, 1, silence)
     rows = by_name(study.measure(found))

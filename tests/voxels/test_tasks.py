@@ -134,7 +134,7 @@ def test_a_level_plank_stays_level_under_a_robot_in_its_middle(device: str) -> N
 
 
 def test_a_plank_tips_until_it_meets_the_ground(device: str) -> None:
-    task = Balancing(seconds=8.0, offset=8.0)
+    task = Balancing(seconds=8.0, offset=8.0, precision="float64")
     outcome = task(voxels.worm(3, Voxel.v1()), device=device)
     assert outcome.final_angle[0] == pytest.approx(-task.largest_angle, abs=0.02)
 

@@ -194,10 +194,12 @@ def team_step(features: Features) -> wp.Function:
                     final = 1
                 if rank == 0:
                     lists.reach[wp.static(CHANGES) + (turn + s + 1) % 3] = 0.0
-            if (flips + s) % 2 == 0:
-                worst = sweep(low, high, step, sweeps, final, parameters, a, lists, bodies, b)
-            else:
-                worst = sweep(low, high, step, sweeps, final, parameters, b, lists, bodies, a)
+            before = a  # one call, not two, is half of the code to compile
+            after = b
+            if (flips + s) % 2 == 1:
+                before = b
+                after = a
+            worst = sweep(low, high, step, sweeps, final, parameters, before, lists, bodies, after)
             if wp.static(tolerant):
                 highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
             if wp.static(with_points):
