@@ -147,17 +147,16 @@ def link_pass(real: Any) -> wp.Function:
     types = layout(real)
     vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
     ratio = angle_per_sine(real)
-    half, two = 0.5, 2.0
 
     @wp.func
     def image(axis: int, q: quat) -> vec3:
         """A column of the rotation matrix of a quaternion of any length, times the square of that."""
         x, y, z, w = q[0], q[1], q[2], q[3]
         if axis == 0:
-            return vec3(w * w + x * x - y * y - z * z, real(two) * (x * y + w * z), real(two) * (x * z - w * y))
+            return vec3(w * w + x * x - y * y - z * z, real(2.0) * (x * y + w * z), real(2.0) * (x * z - w * y))
         if axis == 1:
-            return vec3(real(two) * (x * y - w * z), w * w - x * x + y * y - z * z, real(two) * (y * z + w * x))
-        return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
+            return vec3(real(2.0) * (x * y - w * z), w * w - x * x + y * y - z * z, real(2.0) * (y * z + w * x))
+        return vec3(real(2.0) * (x * z + w * y), real(2.0) * (y * z - w * x), w * w - x * x - y * y + z * z)
 
     @wp.func
     def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
@@ -182,10 +181,10 @@ def link_pass(real: Any) -> wp.Function:
                     d = motion.displacements[j] - u1
                     # |d| - s without the difference of two lengths, which would cost float32 its digits
                     beyond = d[axis]
-                    excess = real(two) * s * beyond + wp.dot(d, d)
+                    excess = real(2.0) * s * beyond + wp.dot(d, d)
                     d[axis] = s + beyond
                     length = wp.sqrt(s * s + excess)
-                    grown = real(half) * (size + motion.sizes[j])
+                    grown = real(0.5) * (size + motion.sizes[j])
                     twice = length + s
                     strain = (excess - s * (grown - real(1.0)) * twice) / (twice * s * grown)
                     per_length = real(1.0) / length  # once: a division takes as long as ten products
@@ -194,14 +193,14 @@ def link_pass(real: Any) -> wp.Function:
                     w2 = motion.spins[j]
                     rel = q2 * wp.quat_inverse(q1)
                     sine = vec3(rel[0], rel[1], rel[2])
-                    phi = real(two) * ratio(wp.dot(sine, sine), rel[3]) * sine
+                    phi = real(2.0) * ratio(wp.dot(sine, sine), rel[3]) * sine
                     middle = q1 + q2
                     along = image(axis, middle) * (real(1.0) / wp.dot(middle, middle))
                     turn = wp.cross(along, u)
                     rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
                     dv = motion.velocities[j] - v1
                     dphi = w2 - w1
-                    drho = wp.cross(u, dv) * per_length - real(half) * (w1 + w2)
+                    drho = wp.cross(u, dv) * per_length - real(0.5) * (w1 + w2)
                     drho = drho - wp.dot(drho, u) * u
                     dphi_along = wp.dot(dphi, u)
                     phi_along = wp.dot(phi, u)
@@ -210,7 +209,7 @@ def link_pass(real: Any) -> wp.Function:
                         tension = motion.tensions[slot]
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
-                        arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
+                        arm, damp_arm = real(0.5) * link.shear * length, real(0.5) * link.damp_shear * length
                     pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(
                         u, link.shear * rho + link.damp_shear * drho
                     )
