@@ -64,8 +64,13 @@ def spun(real: Any) -> wp.Function:
         while square >= real(0.01) and halvings < 40:  # series only: calls of sin and cos would empty the registers
             square = real(0.25) * square
             halvings += 1
-        share = real(1.0) - square * (real(1.0 / 6.0) - square * (real(1.0 / 120.0) - square * real(1.0 / 5040.0)))
-        cosine = real(1.0) - square * (real(0.5) - square * (real(1.0 / 24.0) - square * real(1.0 / 720.0)))
+        share = real(1.0) - square * (
+            real(wp.static(1.0 / 6.0))
+            - square * (real(wp.static(1.0 / 120.0)) - square * real(wp.static(1.0 / 5040.0)))
+        )
+        cosine = real(1.0) - square * (
+            real(0.5) - square * (real(wp.static(1.0 / 24.0)) - square * real(wp.static(1.0 / 720.0)))
+        )
         for _ in range(halvings):
             share = share * cosine
             cosine = real(2.0) * cosine * cosine - real(1.0)

@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
+from annelid.voxels3d.kernels.lanes import link_lanes
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import link_pass, tension_pass
 from annelid.voxels3d.kernels.motion import size_of, voxel_pass
@@ -43,7 +44,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_lanes(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
@@ -70,7 +71,7 @@ def team_kernel(real: Any) -> wp.Kernel:
                         resize(low, high, 1, now, tables, motion)
                     if tables.special == 1:
                         tensions_of(low, high, 1, tables, motion)
-                    links_of(low, high, 1, tables, motion)
+                    links_of(low, high, tables, motion)
                     if tables.bonded == 1:
                         bonds_of(low, high, 1, now, tables, motion)
                     if tables.touching == 1:
@@ -97,7 +98,7 @@ def team_kernel(real: Any) -> wp.Kernel:
                     team_barrier(counter, size, ticket)
                 if tables.special == 1:
                     tensions_of(share[0], share[1], 1, tables, motion)
-                links_of(share[0], share[1], 1, tables, motion)
+                links_of(share[0], share[1], tables, motion)
                 if tables.bonded == 1:
                     bonds_of(share[0], share[1], 1, now, tables, motion)
                 if tables.touching == 1:
