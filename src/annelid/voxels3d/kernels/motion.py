@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.controls import held
 from annelid.voxels3d.kernels.contacts import contact_of
+from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
 
@@ -165,7 +166,7 @@ def voxel_pass(real: Any) -> wp.Function:
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
     turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
-    field = field_of(real)
+    field, drag = field_of(real), drag_of(real)
 
     @wp.func
     def loads(i: int, time: wp.float64, tables: Tables) -> wp.spatial_vectord:
@@ -210,6 +211,8 @@ def voxel_pass(real: Any) -> wp.Function:
                 moment += vec3(real(load[3]), real(load[4]), real(load[5]))
             if tables.field_begins.shape[0] > 0:
                 force += field(i, u, time, tables)
+            if tables.fluid > real(0.0):
+                force += drag(i, voxel.side, v, tables, motion)
             if tables.obstacles.shape[0] > 0:
                 v = contact(i, voxel, force, u, v, dt, tables, motion)
             else:
