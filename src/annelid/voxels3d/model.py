@@ -229,6 +229,12 @@ class Model:
         return tables
 
     @property
+    def plain(self) -> bool:
+        """Whether all links are linear, without a Poisson's ratio, and only gravity and obstacles act from outside."""
+        tables = self.tables
+        return not (tables.special or tables.pushed or self.world.force_field or self.world.fluid)
+
+    @property
     def touching(self) -> bool:
         """Whether voxels touch each other."""
         return self.world.collisions != "none"

@@ -142,8 +142,8 @@ def tension_pass(real: Any) -> wp.Function:
 
 
 @functools.cache
-def link_pass(real: Any) -> wp.Function:
-    """Forces and moments of the links of some voxels along +x, +y and +z."""
+def link_pass(real: Any, plain: bool = False) -> wp.Function:
+    """Forces and moments of the links of some voxels along +x, +y and +z; see `program.block_kernel` for `plain`."""
     types = layout(real)
     vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
     ratio = angle_per_sine(real)
@@ -209,7 +209,7 @@ def link_pass(real: Any) -> wp.Function:
                     dphi_along = wp.dot(dphi, u)
                     phi_along = wp.dot(phi, u)
                     tension = link.axial * strain
-                    if tables.special == 1:
+                    if wp.static(not plain) and tables.special == 1:
                         tension = motion.tensions[slot]
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
@@ -220,7 +220,7 @@ def link_pass(real: Any) -> wp.Function:
                     shear = arm * rho + damp_arm * drho
                     twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
                     bend = link.bend * phi + link.damp_bend * dphi + twist * u
-                    if tables.special == 1 and tension >= real(wp.static(BROKEN)):
+                    if wp.static(not plain) and tables.special == 1 and tension >= real(wp.static(BROKEN)):
                         pair, shear, bend = vec3(), vec3(), vec3()
                     force += pair
                     moment += shear + bend

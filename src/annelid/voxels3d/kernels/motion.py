@@ -161,8 +161,8 @@ def tie_pass(real: Any) -> wp.Function:
 
 
 @functools.cache
-def voxel_pass(real: Any) -> wp.Function:
-    """One step of some voxels."""
+def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
+    """One step of some voxels; see `program.block_kernel` for `plain`."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
     turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
@@ -205,13 +205,13 @@ def voxel_pass(real: Any) -> wp.Function:
             moment -= voxel.spin_drag * w
             world = tables.world_of[i]
             time = wp.float64(now - motion.origins[world]) * tables.dt
-            if tables.pushed == 1:
+            if wp.static(not plain) and tables.pushed == 1:
                 load = loads(i, time, tables)
                 force += vec3(real(load[0]), real(load[1]), real(load[2]))
                 moment += vec3(real(load[3]), real(load[4]), real(load[5]))
-            if tables.field_begins.shape[0] > 0:
+            if wp.static(not plain) and tables.field_begins.shape[0] > 0:
                 force += field(i, u, time, tables)
-            if tables.fluid > real(0.0):
+            if wp.static(not plain) and tables.fluid > real(0.0):
                 force += drag(i, voxel.side, v, tables, motion)
             if tables.obstacles.shape[0] > 0:
                 v = contact(i, voxel, force, u, v, dt, tables, motion)
@@ -222,9 +222,9 @@ def voxel_pass(real: Any) -> wp.Function:
             motion.velocities[i] = v
             motion.spins[i] = w
             motion.rotations[i] = turned(motion.rotations[i], w * (real(0.5) * dt))
-            if tables.volumetric == 1 and not frozen(i, tables):
+            if wp.static(not plain) and tables.volumetric == 1 and not frozen(i, tables):
                 motion.strains[i] = strain(i, voxel, tables, motion)
-            if tables.pushed == 1:
+            if wp.static(not plain) and tables.pushed == 1:
                 if tables.ties[i] >= 0:
                     tie(i, tables.ties[i], time + tables.dt, u, tables, motion)
             total = v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
