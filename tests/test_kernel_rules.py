@@ -309,3 +309,41 @@ def test_atomics_are_used_only_where_the_order_does_not_matter() -> None:
         if isinstance(node, ast.Call) and dotted(node.func).startswith("wp.atomic_")
     }
     assert users == set(ATOMICS)
+
+
+def constants_cast_twice(function: ast.FunctionDef) -> list[str]:
+    """Python numbers from outside of a function that it casts to a type of 64 bits, and uses again.
+
+    Warp gives such a number its value where it is first cast, and nowhere else: if that is inside of a branch which is
+    not taken, what follows reads a variable that was never set. A number in `wp.static` is written anew at each place.
+    """
+    static = {
+        inner
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and dotted(node.func) == "wp.static"
+        for inner in ast.walk(node)
+    }
+    nodes = [node for statement in function.body for node in ast.walk(statement) if node not in static]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    own = {argument.arg for argument in function.args.args} | {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    wide = ("real", "f64", "wp.float64", "wp.int64", "wp.uint64")
+    cast = {
+        node.args[0].id
+        for node in nodes
+        if isinstance(node, ast.Call) and dotted(node.func) in wide and isinstance(node.args[0], ast.Name)
+    }
+    return [name for name in sorted(cast - own) if sum(node.id == name for node in names) > 1]
+
+
+def test_constants_are_set_wherever_they_are_read() -> None:
+    functions = (
+        (source, function)
+        for source in sources()
+        for function, _ in functions_with_makers(source)
+        if is_decorated(function, "wp.kernel", "wp.func")
+    )
+    found = {f"{source.name}:{function.name}": constants_cast_twice(function) for source, function in functions}
+    assert {where: names for where, names in found.items() if names} == {}, "write real(wp.static(NAME))"
+    seen = ast.parse("def f(a: int):\n  if a > 0:\n    b = real(TWO)\n  c = real(TWO)").body[0]
+    assert isinstance(seen, ast.FunctionDef)
+    assert constants_cast_twice(seen) == ["TWO"]

@@ -377,6 +377,26 @@ def vxd(path: Path) -> Callable[[Path], Any]:
     return lambda found: voxels3d.setup_of(voxels3d.Vxa.read(found, base=base))
 
 
+def evogym_structure(path: Path) -> Callable[[Path], Any]:
+    """A robot of EvoGym, with its connections."""
+    from annelid.voxels import evogym
+
+    np.savez(path, np.array([[3, 4], [1, 0]]), np.array([[0, 0], [1, 2]]))
+    return evogym.read_structure
+
+
+def evogym_world(path: Path) -> Callable[[Path], Any]:
+    """A world of EvoGym."""
+    from annelid.voxels import evogym
+
+    near = {"0": [1], "1": [0, 2], "2": [1, 3], "3": [2]}
+    ground = {"indices": [0, 1, 2, 3], "types": [5, 5, 5, 5], "neighbors": near}
+    block = {"indices": [5, 6], "types": [2, 3], "neighbors": {"5": [6], "6": [5]}}
+    values = {"grid_width": 4, "grid_height": 2, "objects": {"ground": ground, "block": block}}
+    path.write_text(json.dumps(values), encoding="utf-8")
+    return evogym.read_world
+
+
 def voxelyze(path: Path) -> Callable[[Path], Any]:
     """Voxelyze's own JSON."""
     from dataclasses import replace
@@ -415,6 +435,8 @@ READERS = {
     "vxa-zlib": Reader(".vxa", vxa("ZLIB")),
     "vxd": Reader(".vxd", vxd),
     "voxelyze": Reader(".json", voxelyze),
+    "evogym-structure": Reader(".npz", evogym_structure),
+    "evogym-world": Reader(".json", evogym_world),
     "voxel-history": Reader(".history", voxel_history),
     "checkpoint": Reader(".npz", checkpoint, (resealed_archive,), costly=True),
     "worlds": Reader(".npz", worlds, (resealed_archive,), costly=True),

@@ -60,7 +60,7 @@ FUZZED = {
     "envs/machines/urdf.py",
     "envs/training/history.py", "envs/training/run.py", "evolve/experiment.py", "shapes/mesh_files.py",
     "shapes/resistive/media.py", "shapes/sdf_cache.py", "shapes/tet/bounded.py", "studies/support/tables.py",
-    "voxels/robot.py", "calibration/tracks.py", "studies/squeeze.py", "core/xml_files.py",
+    "voxels/robot.py", "voxels/evogym.py", "calibration/tracks.py", "studies/squeeze.py", "core/xml_files.py",
     "voxels3d/files/voxelyze_json.py", "voxels3d/files/history.py",
 }  # fmt: skip
 """Modules that read files of users; `readers` has a sample for each."""

@@ -41,6 +41,10 @@ SCENES = {
     "soft-gripper": ("annelid.scenes.soft_gripper", "SoftGripper"),
     "soft-hand": ("annelid.scenes.soft_hand", "SoftHand"),
     "table": ("annelid.scenes.table", "Table"),
+    "xenobot": ("annelid.scenes.xenobot", "Xenobot"),
+    "tower": ("annelid.scenes.tower", "Tower"),
+    "swimmer": ("annelid.scenes.voxel_swimmer", "Swimmer"),
+    "hand": ("annelid.scenes.voxel_hand", "Hand"),
     "voxel-workshop": ("annelid.scenes.voxel_workshop", "VoxelWorkshop"),
     "voxel-listing": ("annelid.scenes.voxel_listing", "VoxelListing"),
 }

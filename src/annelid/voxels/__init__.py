@@ -12,7 +12,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes.values import step_or
-from annelid.voxels import sensors
+from annelid.voxels import evogym, sensors
 from annelid.voxels.energy import energy_of
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
@@ -42,6 +42,7 @@ __all__ = [
     "biped",
     "box",
     "energy_of",
+    "evogym",
     "highest",
     "largest_connected",
     "orientation_of",

@@ -74,6 +74,7 @@ def simulation(
     links: Links = World.links,
     collisions: Collisions = World.collisions,
     force_field: Sequence[Formula] = World.force_field,
+    fluid: float = World.fluid,
     positions: Any = None,
     worlds: int = 1,
     device: str | wp.Device = "auto",
@@ -93,6 +94,8 @@ def simulation(
             a world and touch each other too.
         force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
             [s]; none without.
+        fluid: Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]: it
+            pushes on open faces that move into it. It does not carry them: with neutral buoyancy there is no gravity.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -105,7 +108,7 @@ def simulation(
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     world = World(
         dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
-        force_field=force_field,
+        force_field=force_field, fluid=fluid,
     )  # fmt: skip
     where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
     share = len(group) if collisions == "all" else 1

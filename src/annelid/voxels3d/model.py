@@ -114,6 +114,8 @@ class Model:
         world = self.world
         settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners,
                             world.collisions, self.group)  # fmt: skip
+        if world.fluid:
+            settings = identity(settings, "fluid", world.fluid)
         if world.force_field:
             settings = identity(settings, [list(formula.tokens) for formula in world.force_field])
         robots = {id(robot): identity(robot) for robot in self.robots}
@@ -215,6 +217,8 @@ class Model:
         tables.touching = int(self.touching)
         tables.bonded = int(len(self.changed.bonds) > 0)
         tables.channel_count = len(self.controls)
+        tables.fluid = self.world.fluid
+        tables.faces = wp.array(self._open_faces(), dtype=wp.int32, device=self.device)
         tables.gravity = types.vec3(*self.world.gravity)
         tables.dt = self.dt
         tables.balanced = int(self.world.links == "balanced")
@@ -223,6 +227,12 @@ class Model:
         tables.actuated = int(waves[:, 0].any())
         tables.pushed = int(any(robot.holds or robot.pushes for robot in self.robots))
         return tables
+
+    @property
+    def plain(self) -> bool:
+        """Whether all links are linear, without a Poisson's ratio, and only gravity and obstacles act from outside."""
+        tables = self.tables
+        return not (tables.special or tables.pushed or self.world.force_field or self.world.fluid)
 
     @property
     def touching(self) -> bool:
@@ -327,6 +337,14 @@ class Model:
             "load_begins": (begins, wp.int32), "load_forces": (all_loads[:, 1:4], wp.vec3d),
             "load_moments": (all_loads[:, 4:7], wp.vec3d), "load_spans": (all_loads[:, 7:], wp.vec3d),
         }  # fmt: skip
+
+    def _open_faces(self) -> np.ndarray:
+        """Bits of the faces of voxels without a neighbour, where a fluid pushes on them; see `kernels.layout`."""
+        if not self.world.fluid:
+            return np.zeros(0, int)
+        after, before = self.neighbours()
+        bits = 1 << np.arange(6).reshape(3, 2)
+        return np.asarray((np.stack([after < 0, before < 0], axis=2) * bits).sum(axis=(1, 2)))
 
     def _fields(self) -> dict[str, tuple[np.ndarray, Any]]:
         """Tables of the fields of force; see `kernels.fields`."""

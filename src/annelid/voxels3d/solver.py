@@ -150,7 +150,7 @@ class Solver:
             return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
-        kernel = block_kernel(model.real, bool(model.tables.touching or model.tables.bonded))
+        kernel = block_kernel(model.real, bool(model.tables.touching or model.tables.bonded), model.plain)
         wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
@@ -163,7 +163,7 @@ class Solver:
 
     def _enqueue(self, state: State, steps: int) -> None:
         tables, motion, count = self.model.tables, self._motion, self.model.voxel_count
-        resize, load, move = grid_kernels(self.model.real)
+        resize, load, move = grid_kernels(self.model.real, self.model.plain)
         for step in range(steps):
             if step == 0 or tables.actuated:
                 wp.launch(resize, count, [step, tables, motion], device=self.device)

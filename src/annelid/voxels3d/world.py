@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector, require_step
+from annelid.shapes.values import as_vector, require_positive, require_step
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.kernels.fields import DEEPEST
 from annelid.voxels3d.obstacles import Contact, contacts_of
@@ -39,6 +39,8 @@ class World(Named):
             different robots, which share a world.
         force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
             [s]; none without.
+        fluid: Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]; 0:
+            none. It does not carry them: with neutral buoyancy there is no gravity.
     """
 
     dt: float | Auto = "auto"
@@ -48,6 +50,7 @@ class World(Named):
     links: Links = "balanced"
     collisions: Collisions = "none"
     force_field: Sequence[Formula] = ()
+    fluid: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -59,6 +62,7 @@ class World(Named):
             raise InvalidValue(f"collisions {self.collisions!r} must be 'none', 'self' or 'all'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         object.__setattr__(self, "force_field", _require_field(self.force_field))
+        object.__setattr__(self, "fluid", self.fluid and require_positive("fluid", self.fluid))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
 
     @cached_property

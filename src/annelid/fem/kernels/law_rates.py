@@ -120,15 +120,15 @@ def own_invariant_rates(energy: Any) -> Any:
         size = wp.abs(one) + wp.abs(two)
         if size > f64(0.0):
             row = row_of(first, constants)
-            a = f64(STRIDE) * one / size
-            b = f64(STRIDE) * two / size
+            a = f64(wp.static(STRIDE)) * one / size
+            b = f64(wp.static(STRIDE)) * two / size
             _a, _b, ahead = wp.grad(energy)(i1 + a, i2 + b, row)
             _a, _b, behind = wp.grad(energy)(i1 - a, i2 - b, row)
             _a, _b, far_ahead = wp.grad(energy)(i1 + f64(2.0) * a, i2 + f64(2.0) * b, row)
             _a, _b, far_behind = wp.grad(energy)(i1 - f64(2.0) * a, i2 - f64(2.0) * b, row)
             change = f64(8.0) * (ahead - behind) - (far_ahead - far_behind)
             for k in range(wp.static(OWN_CONSTANTS)):
-                take(p, k, scale * size / (f64(12.0) * f64(STRIDE)), change[k], rates)
+                take(p, k, scale * size / (f64(12.0) * f64(wp.static(STRIDE))), change[k], rates)
 
     return add
 
@@ -150,14 +150,14 @@ def own_stretch_rates(energy: Any) -> Any:
         size = wp.length(speeds)
         if size > f64(0.0):
             row = row_of(first, constants)
-            way = (f64(STRIDE) / size) * speeds
+            way = (f64(wp.static(STRIDE)) / size) * speeds
             _way, ahead = wp.grad(energy)(stretches + way, row)
             _way, behind = wp.grad(energy)(stretches - way, row)
             _way, far_ahead = wp.grad(energy)(stretches + f64(2.0) * way, row)
             _way, far_behind = wp.grad(energy)(stretches - f64(2.0) * way, row)
             change = f64(8.0) * (ahead - behind) - (far_ahead - far_behind)
             for k in range(wp.static(OWN_CONSTANTS)):
-                take(p, k, scale * size / (f64(12.0) * f64(STRIDE)), change[k], rates)
+                take(p, k, scale * size / (f64(12.0) * f64(wp.static(STRIDE))), change[k], rates)
 
     return add
 

@@ -122,7 +122,7 @@ def own_invariants(energy: Any) -> Any:
     @wp.func
     def respond(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
         row = row_of(first, constants)
-        step = f64(NUDGE)
+        step = f64(wp.static(NUDGE))
         one, two, _row = wp.grad(energy)(i1, i2, row)
         one_a, two_a, _row = wp.grad(energy)(i1 + step, i2, row)
         one_b, two_b, _row = wp.grad(energy)(i1 - step, i2, row)
@@ -148,10 +148,10 @@ def own_stretches(energy: Any) -> Any:
         answer.slopes = slopes
         for i in range(3):
             nudge = wp.vec3d()
-            nudge[i] = f64(NUDGE)
+            nudge[i] = f64(wp.static(NUDGE))
             there, _row = wp.grad(energy)(stretches + nudge, row)
             here, _row = wp.grad(energy)(stretches - nudge, row)
-            bend = (f64(0.5) / f64(NUDGE)) * (there - here)
+            bend = (f64(0.5) / f64(wp.static(NUDGE))) * (there - here)
             for j in range(3):
                 answer.bends[i, j] = answer.bends[i, j] + f64(0.5) * bend[j]
                 answer.bends[j, i] = answer.bends[j, i] + f64(0.5) * bend[j]

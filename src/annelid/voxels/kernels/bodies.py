@@ -110,7 +110,7 @@ def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
         v = velocity
         surface = tables.body_surface[body]
         radius = surface[0]
-        if y - radius > higher * terrain.tops[bucket(terrain, x)] + real(_NEAR):
+        if y - radius > higher * terrain.tops[bucket(terrain, x)] + real(wp.static(_NEAR)):
             return vec4(v[0], v[1], v[2], real(0.0))
         im, ii, rate = inverse[0], inverse[1], real(1.0) / h
         count = int(0)
@@ -134,14 +134,14 @@ def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
                 piece = get(terrain, find(terrain, x + ax), ground)
             ux, uy = piece[2], piece[3]
             gap = (x + ax - piece[0]) * ux + (y + ay - piece[1]) * uy
-            if gap < real(_NEAR) and count < wp.static(_CAPACITY):
+            if gap < real(wp.static(_NEAR)) and count < wp.static(_CAPACITY):
                 nx[count] = ux
                 ny[count] = uy
                 turning = ax * uy - ay * ux
                 lever[count] = turning
                 slide[count] = -ax * ux - ay * uy
                 goal[count] = goal_speed(gap, v[0] * ux + v[1] * uy + v[2] * turning, rebound, h, rate)
-                if gap < real(_SLOP):
+                if gap < real(wp.static(_SLOP)):
                     bits |= tables.point_bits[p]
                 count += 1
         if not alone:
@@ -157,8 +157,8 @@ def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
                 corner = wp.where(bx < real(0.0), 0, 1) + wp.where(by < real(0.0), 0, 2)
                 if (
                     higher * before > higher * after
-                    and wide > -real(_NEAR)
-                    and high > -real(_NEAR)
+                    and wide > -real(wp.static(_NEAR))
+                    and high > -real(wp.static(_NEAR))
                     and (filled >> corner) & 1 == 1
                 ):
                     depth = wp.min(wide, high)
@@ -172,7 +172,7 @@ def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
                         lever[count] = turning
                         slide[count] = -ox * ux - oy * uy
                         goal[count] = goal_speed(-depth, v[0] * ux + v[1] * uy + v[2] * turning, rebound, h, rate)
-                        if depth > -real(_SLOP):
+                        if depth > -real(wp.static(_SLOP)):
                             bits |= 1 << corner
                         count += 1
                 peak += 1

@@ -52,7 +52,8 @@ def pair_contacts(types: Layout, varied: bool) -> wp.Function:
             bx, by = pb[2] * rb[0] + pb[3] * rb[1] - box[0], pb[2] * rb[1] - pb[3] * rb[0] - box[1]
             wide, high = box[2] - wp.abs(bx), box[3] - wp.abs(by)
             corner = wp.where(bx < real(0.0), 0, 1) + wp.where(by < real(0.0), 0, 2)
-            if wide > -real(_NEAR) and high > -real(_NEAR) and (tables.body_quadrants[body_b] >> corner) & 1 == 1:
+            near = real(_NEAR)
+            if wide > -near and high > -near and (tables.body_quadrants[body_b] >> corner) & 1 == 1:
                 depth = wp.min(wide, high)
                 fx = wp.where(wide < high, wp.sign(bx), real(0.0))
                 fy = wp.where(wide < high, real(0.0), wp.sign(by))
@@ -63,7 +64,8 @@ def pair_contacts(types: Layout, varied: bool) -> wp.Function:
                 speed = wp.dot(motion_a - motion_b, n)
                 goal = depth / h
                 if depth > real(0.0):
-                    goal = wp.min(real(_RECOVERY) * wp.max(depth - real(_SLOP), real(0.0)) / h, real(_RECOVERY_SPEED))
+                    beyond = wp.max(depth - real(wp.static(_SLOP)), real(0.0))
+                    goal = wp.min(real(_RECOVERY) * beyond / h, real(_RECOVERY_SPEED))
                 if first_round and speed < -real(_REBOUND_SPEED) and speed * h < depth:
                     goal = wp.max(goal, -rebound * speed)
                 la, lb = ra[0] * n[1] - ra[1] * n[0], rb[0] * n[1] - rb[1] * n[0]
@@ -79,7 +81,7 @@ def pair_contacts(types: Layout, varied: bool) -> wp.Function:
                     j = n * push + t * drag
                     va += vec4(ka[0] * j[0], ka[0] * j[1], ka[1] * (ra[0] * j[1] - ra[1] * j[0]), real(0.0))
                     vb -= vec4(kb[0] * j[0], kb[0] * j[1], kb[1] * (rb[0] * j[1] - rb[1] * j[0]), real(0.0))
-                if depth > -real(_SLOP):
+                if depth > -real(wp.static(_SLOP)):
                     motion.touching[world.body + a] = motion.touching[world.body + a] | (tables.point_bits[p] << 4)
                     motion.touching[world.body + b] = motion.touching[world.body + b] | (1 << (4 + corner))
         write(velocities, a, va)
@@ -93,7 +95,7 @@ def pair_contacts(types: Layout, varied: bool) -> wp.Function:
             for b in range(a):
                 pb = read(positions, b)
                 sb = tables.body_surface[world.shape_body + b]
-                reach = sa[0] + sb[0] + real(_NEAR)
+                reach = sa[0] + sb[0] + real(wp.static(_NEAR))
                 dx, dy = pa[0] - pb[0], pa[1] - pb[1]
                 if sa[3] != sb[3] and dx * dx + dy * dy < reach * reach:
                     rounds = int(_ROUNDS)

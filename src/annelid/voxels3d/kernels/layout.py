@@ -135,6 +135,8 @@ def layout(real: Any) -> Layout:
         field_begins=wp.array[wp.int32],  # formulas of the force along x, y and z; empty: none
         field_codes=wp.array[wp.int32],
         field_numbers=wp.array[wp.float64],
+        faces=wp.array[wp.int32],  # bits of open faces: +x, -x, +y, -y, +z, -z; empty without a fluid
+        fluid=real,  # density of what voxels move in, times the coefficient of drag [kg/m³]
         gravity=vec3,  # [m/s²]
         dt=wp.float64,  # [s]
         balanced=wp.int32,

@@ -3,7 +3,7 @@
 With u the unit vector between the centres, φ = log(q₂ q₁*) and ρ the smallest rotation that takes the mean image of the
 lattice axis onto u, a beam splits into four springs: stretch, twist (φ along u), bending (φ across u) and shear (ρ).
 The form is symmetric under exchange of the ends. Each link is computed once, by the voxel at its lower end, which keeps
-the sum of what its own links do to it; the other ends gather theirs.
+the sum of what its own links do to it; the other ends gather theirs. On the CPU `lanes` does the same.
 """
 
 import functools
@@ -15,10 +15,10 @@ from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
-_BROKEN = 1.0e30
+BROKEN = 1.0e30
 """Stands for the tension of a link that carries nothing any more [N]."""
 
-_SMALL = 0.04
+SMALL = 0.04
 """Squared sine below which a series for the angle is exact to ten digits."""
 
 
@@ -33,13 +33,13 @@ def angle_per_sine(real: Any) -> wp.Function:
     @wp.func
     def ratio(square: real, cosine: real) -> real:
         s, c, product = real(square), real(cosine), real(1.0)
-        while s >= real(wp.static(_SMALL)) or c <= real(0.0):
+        while s >= real(wp.static(SMALL)) or c <= real(0.0):
             s = real(0.5) * (real(1.0) - c)
             c = wp.sqrt(wp.max(real(0.5) * (real(1.0) + c), real(1.0e-30)))
             product = product * c
-        r = real(63.0 / 2816.0) + s * real(231.0 / 13312.0)
-        r = real(5.0 / 112.0) + s * (real(35.0 / 1152.0) + s * r)
-        r = real(1.0) + s * (real(1.0 / 6.0) + s * (real(3.0 / 40.0) + s * r))
+        r = real(wp.static(63.0 / 2816.0)) + s * real(wp.static(231.0 / 13312.0))
+        r = real(wp.static(5.0 / 112.0)) + s * (real(wp.static(35.0 / 1152.0)) + s * r)
+        r = real(1.0) + s * (real(wp.static(1.0 / 6.0)) + s * (real(wp.static(3.0 / 40.0)) + s * r))
         if product != real(1.0):
             r = r / product
         return r
@@ -135,29 +135,28 @@ def tension_pass(real: Any) -> wp.Function:
                     if link.remembers == 1:
                         tension = remembered(strain, across, slot, link, tables, motion) * area
                         if motion.largest[slot] > link.fails:
-                            tension = real(wp.static(_BROKEN))
+                            tension = real(wp.static(BROKEN))
                     motion.tensions[slot] = tension
 
     return tensions_of
 
 
 @functools.cache
-def link_pass(real: Any) -> wp.Function:
-    """Forces and moments of the links of some voxels along +x, +y and +z."""
+def link_pass(real: Any, plain: bool = False) -> wp.Function:
+    """Forces and moments of the links of some voxels along +x, +y and +z; see `program.block_kernel` for `plain`."""
     types = layout(real)
     vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
     ratio = angle_per_sine(real)
-    half, two = 0.5, 2.0
 
     @wp.func
     def image(axis: int, q: quat) -> vec3:
         """A column of the rotation matrix of a quaternion of any length, times the square of that."""
         x, y, z, w = q[0], q[1], q[2], q[3]
         if axis == 0:
-            return vec3(w * w + x * x - y * y - z * z, real(two) * (x * y + w * z), real(two) * (x * z - w * y))
+            return vec3(w * w + x * x - y * y - z * z, real(2.0) * (x * y + w * z), real(2.0) * (x * z - w * y))
         if axis == 1:
-            return vec3(real(two) * (x * y - w * z), w * w - x * x + y * y - z * z, real(two) * (y * z + w * x))
-        return vec3(real(two) * (x * z + w * y), real(two) * (y * z - w * x), w * w - x * x - y * y + z * z)
+            return vec3(real(2.0) * (x * y - w * z), w * w - x * x + y * y - z * z, real(2.0) * (y * z + w * x))
+        return vec3(real(2.0) * (x * z + w * y), real(2.0) * (y * z - w * x), w * w - x * x - y * y + z * z)
 
     @wp.func
     def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
@@ -182,42 +181,46 @@ def link_pass(real: Any) -> wp.Function:
                     d = motion.displacements[j] - u1
                     # |d| - s without the difference of two lengths, which would cost float32 its digits
                     beyond = d[axis]
-                    excess = real(two) * s * beyond + wp.dot(d, d)
+                    excess = real(2.0) * s * beyond + wp.dot(d, d)
                     d[axis] = s + beyond
                     length = wp.sqrt(s * s + excess)
-                    grown = real(half) * (size + motion.sizes[j])
+                    grown = real(0.5) * (size + motion.sizes[j])
                     twice = length + s
-                    strain = (excess - s * (grown - real(1.0)) * twice) / (twice * s * grown)
-                    per_length = real(1.0) / length  # once: a division takes as long as ten products
-                    u = d * per_length
                     q2 = motion.rotations[j]
+                    middle = q1 + q2
+                    square = wp.dot(middle, middle)
+                    # One quotient for three: a division takes as long as ten products.
+                    divisor = twice * s * grown
+                    quotient = real(1.0) / (divisor * length * square)
+                    strain = (excess - s * (grown - real(1.0)) * twice) * (quotient * length * square)
+                    per_length = quotient * divisor * square
+                    u = d * per_length
                     w2 = motion.spins[j]
                     rel = q2 * wp.quat_inverse(q1)
                     sine = vec3(rel[0], rel[1], rel[2])
-                    phi = real(two) * ratio(wp.dot(sine, sine), rel[3]) * sine
-                    middle = q1 + q2
-                    along = image(axis, middle) * (real(1.0) / wp.dot(middle, middle))
+                    phi = real(2.0) * ratio(wp.dot(sine, sine), rel[3]) * sine
+                    along = image(axis, middle) * (quotient * divisor * length)
                     turn = wp.cross(along, u)
                     rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
                     dv = motion.velocities[j] - v1
                     dphi = w2 - w1
-                    drho = wp.cross(u, dv) * per_length - real(half) * (w1 + w2)
+                    drho = wp.cross(u, dv) * per_length - real(0.5) * (w1 + w2)
                     drho = drho - wp.dot(drho, u) * u
                     dphi_along = wp.dot(dphi, u)
                     phi_along = wp.dot(phi, u)
                     tension = link.axial * strain
-                    if tables.special == 1:
+                    if wp.static(not plain) and tables.special == 1:
                         tension = motion.tensions[slot]
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
-                        arm, damp_arm = real(half) * link.shear * length, real(half) * link.damp_shear * length
+                        arm, damp_arm = real(0.5) * link.shear * length, real(0.5) * link.damp_shear * length
                     pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(
                         u, link.shear * rho + link.damp_shear * drho
                     )
                     shear = arm * rho + damp_arm * drho
                     twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
                     bend = link.bend * phi + link.damp_bend * dphi + twist * u
-                    if tables.special == 1 and tension >= real(wp.static(_BROKEN)):
+                    if wp.static(not plain) and tables.special == 1 and tension >= real(wp.static(BROKEN)):
                         pair, shear, bend = vec3(), vec3(), vec3()
                     force += pair
                     moment += shear + bend

@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.controls import held
 from annelid.voxels3d.kernels.contacts import contact_of
+from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
 
@@ -64,8 +65,13 @@ def spun(real: Any) -> wp.Function:
         while square >= real(0.01) and halvings < 40:  # series only: calls of sin and cos would empty the registers
             square = real(0.25) * square
             halvings += 1
-        share = real(1.0) - square * (real(1.0 / 6.0) - square * (real(1.0 / 120.0) - square * real(1.0 / 5040.0)))
-        cosine = real(1.0) - square * (real(0.5) - square * (real(1.0 / 24.0) - square * real(1.0 / 720.0)))
+        share = real(1.0) - square * (
+            real(wp.static(1.0 / 6.0))
+            - square * (real(wp.static(1.0 / 120.0)) - square * real(wp.static(1.0 / 5040.0)))
+        )
+        cosine = real(1.0) - square * (
+            real(0.5) - square * (real(wp.static(1.0 / 24.0)) - square * real(wp.static(1.0 / 720.0)))
+        )
         for _ in range(halvings):
             share = share * cosine
             cosine = real(2.0) * cosine * cosine - real(1.0)
@@ -155,12 +161,12 @@ def tie_pass(real: Any) -> wp.Function:
 
 
 @functools.cache
-def voxel_pass(real: Any) -> wp.Function:
-    """One step of some voxels."""
+def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
+    """One step of some voxels; see `program.block_kernel` for `plain`."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
     turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
-    field = field_of(real)
+    field, drag = field_of(real), drag_of(real)
 
     @wp.func
     def loads(i: int, time: wp.float64, tables: Tables) -> wp.spatial_vectord:
@@ -199,12 +205,14 @@ def voxel_pass(real: Any) -> wp.Function:
             moment -= voxel.spin_drag * w
             world = tables.world_of[i]
             time = wp.float64(now - motion.origins[world]) * tables.dt
-            if tables.pushed == 1:
+            if wp.static(not plain) and tables.pushed == 1:
                 load = loads(i, time, tables)
                 force += vec3(real(load[0]), real(load[1]), real(load[2]))
                 moment += vec3(real(load[3]), real(load[4]), real(load[5]))
-            if tables.field_begins.shape[0] > 0:
+            if wp.static(not plain) and tables.field_begins.shape[0] > 0:
                 force += field(i, u, time, tables)
+            if wp.static(not plain) and tables.fluid > real(0.0):
+                force += drag(i, voxel.side, v, tables, motion)
             if tables.obstacles.shape[0] > 0:
                 v = contact(i, voxel, force, u, v, dt, tables, motion)
             else:
@@ -214,9 +222,9 @@ def voxel_pass(real: Any) -> wp.Function:
             motion.velocities[i] = v
             motion.spins[i] = w
             motion.rotations[i] = turned(motion.rotations[i], w * (real(0.5) * dt))
-            if tables.volumetric == 1 and not frozen(i, tables):
+            if wp.static(not plain) and tables.volumetric == 1 and not frozen(i, tables):
                 motion.strains[i] = strain(i, voxel, tables, motion)
-            if tables.pushed == 1:
+            if wp.static(not plain) and tables.pushed == 1:
                 if tables.ties[i] >= 0:
                     tie(i, tables.ties[i], time + tables.dt, u, tables, motion)
             total = v[0] + v[1] + v[2] + w[0] + w[1] + w[2]

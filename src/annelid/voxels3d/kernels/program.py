@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
+from annelid.voxels3d.kernels.lanes import link_lanes
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import link_pass, tension_pass
 from annelid.voxels3d.kernels.motion import size_of, voxel_pass
@@ -43,7 +44,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_lanes(real), voxel_pass(real), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
@@ -70,7 +71,7 @@ def team_kernel(real: Any) -> wp.Kernel:
                         resize(low, high, 1, now, tables, motion)
                     if tables.special == 1:
                         tensions_of(low, high, 1, tables, motion)
-                    links_of(low, high, 1, tables, motion)
+                    links_of(low, high, tables, motion)
                     if tables.bonded == 1:
                         bonds_of(low, high, 1, now, tables, motion)
                     if tables.touching == 1:
@@ -97,7 +98,7 @@ def team_kernel(real: Any) -> wp.Kernel:
                     team_barrier(counter, size, ticket)
                 if tables.special == 1:
                     tensions_of(share[0], share[1], 1, tables, motion)
-                links_of(share[0], share[1], 1, tables, motion)
+                links_of(share[0], share[1], tables, motion)
                 if tables.bonded == 1:
                     bonds_of(share[0], share[1], 1, now, tables, motion)
                 if tables.touching == 1:
@@ -125,16 +126,18 @@ def team_kernel(real: Any) -> wp.Kernel:
 
 
 @functools.cache
-def block_kernel(real: Any, meets: bool) -> wp.Kernel:
+def block_kernel(real: Any, meets: bool, plain: bool) -> wp.Kernel:
     """Steps on CUDA, a block of `width` threads for each world.
 
     Args:
         real: Type of numbers.
         meets: Whether voxels touch each other or have bonds; code for it takes registers from those that do not.
+        plain: Whether all links are linear, without a Poisson's ratio, and nothing but gravity and obstacles acts from
+            outside. The rest takes 192 registers instead of 124: one robot fewer of three on a multiprocessor.
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, plain), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
@@ -152,7 +155,7 @@ def block_kernel(real: Any, meets: bool) -> wp.Kernel:
             if step == 0 or tables.actuated == 1:
                 resize(low + lane, high, width, now, tables, motion)
                 block_barrier()
-            if tables.special == 1:
+            if wp.static(not plain) and tables.special == 1:
                 tensions_of(low + lane, high, width, tables, motion)
             links_of(low + lane, high, width, tables, motion)
             if wp.static(meets) and tables.bonded == 1:
@@ -176,11 +179,11 @@ def block_kernel(real: Any, meets: bool) -> wp.Kernel:
 
 
 @functools.cache
-def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion."""
+def grid_kernels(real: Any, plain: bool) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real), voxel_pass(real), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, plain), size_of(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -191,7 +194,7 @@ def grid_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     @wp.kernel(module="unique", enable_backward=False)
     def load_links(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
-        if tables.special == 1:
+        if wp.static(not plain) and tables.special == 1:
             tensions_of(i, i + 1, 1, tables, motion)
         links_of(i, i + 1, 1, tables, motion)
         if tables.bonded == 1:
