@@ -64,9 +64,9 @@ class Ground:
         for name in ("links", "voxels", "obstacles", "gravity", "dt", "balanced", "special"):
             setattr(tables, name, getattr(self.model.tables, name))
         arrays = {
-            "row_of_link": (_closed(np.where(after >= 0, 0, -1), -1), wp.int32),
-            "next": (_closed(after, -1), wp.int32),
-            "before": (_closed(np.where(before >= 0, before, count), count), wp.int32),
+            "row_of_link": (_closed(np.where(after >= 0, 0, -1)), wp.int32),
+            "next": (_closed(after), wp.int32),
+            "before": (_closed(np.where(before >= 0, before, count)), wp.int32),
             "row_of_voxel": (np.zeros(count), wp.int32), "world_of": (world, wp.int32), "begins": (first, wp.int32),
             "places": (places, wp.vec3d), "sides": (np.full(count, SIDE), wp.float64),
             "bases": (np.ones(count), types.real), "crests": (np.ones(count), types.real),
@@ -105,6 +105,6 @@ def _neighbours(grids: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.nd
     return after, before
 
 
-def _closed(numbers: np.ndarray, last: int) -> np.ndarray:
+def _closed(numbers: np.ndarray) -> np.ndarray:
     """Numbers of links with one voxel more, which has none: see `voxels3d.model`."""
-    return np.concatenate([numbers, np.full((1, 3), last)]).ravel()
+    return np.concatenate([numbers, np.full((1, 3), -1)]).ravel()
