@@ -56,7 +56,7 @@ def test_pretraining_goes_on_to_the_bit(cpu: wp.Device, silence: Progress, tmp_p
 
 
 def test_rates_fall_and_begin_anew() -> None:
-    rates = [rate_at(batch) for batch in range(70)]
+    rates = [rate_at(batch, 3e-3) for batch in range(70)]
     assert rates[0] == pytest.approx(3e-3)
     assert rates[10] == pytest.approx(0.65 * 3e-3)
     assert rates[30] == pytest.approx(0.65**2 * 3e-3)
@@ -69,6 +69,7 @@ def test_rates_fall_and_begin_anew() -> None:
     [
         ({"batches": 0}, "batches must be 1 or more"),
         ({"steps": 7}, "multiple of every"),
+        ({"rate": 0.0}, "rate must be"),
         ({"hidden": ()}, "hidden must be"),
     ],
 )

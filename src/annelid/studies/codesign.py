@@ -59,6 +59,8 @@ class Codesign:
     """Steps of a walk, of 4 ms."""
     every: int = 5
     """Steps between two calls of the network."""
+    rate: float = 3e-3
+    """Length of the first step of Adam in each weight; it falls and begins anew, lower each time."""
     hidden: tuple[int, ...] = (32, 32)
     """Neurons of the hidden layers of the network in each voxel."""
     waves: int = 64
@@ -82,6 +84,8 @@ class Codesign:
                 raise InvalidValue(f"{what} must be 1 or more, not {vars(self)[what]}.")
         if self.steps % self.every:
             raise InvalidValue(f"steps must be a multiple of every, {self.every}, not {self.steps}.")
+        if not 0.0 < self.rate < 1.0:
+            raise InvalidValue(f"rate must be between 0 and 1, not {self.rate}.")
         if not self.hidden or min(self.hidden) < 1:
             raise InvalidValue(f"hidden must be sizes of layers of 1 or more, not {self.hidden}.")
 
@@ -126,9 +130,9 @@ class Codesign:
     def _pretrained(self, task: Task, end: float | None, progress: Progress) -> Pretraining:
         path, ground = self._path("pretraining.npz"), task.ground
         identity = self._identity("batches", "waves", "population", "generations")
-        learnt = Pretraining.begin(self.seed, task.hidden)
+        learnt = Pretraining.begin(self.seed, task.hidden, self.rate)
         if path is not None and self.resume and path.exists():
-            learnt = Pretraining.load(path, identity)
+            learnt = Pretraining.load(path, identity, self.rate)
         while len(learnt.losses) < self.batches and not _late(end):
             learnt.learn(task, ground, *fresh(self.seed, len(learnt.losses), self.bodies))
             done = len(learnt.losses)
@@ -162,7 +166,9 @@ class Codesign:
 
     def _identity(self, *others: str) -> dict[str, Any]:
         """All that a file depends on: options besides those that say how long, and where."""
-        names = {"seed", "batches", "bodies", "steps", "every", "hidden", "population", "precision"} - set(others)
+        names = {"seed", "batches", "bodies", "steps", "every", "rate", "hidden", "population", "precision"} - set(
+            others
+        )
         return {name: list(value) if name == "hidden" else value for name, value in vars(self).items() if name in names}
 
     def _path(self, name: str) -> Path | None:

@@ -22,7 +22,7 @@ NEAR, FAR = 0.4, 2.0
 
 _KIND = Kind("annelid-codesign-pretraining", 1, "a pretrained network of the co-design study")
 _MEMORY, _DECAY, _CLIP = (0.9, 0.999), 5e-3, 1.0
-_PEAK, _FIRST, _LOWER, _LEAST = 3e-3, 10, 0.65, 1e-5  # restarts after 10, 20, 40... batches, each from a lower rate
+_FIRST, _LOWER, _LEAST = 10, 0.65, 1e-5  # restarts after 10, 20, 40... batches, each from a lower rate
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def fresh(seed: int, number: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     return random_bodies(rng, bodies), random_lights(rng, bodies)
 
 
-def rate_at(batch: int) -> float:
+def rate_at(batch: int, peak: float) -> float:
     """Length of a step of Adam: half a cosine from a peak to nearly 0, again and again, longer and lower each time."""
-    length, peak = _FIRST, _PEAK
+    length = _FIRST
     while batch >= length:
         batch, length, peak = batch - length, 2 * length, _LOWER * peak
     return _LEAST + 0.5 * (max(peak, _LEAST) - _LEAST) * (1.0 + float(np.cos(np.pi * batch / length)))
@@ -94,6 +94,7 @@ class Pretraining:
         weights: Its weights, shape [p].
         mean: Smoothed rates of Adam, shape [p].
         square: Smoothed squares of them, shape [p].
+        rate: Length of its first step.
         losses: Mean loss of each batch so far.
         seconds: Time that the batches took [s].
     """
@@ -101,14 +102,15 @@ class Pretraining:
     weights: np.ndarray
     mean: np.ndarray
     square: np.ndarray
+    rate: float
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
     @classmethod
-    def begin(cls, seed: int, hidden: tuple[int, ...]) -> Pretraining:
+    def begin(cls, seed: int, hidden: tuple[int, ...], rate: float) -> Pretraining:
         """A random network."""
         weights = random_weights(np.random.default_rng(seed), hidden)
-        return cls(weights, np.zeros_like(weights), np.zeros_like(weights))
+        return cls(weights, np.zeros_like(weights), np.zeros_like(weights), rate)
 
     def learn(self, task: Task, ground: Ground, grids: np.ndarray, lights: np.ndarray) -> None:
         """One batch."""
@@ -127,7 +129,7 @@ class Pretraining:
         keep, keep_square = _MEMORY
         self.mean = keep * self.mean + (1.0 - keep) * given
         self.square = keep_square * self.square + (1.0 - keep_square) * given**2
-        count, rate = len(self.losses), rate_at(len(self.losses) - 1)
+        count, rate = len(self.losses), rate_at(len(self.losses) - 1, self.rate)
         step = self.mean / (1.0 - keep**count) / (np.sqrt(self.square / (1.0 - keep_square**count)) + 1e-8)
         self.weights = self.weights * (1.0 - rate * _DECAY) - rate * step
 
@@ -137,7 +139,7 @@ class Pretraining:
         write_archive(path, _KIND, {"search": identity, "seconds": self.seconds}, arrays)
 
     @classmethod
-    def load(cls, path: Path, identity: dict[str, Any]) -> Pretraining:
+    def load(cls, path: Path, identity: dict[str, Any], rate: float) -> Pretraining:
         """What was learnt before with the same options."""
         header, parts = read_archive(path, _KIND)
         if header.get("search") != identity:
@@ -146,4 +148,4 @@ class Pretraining:
         if any(name not in parts for name in names) or not isinstance(header.get("seconds"), int | float):
             raise FileFormatError(f"{path} is damaged: delete it, and pretraining begins anew.")
         weights, mean, square, losses = (parts[name] for name in names)
-        return cls(weights, mean, square, losses.tolist(), float(header["seconds"]))
+        return cls(weights, mean, square, rate, losses.tolist(), float(header["seconds"]))
