@@ -59,7 +59,7 @@ class Codesign:
     """Steps of a walk, of 4 ms."""
     every: int = 5
     """Steps between two calls of the network."""
-    rate: float = 3e-3
+    rate: float = 1e-2
     """Length of the first step of Adam in each weight; it falls and begins anew, lower each time."""
     hidden: tuple[int, ...] = (32, 32)
     """Neurons of the hidden layers of the network in each voxel."""

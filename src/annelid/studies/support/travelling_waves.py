@@ -13,6 +13,9 @@ import warp as wp
 from annelid.studies.support.light_seeking import Task
 from annelid.voxels3d.codesign.batch import STEP, Ground
 
+_LOW, _HIGH = np.array([3.0, -np.pi, -np.pi, 0.3]), np.array([35.0, np.pi, np.pi, 1.0])  # of the numbers of a wave
+_NEAR = 0.08  # how far from the best wave others are tried, in parts of that range
+
 
 @dataclass(frozen=True)
 class Wave:
@@ -43,14 +46,18 @@ class Wave:
 
 
 def best_wave(task: Task, grids: np.ndarray, lights: np.ndarray, *, tries: int, seed: int) -> tuple[Wave, float]:
-    """The best of some random waves on some bodies, and its mean loss there; standing still is the first try."""
+    """The best of some waves on some bodies, and its mean loss there: random ones, then ones near the best of them.
+
+    Where none comes nearer than standing still, that is the best.
+    """
     rng, ground = np.random.default_rng(seed), task.ground
-    best, least = Wave(0.0, 0.0, 0.0, 0.0), 1.0
-    for _ in range(tries):
-        wave = Wave(
-            rng.uniform(3.0, 20.0), rng.uniform(-np.pi, np.pi), rng.uniform(-np.pi, np.pi), rng.uniform(0.3, 1.0)
-        )
-        losses = wave.losses(task, ground, grids, lights)
+    best, least = np.zeros(4), 1.0
+    for number in range(tries):
+        given = _LOW + (_HIGH - _LOW) * rng.random(4)
+        if number >= tries // 2:
+            given = best + _NEAR * (_HIGH - _LOW) * rng.standard_normal(4)
+        given = np.clip(given, _LOW, _HIGH)
+        losses = Wave(*given.tolist()).losses(task, ground, grids, lights)
         if np.isfinite(losses).all() and losses.mean() < least:
-            best, least = wave, float(losses.mean())
-    return best, least
+            best, least = given, float(losses.mean())
+    return Wave(*best.tolist()), least

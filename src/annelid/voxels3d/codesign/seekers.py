@@ -19,8 +19,8 @@ from annelid.voxels3d.codesign.kernels.light import (
 )
 from annelid.voxels3d.codesign.network import Network
 
-BEAT = 10.0
-"""Angular frequency of the clock [rad/s]."""
+BEAT = 24.0
+"""Angular frequency of the clock [rad/s]: the one at which waves carry these bodies farthest."""
 
 
 class Seekers:
