@@ -62,6 +62,24 @@ def test_every_rate_agrees_with_central_differences(frequency: float, device: st
         assert min(abs(each - exact) for each in found) < 1e-6 * abs(exact), name
 
 
+def test_a_beam_that_is_held_has_the_rates_of_differences(device: str) -> None:
+    """It moves as in a plain simulation, and what is held neither moves nor hands rates on."""
+    beam = voxels3d.Robot(np.zeros((4, 1, 1), int), (SOFT,), 0.1, amplitude=15.0).fix(lambda x, y, z: x == 0)
+    simulation = standing([beam], device, obstacles=())
+    rollout = Rollout(simulation, STEPS)
+    table = np.random.default_rng(8).uniform(-0.9, 0.9, (12, 4))
+    along = np.random.default_rng(9).standard_normal(table.shape)
+    _, rates = rollout.gradient(mixed, {"controls": table})
+    low, high = (mixed(rollout.forward({"controls": table + s * along}))[0][0] for s in (-1e-6, 1e-6))
+    assert (high - low) / 2e-6 == pytest.approx(float((rates["controls"] * along).sum()), rel=1e-6)
+    for row in table:
+        for number, value in enumerate(row):
+            simulation.controls[f"voxel {number},0,0"] = value
+        simulation.step(STEPS // 12)
+    places = simulation.solver.model.places + simulation.state.displacements.numpy()
+    np.testing.assert_allclose(rollout.forward({"controls": table}).positions[0, 0], places, atol=1e-13)
+
+
 def test_bits_depend_neither_on_threads_nor_checkpoints_nor_others(device: str) -> None:
     robots = [body((3, 2, 2), 3), body((4, 3, 2), 5)]
     found = []
@@ -103,14 +121,14 @@ def test_things_that_a_robot_has_not_are_its_middle(device: str) -> None:
         ("collisions between voxels", {}, {"collisions": "self"}),
         ("materials with a Poisson's ratio", {"materials": voxels3d.Voxel(poisson_ratio=0.3)}, {"dt": "auto"}),
         ("materials that flow or break", {"materials": voxels3d.Voxel(failure_stress=1e4)}, {"dt": "auto"}),
-        ("voxels that are held", {"hold": True}, {"dt": "auto"}),
+        ("voxels that are driven, or held in some freedoms only", {"hold": True}, {"dt": "auto"}),
     ],
 )
 def test_what_has_no_adjoint_is_refused(what: str, robot: dict[str, Any], options: dict[str, Any]) -> None:
     given = {"materials": SOFT, **robot}
     held = given.pop("hold", False)
     made = voxels3d.Robot(np.zeros((2, 1, 1), int), side_length=0.1, **given)
-    made = made.fix(lambda x, y, z: x == 0) if held else made
+    made = made.fix(lambda x, y, z: x == 0, ["x"]) if held else made
     with pytest.raises(InvalidValue, match=rf"{what}.* cannot be run back for gradients \(Rollout\): \w+"):
         Rollout(standing([made], "cpu", **options), 10)
 

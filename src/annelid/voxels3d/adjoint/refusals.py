@@ -7,6 +7,7 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Plane
 from annelid.voxels3d.model import Model
+from annelid.voxels3d.regions import Hold
 
 
 def require_adjoint(model: Model, state: Any) -> None:
@@ -21,10 +22,16 @@ def require_adjoint(model: Model, state: Any) -> None:
         "obstacles other than planes": (
             not all(isinstance(contact.rigid.geometry, Plane) for contact in world.contacts), "use a Plane"),
         "fields of force": (bool(world.force_field), "use gravity"),
-        "voxels that are held or driven": (any(robot.holds for robot in robots), "let the robot stand on a Plane"),
+        "voxels that are driven, or held in some freedoms only": (
+            not all(_fixed(hold) for robot in robots for hold in robot.holds), "hold them in all freedoms (fix)"),
         "voxels that are pushed": (any(robot.pushes for robot in robots), "use gravity"),
         "robots that were edited while they ran": (model.base is not None, "build the changed robot anew"),
     }  # fmt: skip
     for name, (there, remedy) in refused.items():
         if there:
             raise InvalidValue(f"{name} cannot be run back for gradients (Rollout): {remedy}.")
+
+
+def _fixed(hold: Hold) -> bool:
+    """Whether voxels are held where they were built, in all freedoms."""
+    return hold.bits == 63 and not any(hold.displacement) and not any(hold.rotation)

@@ -145,6 +145,10 @@ def _stretch(real: Any) -> wp.Function:
             if seen >= 0:
                 by_u += sight.position_seeds[seen, i]
                 by_v += sight.velocity_seeds[seen, i]
+            if tables.pushed == 1 and tables.ties[i] >= 0:  # held: the state after a step depends on nothing
+                by_u, by_v = vec3(), vec3()
+                ledger.q_bars[i] = vec3()
+                ledger.w_bars[i] = vec3()
             by_v += dt * by_u
             ledger.u_bars[i] = by_u
             angle = course.ws[row + 1, i] * dt

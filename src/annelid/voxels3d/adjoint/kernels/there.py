@@ -102,6 +102,9 @@ def _stretch(real: Any) -> wp.Function:
             w = w + moment * (voxel.per_inertia * dt)
             u = u + v * dt
             q = turned(motion.rotations[i], w * (real(0.5) * dt))
+            if tables.pushed == 1 and tables.ties[i] >= 0:  # held in all freedoms; other ties are refused
+                u, v, w = vec3(), vec3(), vec3()
+                q = wp.quat_identity(dtype=real)
             motion.displacements[i] = u
             motion.velocities[i] = v
             motion.spins[i] = w
