@@ -22,6 +22,7 @@ NEAR, FAR = 0.4, 2.0
 
 _KIND = Kind("annelid-codesign-pretraining", 1, "a pretrained network of the co-design study")
 _MEMORY, _DECAY, _CLIP = (0.9, 0.999), 5e-3, 1.0
+_EACH = 2.0  # times the median that a body has a say in the gradient at most
 _FIRST, _LOWER, _LEAST = 10, 0.65, 1e-5  # restarts after 10, 20, 40... batches, each from a lower rate
 
 
@@ -115,7 +116,9 @@ class Pretraining:
     def learn(self, task: Task, ground: Ground, grids: np.ndarray, lights: np.ndarray) -> None:
         """One batch."""
         begin = time.perf_counter()
-        losses, rates = task.seekers(ground, grids, lights, keep=True).gradient(task.network(self.weights, ground))
+        losses, rates = task.seekers(ground, grids, lights, keep=True).gradient(
+            task.network(self.weights, ground), clip=_EACH
+        )
         finite = np.isfinite(losses)
         self.losses.append(float(losses[finite].mean()) if finite.any() else float("nan"))
         if np.isfinite(rates).all():

@@ -64,17 +64,31 @@ class Network:
         self._rates = [wp.empty((rows, width), dtype=self._real, device=self._device) for width in (*widths, 1)]
 
     def back(self, call: int, table: wp.array[Any], by_table: wp.array[Any], inputs: wp.array[Any]) -> wp.array[Any]:
-        """Run a call back: rates by its inputs from those by the commands; rates by weights are summed up."""
-        rows, here = self._size[0], [inputs, *self._values]
-        self._launch(command_back_kernel, rows, [call, table, by_table, self._rates[-1]])
+        """Run a call back: rates by its inputs from those by the commands."""
+        self._begin_back(call, self._ones(self._size[0]), table, by_table)
         for number in reversed(range(len(self._shapes))):
-            weights, before = self._weights[number], here[number]
-            after = self._rates[number + 1]
-            parts = self._parts[number]
-            self._launch(rate_kernel, parts.shape, [call, before, after, parts])
-            size = (rows, weights.shape[0])
-            self._launch(back_kernel, size, [call, int(number > 0), weights, before, after, self._rates[number]])
+            self._through(number, call, inputs)
         return self._rates[0]
+
+    def book(
+        self, call: int, shares: wp.array[Any], table: wp.array[Any], by_table: wp.array[Any], inputs: wp.array[Any]
+    ) -> None:
+        """Sum up the rates by weights of a call, from a share of the rates by each command."""
+        self._begin_back(call, shares, table, by_table)
+        for number in reversed(range(len(self._shapes))):
+            before, parts = [inputs, *self._values][number], self._parts[number]
+            self._launch(rate_kernel, parts.shape, [call, before, self._rates[number + 1], parts])
+            if number:
+                self._through(number, call, inputs)
+
+    def _begin_back(self, call: int, shares: wp.array[Any], table: wp.array[Any], by_table: wp.array[Any]) -> None:
+        self._launch(command_back_kernel, self._size[0], [call, shares, table, by_table, self._rates[-1]])
+
+    def _through(self, number: int, call: int, inputs: wp.array[Any]) -> None:
+        """From rates by the sums in a layer to those by the sums in the one before it, or by the inputs."""
+        weights, before = self._weights[number], [inputs, *self._values][number]
+        arguments = [call, int(number > 0), weights, before, self._rates[number + 1], self._rates[number]]
+        self._launch(back_kernel, (self._size[0], weights.shape[0]), arguments)
 
     def rates(self) -> np.ndarray:
         """Rates by all weights of the calls that were run back, shape [p]."""

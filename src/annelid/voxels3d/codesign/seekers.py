@@ -17,6 +17,7 @@ from annelid.voxels3d.codesign.kernels.light import (
     slope_kernel,
     unsense_kernel,
 )
+from annelid.voxels3d.codesign.kernels.network import effort_kernel
 from annelid.voxels3d.codesign.network import Network
 
 BEAT = 24.0
@@ -70,10 +71,16 @@ class Seekers:
         interval = every if keep else steps
         self._motion.actuate(np.full(count, COMMANDED), waves, self._table, interval)
 
-    def gradient(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, network: Network, clip: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Loss of each world, shape [worlds], and rates of their mean by the weights, shape [p].
 
         A world that diverges has a loss that is not finite, and no part in the rates.
+
+        Args:
+            network: The network that commands voxels.
+            clip: Times the median over worlds that the rates of one world by its commands may be at most; those of
+                worlds beyond are scaled down. A few chaotic motions would have all the say without it. None leaves
+                rates as they are.
         """
         losses = self.run(network)
         motion = self._motion
@@ -84,6 +91,10 @@ class Seekers:
             motion.back(row, row, self._every)
             by_inputs = network.back(interval, self._table, motion.ledger.by_table, self._inputs)
             self._unsense(interval, row, by_inputs)
+        by_table = motion.ledger.by_table
+        shares = self._array(self._shares(by_table, clip), self._real)
+        for interval in range(self._intervals):
+            network.book(interval, shares, self._table, by_table, self._inputs)
         return losses, network.rates()
 
     def run(self, network: Network | None = None, commands: wp.array[Any] | None = None) -> np.ndarray:
@@ -149,3 +160,13 @@ class Seekers:
 
     def _array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values), dtype=dtype, device=self.device)
+
+    def _shares(self, by_table: wp.array[Any], clip: float | None) -> np.ndarray:
+        """How much the rates of each voxel count, shape [voxels]."""
+        squares = wp.zeros(self.bodies.count, dtype=wp.float64, device=self.device)
+        self._launch(effort_kernel, self.bodies.count, [by_table, squares])
+        sizes = np.sqrt(np.add.reduceat(squares.numpy(), self.bodies.first[:-1]))
+        finite = np.isfinite(sizes)
+        most = clip * float(np.median(sizes[finite])) if clip is not None and finite.any() else np.inf
+        shares = np.where(finite, np.minimum(1.0, most / np.maximum(np.where(finite, sizes, 1.0), 1e-300)), 0.0)
+        return np.repeat(shares, np.diff(self.bodies.first))

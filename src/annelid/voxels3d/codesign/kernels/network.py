@@ -47,17 +47,38 @@ def command_kernel(real: Any) -> wp.Kernel:
 
 @functools.cache
 def command_back_kernel(real: Any) -> wp.Kernel:
-    """Rates by the sum in the last neuron from those by commands; what is not finite counts for nothing."""
+    """Rates by the sum in the last neuron from a share of those by commands; 0 where they are not finite."""
 
     @wp.kernel(module="unique", enable_backward=False)
-    def command_back(call: int, table: wp.array2d[real], by_table: wp.array2d[real], by_sum_out: wp.array2d[real]):
+    def command_back(
+        call: int,
+        shares: wp.array[real],
+        table: wp.array2d[real],
+        by_table: wp.array2d[real],
+        by_sum_out: wp.array2d[real],
+    ):
         row = wp.tid()
         rate = by_table[call, row] * (real(1.0) - table[call, row] * table[call, row])
         if rate - rate != real(0.0):
             rate = real(0.0)
-        by_sum_out[row, 0] = rate
+        by_sum_out[row, 0] = shares[row] * rate
 
     return command_back
+
+
+@functools.cache
+def effort_kernel(real: Any) -> wp.Kernel:
+    """Squares of the rates by the commands of each row, summed over calls."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def effort(by_table: wp.array2d[real], squares_out: wp.array[wp.float64]):
+        row = wp.tid()
+        total = wp.float64(0.0)
+        for call in range(by_table.shape[0]):
+            total += wp.float64(by_table[call, row]) * wp.float64(by_table[call, row])
+        squares_out[row] = total
+
+    return effort
 
 
 @functools.cache
