@@ -81,6 +81,8 @@ def test_rates_by_weights_agree_with_central_differences(device: str) -> None:
 
     losses, rates = walk.gradient(Network(weights, HIDDEN, ground.device, wp.float64))
     assert losses.shape == (3,)
+    _, clipped = walk.gradient(Network(weights, HIDDEN, ground.device, wp.float64), clip=1e-3)
+    assert np.linalg.norm(clipped) < 0.01 * np.linalg.norm(rates)
     along = rng.standard_normal(weights.shape)
     differences = [(loss(weights + h * along) - loss(weights - h * along)) / (2.0 * h) for h in (1e-5, 1e-6)]
     assert min(abs(each - rates @ along) for each in differences) < 1e-6 * abs(rates @ along)

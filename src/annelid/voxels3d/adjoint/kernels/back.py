@@ -27,9 +27,13 @@ def _spun_back(real: Any) -> wp.Function:
     @wp.func
     def jacobian(angle: vec3, by_turn: vec3) -> vec3:
         square = wp.dot(angle, angle)
-        first = real(0.5) - square * (real(1.0 / 24.0) - square * (real(1.0 / 720.0) - square * real(1.0 / 40320.0)))
-        second = real(1.0 / 6.0) - square * (
-            real(1.0 / 120.0) - square * (real(1.0 / 5040.0) - square * real(1.0 / 362880.0))
+        first = real(0.5) - square * (
+            real(wp.static(1.0 / 24.0))
+            - square * (real(wp.static(1.0 / 720.0)) - square * real(wp.static(1.0 / 40320.0)))
+        )
+        second = real(wp.static(1.0 / 6.0)) - square * (
+            real(wp.static(1.0 / 120.0))
+            - square * (real(wp.static(1.0 / 5040.0)) - square * real(wp.static(1.0 / 362880.0)))
         )
         if square > real(0.09):
             size = wp.sqrt(square)

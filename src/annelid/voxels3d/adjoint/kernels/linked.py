@@ -27,9 +27,9 @@ def ratio_rate(real: Any) -> wp.Function:
     def rate(square: real, cosine: real, ratio: real) -> real:
         if square >= real(wp.static(_SMALL)) or cosine <= real(0.0):
             return (cosine * ratio - real(1.0)) / wp.max(square, real(1.0e-30))
-        r = real(315.0 / 2816.0) + square * real(693.0 / 6656.0)
-        r = real(15.0 / 112.0) + square * (real(35.0 / 288.0) + square * r)
-        return real(-2.0) * cosine * (real(1.0 / 6.0) + square * (real(3.0 / 20.0) + square * r))
+        r = real(wp.static(315.0 / 2816.0)) + square * real(wp.static(693.0 / 6656.0))
+        r = real(wp.static(15.0 / 112.0)) + square * (real(wp.static(35.0 / 288.0)) + square * r)
+        return real(-2.0) * cosine * (real(wp.static(1.0 / 6.0)) + square * (real(wp.static(3.0 / 20.0)) + square * r))
 
     return rate
 
