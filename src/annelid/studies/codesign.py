@@ -11,13 +11,15 @@ import numpy as np
 import tyro
 import warp as wp
 
+from annelid.core.device import device as choose_device
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
-from annelid.studies.support.body_search import Evolution
+from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import Pretraining, Task, fresh
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.seeker_film import seeker_film
 from annelid.studies.support.travelling_waves import best_wave
 
 _UNSEEN = 10**6  # number of the batch on which a network is judged, and which it never learns from
@@ -199,7 +201,7 @@ class Codesign:
         return rows
 
     def plot(self, found: Found, folder: Path) -> list[Path]:
-        """Loss over batches beside that of the open-loop wave, and evolution beside random bodies."""
+        """Loss over batches beside that of the open-loop wave, evolution beside random bodies, a film of the best."""
 
         def draw(axes: Any) -> None:
             left, right = axes[0]
@@ -216,7 +218,11 @@ class Codesign:
                 right.legend()
             right.set(xlabel="generation", ylabel="mean loss over 10 lights")
 
-        return [figure(folder / "codesign.png", draw, size=(10.0, 4.0), grid=(1, 2))]
+        drawn = [figure(folder / "codesign.png", draw, size=(10.0, 4.0), grid=(1, 2))]
+        if found.evolution is not None and not self.quick:
+            task, best = self.task(choose_device("cpu"), None), found.evolution.grids[0]
+            drawn.append(seeker_film(task, found.pretraining.weights, best, fixed_lights()[0], folder / "codesign.mp4"))
+        return drawn
 
 
 def _below(name: str, value: float, other: float, judged: bool, source: str) -> Measurement:

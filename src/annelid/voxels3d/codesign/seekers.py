@@ -121,6 +121,16 @@ class Seekers:
             motion.there(row, row, every)
         return self._judge(self._intervals * every if self._keep else every)
 
+    @property
+    def places(self) -> np.ndarray:
+        """Where voxels are at the beginning [m], shape [voxels, 3]."""
+        return np.array(self.bodies.tables.places.numpy())
+
+    def state(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Displacements [m] and rotations of voxels after so many steps, where states are kept."""
+        course = self._motion.course
+        return np.array(course.us[row].numpy()), np.array(course.qs[row].numpy())
+
     # --- parts ---
 
     def _stand(self) -> None:
