@@ -44,11 +44,12 @@ def test_every_rate_agrees_with_central_differences(frequency: float, device: st
     rollout = Rollout(standing(robots, device), STEPS, looks=[100, STEPS])
     rng = np.random.default_rng(1)
     given = {name: rollout.value(name) for name in rollout.names}
-    assert set(given) - {"amplitude", "positions", "velocities", "gravity"} == (
+    assert set(given) - {"amplitude", "stiffness", "positions", "velocities", "gravity"} == (
         {"frequency", "phase"} if frequency else {"controls"}
     )
     if "controls" in given:
         given["controls"] = rng.uniform(-0.9, 0.9, (2, 20, rollout.track_shape[2]))
+    given["stiffness"] = rng.uniform(0.8, 1.2, given["stiffness"].shape)
     given["velocities"] = 0.3 * rng.standard_normal(given["velocities"].shape)
     _, rates = rollout.gradient(mixed, given)
     for name, value in given.items():
@@ -96,6 +97,11 @@ def test_bits_depend_neither_on_threads_nor_checkpoints_nor_others(device: str) 
         rates["controls"], found[0][1]["controls"][0, :, : robots[0].voxel_count], rtol=1e-12, atol=1e-18
     )
     assert not found[0][1]["controls"][0, :, robots[0].voxel_count :].any()
+    before = alone.forward().positions
+    assert (alone.forward({"gravity": 0.0, "stiffness": 2.0}).positions != before).any()
+    np.testing.assert_array_equal(
+        alone.forward().positions, before
+    )  # parameters of one motion are not those of the next
 
 
 def test_a_free_body_moves_as_in_a_plain_simulation(device: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import warp as wp
 
 from annelid.core.adjoint import Input, Plan, Stretch, summed
 from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.voxels3d.adjoint.inputs import Actuation, Padding, inputs_of
+from annelid.voxels3d.adjoint.inputs import Actuation, Moduli, Padding, inputs_of
 from annelid.voxels3d.adjoint.kernels.looks import look_kernel, seed_kernel
 from annelid.voxels3d.adjoint.motion import Bodies, Motion
 from annelid.voxels3d.adjoint.refusals import require_adjoint
@@ -38,10 +39,10 @@ class VoxelAdjoint:
         self._bodies = Bodies(model.tables, model.real, model.device, model.first_of_world)
         self.things = self._bodies.largest
         self._padding = Padding(model.first_of_world)
-        self._actuation = Actuation(model, state)
+        self._actuation, self._moduli = Actuation(model, state), Moduli(model)
         self._begin = [wp.clone(each) for each in (state.displacements, state.rotations, state.velocities, state.spins)]
         self._clock, self._origins = int(state.clock.numpy()[0]), wp.clone(state.origins)
-        self._inputs = inputs_of(model, state, self._padding, self._actuation)
+        self._inputs = inputs_of(model, state, self._padding, self._actuation, self._moduli)
         self._plan: Plan | None = None
         self._motion: Motion | None = None
         self._saved: list[wp.array[Any]] = []
@@ -100,8 +101,11 @@ class VoxelAdjoint:
         drives, waves, commands = self._actuation.changed(values, padding)
         flat = wp.array(np.ascontiguousarray(commands), dtype=self._model.real, device=self.device)
         motion.actuate(drives, waves, flat, self._plan.steps // len(commands))
-        if "gravity" in values:
-            motion.course.gravity.assign(values["gravity"])
+        motion.bodies = self._bodies
+        if "stiffness" in values:
+            changed = self._moduli.changed(padding.flat(values["stiffness"]))
+            motion.bodies = replace(self._bodies, tables=changed.tables)
+        motion.course.gravity.assign(values.get("gravity", self._inputs["gravity"].value))
         for saved, begin in zip(self._saved, self._begin, strict=True):
             wp.copy(saved[0], begin)
         if "positions" in values:
@@ -156,7 +160,7 @@ class VoxelAdjoint:
         """Begin to run back; see `core.adjoint.Adjoint`."""
         assert self._plan is not None
         assert self._motion is not None
-        self._motion.turn()
+        self._motion.turn(moduli="stiffness" in self._values)
         sight, size = self._motion.sight, (len(self._plan.looks), self._bodies.worlds)
         for given, seeds in ((positions, sight.position_seeds), (velocities, sight.velocity_seeds)):
             inputs = [self.things, self._bodies.tables, given]
@@ -177,5 +181,9 @@ class VoxelAdjoint:
 
         found = self._actuation.rates(of(ledger.by_table), of(ledger.by_waves), self._values, padding)
         found["positions"], found["velocities"] = padding.padded(of(ledger.u_bars)), padding.padded(of(ledger.v_bars))
+        if "stiffness" in self._values:
+            factors = padding.flat(self._values["stiffness"])
+            by_factors = self._moduli.rates(of(ledger.by_links), of(ledger.by_moduli), factors)
+            found["stiffness"] = padding.padded(by_factors)
         found["gravity"] = summed(padding.padded(of(ledger.by_gravity)), 1)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ class Padding:
         """Numbers of voxels, shape [voxels, ...], from those of worlds and things."""
         return np.asarray(padded[self.world_of, self.local])
 
-    def padded(self, flat: np.ndarray) -> np.ndarray:
-        """Numbers of worlds and things, 0 where a world has no voxel, from those of voxels."""
-        found = np.zeros((self.worlds, self.things, *flat.shape[1:]))
+    def padded(self, flat: np.ndarray, empty: float = 0.0) -> np.ndarray:
+        """Numbers of worlds and things, `empty` where a world has no voxel, from those of voxels."""
+        found = np.full((self.worlds, self.things, *flat.shape[1:]), empty)
         found[self.world_of, self.local] = flat
         return found
 
@@ -95,7 +96,42 @@ class Actuation:
         return found
 
 
-def inputs_of(model: Model, state: Any, padding: Padding, actuation: Actuation) -> dict[str, Input]:
+class Moduli:
+    """Factors on the moduli of voxels, and rates by them.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.value = np.concatenate([robot.of_voxels("stiffness") for robot in model.robots])
+        materials = [np.array([m.youngs_modulus for m in robot.materials])[robot.material_of] for robot in model.robots]
+        self._moduli = np.concatenate(materials)
+
+    def changed(self, factors: np.ndarray) -> Model:
+        """The model with other factors, shape [voxels]."""
+        robots, first = [], self._model.first_voxel
+        for number, robot in enumerate(self._model.robots):
+            stiffness = np.ones(robot.grid.shape)
+            stiffness[tuple(robot.cells.T)] = factors[first[number] : first[number + 1]]
+            robots.append(replace(robot, stiffness=stiffness))
+        world = replace(self._model.world, dt=self._model.dt)
+        return Model(robots, world, self._model.device, positions=self._model.corners, group=self._model.group)
+
+    def rates(self, by_links: np.ndarray, by_moduli: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """Rates by factors from those by logarithms of moduli; halves of a link are in series, [voxels]."""
+        after, _ = self._model.neighbours()
+        first, axis = np.nonzero(after >= 0)
+        second, moduli = after[first, axis], self._moduli * factors
+        by_link, found = by_links.reshape(-1, 3)[first, axis], np.array(by_moduli)
+        both = moduli[first] + moduli[second]
+        np.add.at(found, first, by_link * moduli[second] / both)
+        np.add.at(found, second, by_link * moduli[first] / both)
+        return found / factors
+
+
+def inputs_of(model: Model, state: Any, padding: Padding, actuation: Actuation, moduli: Moduli) -> dict[str, Input]:
     """The parameters by name."""
     still = "" if (actuation.drives != STILL).any() else "no voxel is actuated"
     waves = "" if (actuation.drives == WAVING).any() else "no voxel has an expansion and a frequency"
@@ -111,6 +147,7 @@ def inputs_of(model: Model, state: Any, padding: Padding, actuation: Actuation) 
         Input("amplitude", of_voxels, padding.padded(actuation.amplitude), None, "K", "of temperatures", idle=still),
         Input("frequency", of_voxels, padding.padded(actuation.frequency), None, "Hz", "of waves", idle=waves),
         Input("phase", of_voxels, padding.padded(actuation.phase), None, "cycles", "of waves", idle=waves),
+        Input("stiffness", of_voxels, padding.padded(moduli.value, 1.0), None, "", "factors on moduli", positive=True),
         Input("positions", of_axes, padding.padded(places), None, "m", "of voxels at the beginning"),
         Input("velocities", of_axes, padding.padded(speeds), None, "m/s", "of voxels at the beginning"),
         Input("gravity", ("world", "axis"), gravity, None, "m/s²", "acceleration"),

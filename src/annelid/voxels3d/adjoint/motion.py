@@ -101,9 +101,10 @@ class Motion:
         arguments = [row, first, steps, self.bodies.tables, self.work, self.course]
         self._run(there_team, there_blocks, arguments)
 
-    def turn(self) -> None:
-        """Begin to run back: forget all rates."""
-        ledger = self.ledger
+    def turn(self, *, moduli: bool = False) -> None:
+        """Begin to run back: forget all rates; those by moduli are gathered where they are asked for."""
+        ledger, count = self.ledger, self.bodies.count if moduli else 0
+        ledger.by_links, ledger.by_moduli = self.zeros(3 * count, self.bodies.real), self.zeros(count, self.bodies.real)
         for rates in (ledger.u_bars, ledger.q_bars, ledger.v_bars, ledger.w_bars, ledger.size_bars, ledger.by_waves,
                       ledger.by_gravity):  # fmt: skip
             rates.zero_()

@@ -72,7 +72,10 @@ def _rubbed_back(real: Any) -> wp.Function:
                 along = wp.dot(by_head, t)
                 by_t = (along * most * per * per * per) * t - (most * per) * by_head
                 by_head += by_t - wp.dot(by_t, n) * n
-                by_depth = -along * square * per * per * per * law[1]
+                by_most = -along * square * per * per * per
+                by_depth = by_most * law[1]
+                if ledger.by_links.shape[0] > 0 and tables.obstacles[k].press < real(0.0):
+                    ledger.by_moduli[i] = ledger.by_moduli[i] + by_most * most
                 ledger.u_bars[i] = ledger.u_bars[i] - by_depth * n
                 ledger.size_bars[i] = ledger.size_bars[i] + real(0.5) * voxel.side * by_depth
         by_force = (voxel.per_mass * dt) * by_head
@@ -84,7 +87,13 @@ def _rubbed_back(real: Any) -> wp.Function:
                 soft = real(wp.static(GROWS)) * voxel.side
                 per = real(1.0) / (deep + soft)
                 damp = voxel.press_damp * per
-                by_depth = by_push * (response(k, voxel, dt, tables)[0] - damp * soft * per * wp.dot(v, n))
+                stiff = response(k, voxel, dt, tables)[0]
+                by_depth = by_push * (stiff - damp * soft * per * wp.dot(v, n))
+                if ledger.by_links.shape[0] > 0:
+                    by_modulus = real(-0.5) * damp * deep * wp.dot(v, n)
+                    if tables.obstacles[k].press < real(0.0):
+                        by_modulus += stiff * deep
+                    ledger.by_moduli[i] = ledger.by_moduli[i] + by_push * by_modulus
                 ledger.v_bars[i] = ledger.v_bars[i] - (damp * deep * by_push) * n
                 ledger.u_bars[i] = ledger.u_bars[i] - by_depth * n
                 ledger.size_bars[i] = ledger.size_bars[i] + real(0.5) * voxel.side * by_depth
@@ -162,6 +171,9 @@ def _stretch(real: Any) -> wp.Function:
             ledger.q_bars[i] = wp.quat_rotate_inv(half, by_turn)
             by_moment = (voxel.per_inertia * dt) * by_w
             ledger.moment_bars[i] = by_moment
+            if ledger.by_links.shape[0] > 0:
+                braked = voxel.spin_drag * wp.dot(course.ws[row, i], by_moment)
+                ledger.by_moduli[i] = ledger.by_moduli[i] - real(0.5) * braked
             ledger.w_bars[i] = by_w - voxel.spin_drag * by_moment
             ledger.sizes[i] = size_of(i, step, begun, tables, course)
             ledger.v_bars[i] = vec3()
@@ -170,6 +182,9 @@ def _stretch(real: Any) -> wp.Function:
                 by_v = touched(i, voxel, u, v, course.heads[row, i], by_v, dt, tables, ledger)
             by_force = (voxel.per_mass * dt) * by_v
             ledger.force_bars[i] = by_force
+            if ledger.by_links.shape[0] > 0:
+                braked = voxel.drag * wp.dot(course.vs[row, i], by_force)
+                ledger.by_moduli[i] = ledger.by_moduli[i] - real(0.5) * braked
             ledger.v_bars[i] = ledger.v_bars[i] + by_v - voxel.drag * by_force
             ledger.by_gravity[i] = ledger.by_gravity[i] + voxel.mass * by_force
 

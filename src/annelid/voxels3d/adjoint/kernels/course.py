@@ -54,6 +54,8 @@ def ledger_of(real: Any) -> Any:
         by_table=wp.array2d[real],  # rates by commands of intervals and voxels
         by_waves=wp.array[wp.vec3d],  # rates by change of size, frequency and phase
         by_gravity=wp.array[types.vec3],  # of voxels, summed over worlds by the host
+        by_links=wp.array[real],  # rates by logarithms of the moduli of links, 3 a voxel; empty where nobody asks
+        by_moduli=wp.array[real],  # the same of voxels, where contacts and drag depend on them
     )
 
 

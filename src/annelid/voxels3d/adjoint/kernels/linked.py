@@ -84,7 +84,8 @@ def linked_pass(real: Any) -> wp.Function:
                     swing = wp.cross(u, dv)
                     r = swing * per_length - real(0.5) * (w1 + w2)
                     r_along = wp.dot(r, u)
-                    shear = link.shear * rho_ratio * turn + link.damp_shear * (r - r_along * u)
+                    bent = link.shear * rho_ratio * turn
+                    shear = bent + link.damp_shear * (r - r_along * u)
                     tension = link.axial * strain + link.damp * wp.dot(dv, u)
                     k1, k2 = link.twist - link.bend, link.damp_twist - link.damp_bend
                     twist = k1 * wp.dot(phi, u) + k2 * wp.dot(dphi, u)
@@ -102,6 +103,12 @@ def linked_pass(real: Any) -> wp.Function:
                     by_dphi = link.damp_bend * opposite + (k2 * opposite_along) * u
                     by_u = tension * f + wp.cross(f, shear) + twist * opposite
                     by_u += opposite_along * (k1 * phi + k2 * dphi)
+
+                    if ledger.by_links.shape[0] > 0:  # forces grow with the modulus, those that damp with its root
+                        elastic = link.axial * strain * by_tension + wp.dot(by_shear, bent) + wp.dot(by_phi, phi)
+                        damping = link.damp * wp.dot(dv, u) * by_tension + wp.dot(by_shear, shear - bent)
+                        damping += wp.dot(by_dphi, dphi)
+                        ledger.by_links[slot] = ledger.by_links[slot] + elastic + real(0.5) * damping
 
                     by_drho = link.damp_shear * by_shear
                     drho_along = wp.dot(by_drho, u)
