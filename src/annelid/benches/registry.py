@@ -10,6 +10,7 @@ from annelid.core.errors import UnknownName
 BENCHES = {
     "springs": "Springs per second against size",
     "gradients": "Motions of springs there and back: time, ratio and memory of gradients",
+    "codesign": "Walks of 3-D voxel robots that a network steers, there and back",
     "edits": "Cost of edits, asynchronous running, and a stress from many threads",
     "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
     "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",

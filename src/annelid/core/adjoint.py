@@ -264,6 +264,6 @@ def differentiable(solver: Solver) -> Differentiable:
     if isinstance(solver, Differentiable):
         return solver
     raise Unsupported(
-        solver.physics, "be run back for gradients (Rollout)", ("springs", "fem"),
+        solver.physics, "be run back for gradients (Rollout)", ("springs", "fem", "voxels3d"),
         "Estimate them from differences of several runs, or search with annelid.evolve.",
     )  # fmt: skip

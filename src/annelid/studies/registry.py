@@ -35,6 +35,7 @@ STUDIES = {
     "evolve-sensing": ("annelid.studies.evolve_sensing", "EvolveSensing"),
     "evolve-body-and-brain": ("annelid.studies.evolve_body_and_brain", "EvolveBodyAndBrain"),
     "evolve-3d": ("annelid.studies.evolve_3d", "EvolveBodies3d"),
+    "codesign": ("annelid.studies.codesign", "Codesign"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),

@@ -18,6 +18,7 @@ from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_state, declared, restore_worlds, rows, state_arrays
+from annelid.voxels3d.adjoint.adjoint import VoxelAdjoint
 from annelid.voxels3d.changes import Log
 from annelid.voxels3d.edits import Editor, carried_over
 from annelid.voxels3d.kernels.layout import LISTED
@@ -170,6 +171,10 @@ class Solver:
             wp.launch(load, count, [step, tables, motion], device=self.device)
             wp.launch(move, count, [step, tables, motion], device=self.device)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
+    def adjoint(self, state: State) -> VoxelAdjoint:
+        """What runs motions from a state there and back; see `core.adjoint.Differentiable`."""
+        return VoxelAdjoint(self.model, state, self.threads)
 
     def bound(self, state: State) -> Any:
         """The arrays of a state for kernels that read it, with the sizes of voxels where it is."""

@@ -19,7 +19,7 @@ from annelid.voxels3d.kernels.motion import size_of, voxel_pass
 
 wp.set_module_options({"enable_backward": False})
 
-_FUSED = {
+FUSED = {
     "cpu_compiler_flags": f"{wp.config.cpu_compiler_flags or '-march=native'} -ffp-contract=fast -fno-signed-zeros"
 }
 """Products and sums in one instruction: a quarter faster, and rounded once instead of twice."""
@@ -48,7 +48,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
-    @wp.kernel(module="unique", enable_backward=False, module_options=_FUSED)
+    @wp.kernel(module="unique", enable_backward=False, module_options=FUSED)
     def team(
         rank: int,
         size: int,

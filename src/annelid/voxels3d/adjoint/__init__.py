@@ -1,0 +1,1 @@
+"""Motions of 3-D voxels run back, for gradients."""

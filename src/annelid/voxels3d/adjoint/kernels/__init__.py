@@ -1,0 +1,1 @@
+"""Kernels of motions that are run back."""

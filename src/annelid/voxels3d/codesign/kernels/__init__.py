@@ -1,0 +1,1 @@
+"""Kernels of voxels that sense a light, and of the network in each of them."""
