@@ -87,7 +87,7 @@ class Contacts:
         assert self.settings.reach is not None
         assert self.settings.stiffness is not None
         self._forms = [Form(rigid) for rigid in self.rigids]
-        forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
+        forms = self.forms_on(device)
         self.outer = outer_nodes(solid)
         pairs = [friction_of(solid.surface, rigid.surface) for rigid in self.rigids]
         frictions = np.tile(pairs, (len(self.outer), 1))
@@ -128,6 +128,16 @@ class Contacts:
         )
         require_apart(self.solid, made)
         return made
+
+    def forms_on(self, device: wp.Device) -> Any:
+        """What obstacles are to kernels on a device."""
+        assert self.settings.stiffness is not None
+        return forms_of(self.rigids, self._forms, self.solid.surface, self.settings.stiffness, device)
+
+    @property
+    def only_nodes(self) -> bool:
+        """Whether nodes touch obstacles and nothing else is among the contacts."""
+        return not self.corners and self.pairs is None and not self.bodies
 
     @property
     def surface(self) -> np.ndarray | None:
