@@ -184,7 +184,7 @@ class _Problem:
         contacts.follow(self._places)
         contacts.evaluate(self._places)
         if bodies:
-            self._loads = contacts.corners.loads_in(contacts.now, bodies.numbers)
+            self._loads = contacts.sharp_loads(bodies.numbers)
             bodies.look(contacts.now, contacts.nodes, there[contacts.outer], self._loads, tangent=True)
         return self._free + self.compliance @ self._added(moved) - moved, bodies.forces.copy()
 
