@@ -103,3 +103,25 @@ def test_rims_of_cylinders_are_sharp_and_balls_are_not() -> None:
     contacts = Contacts(block(), [post, Rigid(TIP, position=(-0.3, 0.0, 0.0))], fem.Contact(), wp.get_device("cpu"))
     assert (contacts.corners.owners == 0).sum() >= 16
     assert (contacts.corners.owners == 1).sum() >= 8
+
+
+def test_edges_push_edges_and_none_passes_another() -> None:
+    solid, device = block(), wp.get_device("cpu")  # its upper edge along y is at x = 0, z = 0.04
+    over = 0.04 + 0.015 * np.sqrt(2.0) + 0.004
+    box = Rigid(Box((0.05, 0.03, 0.03)), position=(-0.02, 0.01, over), rotation=turned_about("x", 0.25 * np.pi))
+    contacts = Contacts(solid, [box], fem.Contact(reach=0.006), device)
+    places = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
+    contacts.begin(places, contacts.first_state(), 0.01, 0.01)
+    contacts.follow(places)
+    contacts.edges.evaluate(places)
+    forces = contacts.edges.forces.numpy().reshape(-1, 3).sum(axis=0)
+    assert forces[2] < 0.0
+    np.testing.assert_allclose(sum(load.force for load in contacts.edges.loads()), -forces, rtol=1e-12)
+    here = contacts.now.device_pose
+    for rise, passes in ((0.003, True), (0.01, False)):
+        step = wp.array(np.broadcast_to((0.0, 0.0, rise), solid.nodes.shape), dtype=wp.vec3d, device=device)
+        part = contacts.edges.free_part(places, step, here, here)
+        assert (part == 1.0) == passes
+        assert part * rise < 0.004
+    away = wp.array(np.broadcast_to((0.0, 0.0, -0.01), solid.nodes.shape), dtype=wp.vec3d, device=device)
+    assert contacts.edges.free_part(places, away, here, here) == 1.0

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import spsolve
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.fem.linalg.asked import Asked, AskedAnswers, AskedRoots
 from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.tile_solver import TileSolver
@@ -64,22 +65,31 @@ def test_solutions(name: str, many: int, device: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fronts", "tiles"])
-def test_responses_are_blocks_of_the_inverse(name: str, device: str) -> None:
+def test_nodes_that_are_asked_answer_by_the_inverse(name: str, device: str) -> None:
     if name == "fronts" and device != "cpu":
         pytest.skip("LAPACK works on the CPU")
     model = fem.Model(hanging(), device=device, threads=1)
     model.assembly.evaluate(model.rest)
     solver = SOLVERS[name](model)
     solver.factor(model.assembly.values)
-    rows, columns = model.node_count - np.array([4, 1, 9, 12]), model.node_count - np.array([1, 6])
+    asked: Asked = AskedRoots(solver) if isinstance(solver, FrontSolver) else AskedAnswers(solver)
+    nodes = model.node_count - np.array([4, 1, 9, 12])
     free = ~model.solid.held.ravel()
     inverse = np.zeros((len(free), len(free)))
     inverse[np.ix_(free, free)] = np.linalg.inv(model.assembly.matrix().toarray()[free][:, free])
-    places = [(3 * nodes[:, None] + np.arange(3)).ravel() for nodes in (rows, columns)]
-    expected = inverse[np.ix_(*places)]
-    found = solver.responses(rows, columns)
-    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_array_equal(found[:, 3:], solver.responses(rows, columns[1:]))
+    places = (3 * nodes[:, None] + np.arange(3)).ravel()
+    expected, close = inverse[np.ix_(places, places)], 1e-9 * np.abs(inverse).max()
+    np.testing.assert_allclose(asked.ask(nodes[:1]), expected[:3, :3], atol=close)
+    np.testing.assert_allclose(asked.ask(nodes[1:]), expected[:, 3:], atol=close)
+    right, forces = np.random.default_rng(3).standard_normal((model.node_count, 1, 3)), np.ones((2, 3))
+    found = wp.zeros((model.node_count, 1), dtype=wp.vec3d, device=device)
+    asked.begin(wp.array(right, dtype=wp.vec3d, device=device), found)
+    np.testing.assert_allclose(
+        asked.at(np.array([2, 0])).ravel(), inverse[places[[6, 7, 8, 0, 1, 2]]] @ right.ravel(), atol=close * 10
+    )
+    asked.end(np.array([1, 3]), forces)
+    right[nodes[[1, 3]], 0] += forces
+    np.testing.assert_allclose(found.numpy().ravel(), inverse @ right.ravel(), atol=close * 10)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

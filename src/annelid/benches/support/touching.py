@@ -12,6 +12,7 @@ import warp as wp
 from annelid import fem
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.shapes import Capsule, Rigid, Surface, tet_beam
 
@@ -79,11 +80,14 @@ def _parts(simulation: Simulation[fem.Solver], name: str) -> Iterator[Measuremen
     linear, contacts, newton = solver.model.linear, solver.contacts, solver.newton
     assert contacts is not None
     assert isinstance(linear, KeptFactor)
+    assert isinstance(newton, KeptNewton)
     iterations, factorings = 0, linear.factorings
     for each in solver.model.assembly.sets:
         watch.watch(each, "evaluate", "contacts" if each in contacts.sets else "elements")
-    for method, part in (("factor", "factor"), ("solve", "solutions"), ("compliance", "compliance")):
+    halves = ("begin", "solutions"), ("at", "solutions"), ("end", "solutions")
+    for method, part in (("factor", "factor"), *halves, ("compliance", "compliance")):
         watch.watch(linear, method, part)
+    watch.watch(newton.reduced, "solve", "few-nodes")
     for method in ("follow", "free_part", "advance", "begin", "end"):
         watch.watch(contacts, method, "contacts")
     watch.watch(newton, "settle", "rest")

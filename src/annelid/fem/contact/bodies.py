@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
-from annelid.fem.contact.corners import CornerLoad
+from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form, friction_of
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts

@@ -15,6 +15,8 @@ from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.corners import CornerContacts
 from annelid.fem.contact.leading import Leading
+from annelid.fem.contact.loads import CornerLoad
+from annelid.fem.contact.obstacle_edges import ObstacleEdges
 from annelid.fem.contact.obstacles import Form, forms_of, friction_of, require_surface, touched_by_solids
 from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.pictures import Obstacles
@@ -66,6 +68,7 @@ class Contacts:
         given: The same as they were given.
         nodes: The contacts of outer nodes, an element set of the model.
         corners: The contacts of corners and edges of obstacles, another element set.
+        edges: The contacts of edges of obstacles with edges of the solid, another.
         pairs: The contacts of the surface with itself, another element set; None where it does not touch itself.
         bodies: The free ones among the obstacles.
         outer: Nodes that can touch, shape [k].
@@ -87,7 +90,7 @@ class Contacts:
         assert self.settings.reach is not None
         assert self.settings.stiffness is not None
         self._forms = [Form(rigid) for rigid in self.rigids]
-        forms = forms_of(self.rigids, self._forms, solid.surface, self.settings.stiffness, device)
+        forms = self.forms_on(device)
         self.outer = outer_nodes(solid)
         pairs = [friction_of(solid.surface, rigid.surface) for rigid in self.rigids]
         frictions = np.tile(pairs, (len(self.outer), 1))
@@ -99,6 +102,9 @@ class Contacts:
             outer_faces(solid), solid.node_count, self.rigids, self._forms, forms, pairs,
             spacing=2.0 * reach, reach=reach, skin=skin, device=device,
         )  # fmt: skip
+        self.edges = ObstacleEdges(
+            outer_faces(solid), self.rigids, self._forms, forms, reach=reach, skin=skin, device=device
+        )
         self.pairs = self._made_pairs() if self.settings.itself else None
         self.movable = np.asarray(~solid.held.all(axis=1))
         self.rows = np.full(solid.node_count, -1)
@@ -129,6 +135,16 @@ class Contacts:
         require_apart(self.solid, made)
         return made
 
+    def forms_on(self, device: wp.Device) -> Any:
+        """What obstacles are to kernels on a device."""
+        assert self.settings.stiffness is not None
+        return forms_of(self.rigids, self._forms, self.solid.surface, self.settings.stiffness, device)
+
+    @property
+    def only_nodes(self) -> bool:
+        """Whether nodes touch obstacles and nothing else is among the contacts."""
+        return not self.corners and self.pairs is None and not self.bodies
+
     @property
     def surface(self) -> np.ndarray | None:
         """Nodes of the surface that touches itself, shape [s]; None where it does not."""
@@ -138,6 +154,8 @@ class Contacts:
     def sets(self) -> list[ElementSet]:
         """Element sets that the model needs among its extras."""
         found: list[ElementSet] = [self.nodes, self.corners] if self.corners else [self.nodes]
+        if self.edges:
+            found.append(self.edges)
         return found if self.pairs is None else [*found, self.pairs]
 
     def evaluate(self, positions: wp.array[Any]) -> None:
@@ -152,6 +170,7 @@ class Contacts:
             losses: Whether friction that is lost with gaps that open is a part of the tangents of frictions.
         """
         found = self.corners.stiffness(losses=losses) if self.corners else []
+        found += self.edges.stiffness() if self.edges else []
         return found if self.pairs is None else found + self.pairs.stiffness(losses=losses)
 
     # --- states ---
@@ -217,6 +236,7 @@ class Contacts:
         self.now.set(self.begun.places, self.begun.turns)
         self.nodes.begin(*poses, state.stretches, positions)
         self.corners.begin(*poses, state.corner_stretches, positions)
+        self.edges.begin(poses[1])
         if self.pairs is not None:
             assert isinstance(state, TouchingItself)
             self.pairs.begin(positions, state)
@@ -257,12 +277,17 @@ class Contacts:
         if not self.corners:
             return
         self.corners.end(positions, state.corner_stretches)
+        self.edges.evaluate(positions)
         forces = state.forces.numpy().reshape(*self.nodes.size, 3).copy()
-        for load in self.corners.loads_in(self.now):
+        for load in self.sharp_loads():
             rows = self.rows[load.nodes]
             kept = rows >= 0
             np.add.at(forces, (rows[kept], load.obstacle), -load.weights[kept, None] * load.force)
         overwrite(state.forces, forces.reshape(-1, 3))
+
+    def sharp_loads(self, of: np.ndarray | None = None) -> list[CornerLoad]:
+        """What corners and edges do, of all obstacles or of some, as evaluated last."""
+        return self.corners.loads_in(self.now, of) + self.edges.loads(of)
 
     def follow(self, positions: wp.array[Any], *, guessed: bool = False) -> None:
         """Take the limits and planes of friction from where nodes and bodies are.
@@ -273,6 +298,8 @@ class Contacts:
         self.nodes.follow(positions)
         if self.corners:
             self.corners.follow(positions)
+        if self.edges:
+            self.edges.follow(positions)
         if self.pairs is not None and guessed:
             self.pairs.cover(positions)
         elif self.pairs is not None:
@@ -340,6 +367,8 @@ class Contacts:
         part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
         if self.corners:
             part = min(part, self.corners.free_part(positions, step, self.now.device_pose, end.device_pose))
+        if self.edges:
+            part = min(part, self.edges.free_part(positions, step, self.now.device_pose, end.device_pose))
         if self.bodies:
             part = min(part, self.bodies.free_part(self.now, end))
         if self.pairs is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.sliding import followed_tangents
@@ -18,27 +18,6 @@ from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
 
 _ALONG = 16  # points along an edge, at most
 _VERTICES = 256  # of a mesh, at most
-
-
-@dataclass(frozen=True, eq=False)
-class CornerLoad:
-    """What a sharp point of an obstacle does to a triangle.
-
-    Attributes:
-        obstacle: The obstacle.
-        place: Where the point is [m], shape [3].
-        nodes: Nodes of the triangle, shape [3].
-        weights: Shares of the nodes, shape [3].
-        force: Force on the point [N], shape [3].
-        tangent: How it resists motion of the point [N/m], shape [3, 3].
-    """
-
-    obstacle: int
-    place: np.ndarray
-    nodes: np.ndarray
-    weights: np.ndarray
-    force: np.ndarray
-    tangent: np.ndarray
 
 
 class CornerContacts(ElementSet):

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.contact.corners import CornerLoad
+from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.linalg.unknowns import Linear
 
 

@@ -14,6 +14,7 @@ import warp as wp
 from scipy.linalg import lu_factor, lu_solve
 
 from annelid.core.linalg.blas import one_thread
+from annelid.fem.contact.acceleration import Acceleration
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.reduced import ReducedContact
@@ -23,12 +24,12 @@ from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Holds, Settings
 
-_MANY = 8  # iterations of a step after which the next one gets a new factor
+_MANY = {"cpu": 8, "cuda": 5}  # iterations of a step after which the next one gets a new factor
 _SECOND = 2  # direction of a step: by then nodes are near where it ends, and a factor made there leads well
 _SLOW = 0.5  # of the force left before: more than this is no progress
 _PATIENCE = 3  # iterations without progress, after which the factor is made anew
 _CLOSER = 0.5  # of the force left before: a step that foresees contact is taken if it leaves less
-_FORESEEN = 0.1  # of the force left: so nearly the forces of contact are foreseen
+_FORESEEN = 0.02  # of the force left: so nearly the forces of contact are foreseen
 _MOST = 250  # nodes whose contacts are added to a factor
 
 
@@ -52,7 +53,11 @@ class KeptNewton(TouchingNewton):
         self._contact_sets = contacts.sets
         self._push_back = model.vectors()
         self._wasted, self._fresh_factor = 0, False
-        self._foresees = contacts.pairs is None
+        self._foresees, self._foreseen = contacts.pairs is None, False
+        self._concerned: np.ndarray | None = None
+        self._acceleration = Acceleration()
+        self._plain: np.ndarray | None = None
+        self._many = _MANY["cuda" if self.device.is_cuda else "cpu"]
         self.reduced = ReducedContact(model, contacts)
         if contacts.pairs is not None:
             contacts.pairs.few = -1
@@ -60,7 +65,8 @@ class KeptNewton(TouchingNewton):
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
         self._here, self._wasted, self._fresh_factor = positions, 0, False
         self._fraction, self._failed = fraction, False
-        self._directions = 0
+        self._directions, self._concerned, self._foreseen = 0, None, False
+        self._acceleration.forget()
         found = super()._descend(positions, fraction, iterations)
         self.kept.iterations = found.iterations
         self.kept.age += 1 if self.kept.age >= 0 else 0
@@ -81,21 +87,45 @@ class KeptNewton(TouchingNewton):
     def _search(
         self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
     ) -> tuple[float, float] | None:
-        found = self._searched(positions, fraction, energy, slope, left)
+        found = self._gone(positions, fraction, energy, slope, left)
         if found is None and not self._fresh_factor:
             if self._foresees:
                 self.contacts.follow(positions)
-            self._look(positions, fraction)
-            found = self._searched(positions, fraction, energy, self._renewed(), left)
+            energy, _ = self._look(positions, fraction)
+            found = self._gone(positions, fraction, energy, self._renewed(), left)
         if found is not None:
             self._wasted = self._wasted + 1 if found[1] > _SLOW * left else 0
         return found
 
-    def _searched(
+    def _gone(
         self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
     ) -> tuple[float, float] | None:
-        here = energy if self._energy_here is None else self._energy_here
-        return super()._search(positions, fraction, here, slope, left)
+        """Go along the step, one that foresees contact as far as may be if that leaves little force."""
+        if not self._foreseen or not np.isfinite(slope):
+            return super()._search(positions, fraction, energy, slope, left)
+        found = self._whole(positions, fraction, left)
+        if found is None and self._plain is not None:
+            self._step.assign(self._plain)
+            self._acceleration.forget()
+            found = self._whole(positions, fraction, left)
+        if found is not None:
+            return found
+        energy, _ = self._look(positions, fraction)  # with friction as at the end of the step
+        return super()._search(positions, fraction, energy, self._slope(), left)
+
+    def _whole(self, positions: wp.array[Any], fraction: float, left: float) -> tuple[float, float] | None:
+        """Energy and force left where a step ends that is as long as may be; None where that is too much."""
+        self._before = self.contacts.bodies.unknowns()
+        self._try(positions, self._longest(positions))
+        self.contacts.follow(self._trial)
+        energy, rest = self._look(self._trial, fraction)
+        if rest <= _CLOSER * left:
+            wp.copy(positions, self._trial)
+            self._remaining = rest
+            return energy, rest
+        if self.contacts.bodies:
+            self.contacts.bodies.move(self._before, 0.0, self.contacts.now)
+        return None
 
     def _leads_on(self, rest: float, left: float) -> bool:
         """A step that foresees contact has no energy that it must lower: friction is another one at its end."""
@@ -120,14 +150,26 @@ class KeptNewton(TouchingNewton):
     def _direction(self) -> float:
         kept = self.kept
         self._directions += 1
-        old = self._directions == _SECOND and kept.age > 0 and kept.iterations > _MANY
+        old = self._directions == _SECOND and kept.age > 0 and kept.iterations > self._many
         if kept.age < 0 or self._wasted >= _PATIENCE or old:
             return self._renewed()
         if self._directions <= _SECOND:
             kept.turn()
         self._fresh_factor = False
         slope = self._solved()
-        return slope if slope > 0.0 else self._renewed()
+        if slope <= 0.0:
+            return self._renewed()
+        if self._foreseen and not self.contacts.bodies:
+            self._accelerate()
+        return slope
+
+    def _accelerate(self) -> None:
+        """Make the step better by what became of those before."""
+        plain = np.array(self._step.numpy())
+        better = self._acceleration.better(np.array(self._here.numpy()), plain)
+        self._plain = None if better is None else plain
+        if better is not None:
+            self._step.assign(better)
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         self._here = positions
@@ -161,19 +203,20 @@ class KeptNewton(TouchingNewton):
         self.kept.factor(model.assembly.values, shift=shift)
         self.kept.touching = own_blocks(contacts, model.node_count)
         self._fresh_factor = True
+        self._acceleration.forget()
 
     def _solved(self) -> float:
         """Moves of nodes and bodies: all of contact is a small system on the nodes that touch."""
         kept, contacts, bodies = self.kept, self.contacts, self.contacts.bodies
-        self._energy_here: float | None = None
-        kept.solve(self._residual, self._step)
+        kept.begin(self._residual)
+        self._plain, self._foreseen = None, self._foresees and not self._failed and self._by_few_nodes()
+        if self._foreseen:
+            return max(self._slope(), 1e-300)  # forces tell whether it leads on, friction is another one at its end
+        kept.end(self._step)
         some = added(contacts, kept, self.model.stiffness_scale)
         if len(some.nodes) > _MOST and not self._fresh_factor and contacts.pairs is None:
             self._renew(0.0)
             return self._solved()
-        slope = self._by_few_nodes() if self._foresees and not self._failed else None
-        if slope is not None:
-            return slope
         matrix, coupling = np.zeros((0, 0)), np.zeros((3 * len(some.nodes), 0))
         if bodies:
             matrix, coupling, some = self._bodies(some)
@@ -186,37 +229,46 @@ class KeptNewton(TouchingNewton):
             self._add(self._step, self._push_back, -1.0, self._step)
         if bodies:
             bodies.step = moves.reshape(-1, 6)
+        return self._slope()
+
+    def _slope(self) -> float:
+        """Slope of the energy along the step, above 0 where it falls [J]."""
+        bodies = self.contacts.bodies
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
-        return float(self._scalars.numpy()[3]) + float(bodies.forces @ moves)
+        found = float(self._scalars.numpy()[3])
+        return found + float(bodies.forces @ bodies.step.ravel()) if bodies else found
 
-    def _by_few_nodes(self) -> float | None:
-        """Make the step one on which contact is where it leads to, not as it is; its slope [J], None if none is found.
-
-        Friction is as at the end of the step from now on, and the energy here is that with such friction.
-        """
-        kept, bodies = self.kept, self.contacts.bodies
-        free = np.array(self._step.numpy())
-        nodes = self.reduced.concerned(self._here, free, kept.touching)
+    def _by_few_nodes(self) -> bool:
+        """Make the step one on which contact is where it leads to, not as it is, if that is found."""
+        kept, bodies, nodes = self.kept, self.contacts.bodies, self._concerned_nodes()
         found = None
         if len(nodes) <= _MOST:
             compliance = kept.compliance(nodes) if len(nodes) else np.zeros((0, 0))
-            had = kept.had_touching(nodes)
+            free, had = kept.at(nodes), kept.had_touching(nodes)
             found = self.reduced.solve(self._here, free, nodes, compliance, had, _FORESEEN * self._remaining)
         if found is None:
             self._failed = True
             self.contacts.follow(self._here)
             self._look_again(self._here, self._fraction)
-            return None
-        wide = np.zeros((self.model.node_count, 3))
-        wide[nodes] = found.forces
-        self._push_back.assign(wide)
-        kept.solve(self._push_back, self._push_back)
-        self._add(self._step, self._push_back, 1.0, self._step)
+            kept.begin(self._residual)
+            return False
+        kept.end(self._step, nodes, found.forces)
         if bodies:
             bodies.step = found.moves.reshape(-1, 6)
-        self._energy_here, _ = self._look_again(self._here, self._fraction)
-        self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
-        return float(self._scalars.numpy()[3]) + float(bodies.forces @ found.moves)
+        return True
+
+    def _concerned_nodes(self) -> np.ndarray:
+        """Nodes whose contacts are foreseen: those that touch, or would after the first step, had contact not changed.
+
+        Steps after the first one are short: nodes that come to touch on them are found where they lead to.
+        """
+        if self._concerned is None or self._fresh_factor:
+            self.kept.end(self._step)
+            free = np.array(self._step.numpy())
+            self._concerned = self.reduced.concerned(self._here, free, self.kept.touching)
+        else:
+            self._concerned = np.union1d(self._concerned, self.reduced.touching())
+        return self._concerned
 
     def _in_contact(self, some: Stiffness, matrix: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Forces that contact adds on nodes [N], shape [3 t], and moves of bodies, shape [6 f].

@@ -138,7 +138,7 @@ class TouchingNewton(Newton):
         if not contacts.bodies:
             return energy, left
         self._outer = positions.numpy()[contacts.outer]
-        self._loads = contacts.corners.loads_in(contacts.now, contacts.bodies.numbers)
+        self._loads = contacts.sharp_loads(contacts.bodies.numbers)
         more, pulled = contacts.bodies.look(contacts.now, contacts.nodes, self._outer, self._loads, tangent=tangent)
         self._magnitude += abs(more)
         return energy + more, max(left, pulled)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import Points, follow_points, free_parts, keep_stretches, point_gaps, touch_points
 
@@ -68,6 +69,7 @@ class PointContacts(ElementSet):
         self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._parts = wp.zeros(len(numbers), dtype=wp.float64, device=device)
         self._gaps = wp.zeros(self.size, dtype=wp.float64, device=device)
+        self._launcher = Launcher(device)
 
     def begin(self, begin: Any, now: Any, stretches: wp.array[Any], positions: wp.array[Any]) -> None:
         """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where points are."""
@@ -78,14 +80,14 @@ class PointContacts(ElementSet):
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the limits and planes of friction from where points are."""
         inputs = [self.points, self.forms, self._now, positions]
-        wp.launch(follow_points, self.size, inputs, [self.strengths, self.normals], device=self.device)
+        self._launcher.launch(follow_points, self.size, [*inputs, self.strengths, self.normals])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of push and friction."""
         inputs = [int(tangent), self.points, self.forms]
         lagging = [self._begin, self._now, self.starts, self.stretches, self.strengths, self.normals]
         outputs = [self.energy, self.forces, self.tangent, self.pair_forces, self.pair_tangents]
-        wp.launch(touch_points, self.element_count, [*inputs, *lagging, positions], outputs, device=self.device)
+        self._launcher.launch(touch_points, self.element_count, [*inputs, *lagging, positions, *outputs])
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any], forces: wp.array[Any]) -> None:
         """End a step: what friction keeps, and the forces, into arrays of a state."""
@@ -99,7 +101,7 @@ class PointContacts(ElementSet):
     def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
         """Part of a step of points and obstacles on which no gap falls below a tenth of itself, at most 1."""
         inputs = [self.points, self.forms, begin, end, positions, step]
-        wp.launch(free_parts, self.element_count, inputs, [self._parts], device=self.device)
+        self._launcher.launch(free_parts, self.element_count, [*inputs, self._parts])
         return float(self._parts.numpy().min(initial=1.0))
 
     def gaps(self, positions: wp.array[Any], poses: Any) -> np.ndarray:

@@ -25,6 +25,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from annelid.core.linalg.blas import one_thread
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.few_points import FewPoints
 from annelid.fem.contact.tangents import Coupling, contact_forces, coupling_with, stiffness_on, touched_nodes
 from annelid.fem.model import Model
 
@@ -35,6 +36,8 @@ _FALLS = 0.25  # of the part of a step that is taken: by so much what is left mu
 
 _Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Steps of nodes and moves of bodies for what is left of the equations of both."""
+_Resist = Callable[[np.ndarray], np.ndarray]
+"""Forces with which contacts resist steps of nodes [N], shape [3 t]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,11 @@ class ReducedContact:
     def __init__(self, model: Model, contacts: Contacts) -> None:
         self._model, self._contacts = model, contacts
         self._places, self._way = model.vectors(), model.vectors()
+        self._few = FewPoints(contacts) if contacts.only_nodes else None
+
+    def touching(self) -> np.ndarray:
+        """Nodes that touch as contacts were evaluated last; those that move, shape [t]."""
+        return np.flatnonzero(touched_nodes(self._contacts, self._model.node_count) & self._contacts.movable)
 
     def concerned(self, here: wp.array[Any], free: np.ndarray, had: np.ndarray) -> np.ndarray:
         """Nodes that touch, or would after a step, or that have contacts in the factor; those that move, shape [t].
@@ -93,13 +101,16 @@ class ReducedContact:
 
         Args:
             here: Where nodes are [m], vec3d of shape [n].
-            free: Their step if contact stayed as it is [m], shape [n, 3].
+            free: Step of these nodes if contact stayed as it is [m], shape [t, 3].
             nodes: Nodes that touch, shape [t].
             compliance: How they answer to forces on them [m/N], shape [3 t, 3 t].
             had: What contacts had added to the factor on them [N/m], shape [t, 3, 3].
             enough: Change of the forces of contact with which a step is the last one [N].
         """
-        return _Problem(self._contacts, self._places, self._way, here, free, nodes, compliance, had).found(enough)
+        with one_thread():
+            if self._few is not None and len(nodes):
+                return _FewProblem(self._contacts, self._few, here, free, nodes, compliance, had).found(enough)
+            return _Problem(self._contacts, self._places, self._way, here, free, nodes, compliance, had).found(enough)
 
 
 class _Problem:
@@ -118,7 +129,7 @@ class _Problem:
     ) -> None:
         self.contacts, self.nodes, self.compliance = contacts, nodes, compliance
         self._places, self._way = places, way
-        self._here, self._free = np.array(here.numpy()), free[nodes].ravel()
+        self._here, self._free = np.array(here.numpy()), free.ravel()
         self._had = had
         self._begin = contacts.bodies.unknowns()
         contacts.evaluate(here)
@@ -131,29 +142,35 @@ class _Problem:
         left, pulls = self._look(moved, unknowns)
         while rounds < _ROUNDS and not done:
             rounds += 1
-            solve, matrix = self._tangent()
+            solve, resist = self._tangent()
             steps, moves = solve(left, pulls)
             size = self._size(steps, moves)
-            change = float(np.abs(matrix @ steps).max(initial=0.0))
+            change = float(np.abs(resist(steps)).max(initial=0.0))
             part = self._free_part(moved, unknowns, steps, moves)
             while True:
                 there, others = moved + part * steps, unknowns + part * moves.reshape(-1, 6)
                 left, pulls = self._look(there, others)
-                if part <= _SHORTEST or self._size(*solve(left, pulls)) <= (1.0 - _FALLS * part) * size:
+                again = solve(left, pulls)
+                if part <= _SHORTEST or self._size(*again) <= (1.0 - _FALLS * part) * size:
                     break
                 part *= 0.5
             moved, unknowns = there, others
-            if part == 1.0 and not change > enough:
-                done = True
+            if part == 1.0 and not bodies:  # the same matrix tells what a further step would change
+                change = min(change, float(np.abs(resist(again[0])).max(initial=0.0)))
+            done = part == 1.0 and not change > enough
         added = self._added(moved)
         if bodies:
             bodies.put(self._begin, self.contacts.now)
         moves = (unknowns - self._begin).ravel()
         return Found(added.reshape(-1, 3), moves) if done else None
 
+    def _forces(self) -> np.ndarray:
+        """Forces of contact as evaluated last [N], shape [t, 3]."""
+        return contact_forces(self.contacts, len(self._here))[self.nodes]
+
     def _added(self, moved: np.ndarray) -> np.ndarray:
         """What contact adds to what the factor knows [N], shape [3 t], as contacts were evaluated last."""
-        forces = contact_forces(self.contacts, len(self._here))[self.nodes] - self._first
+        forces = self._forces() - self._first
         return (forces + np.einsum("tij,tj->ti", self._had, moved.reshape(-1, 3))).ravel()
 
     def _look(self, moved: np.ndarray, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,18 +184,17 @@ class _Problem:
         contacts.follow(self._places)
         contacts.evaluate(self._places)
         if bodies:
-            self._loads = contacts.corners.loads_in(contacts.now, bodies.numbers)
+            self._loads = contacts.sharp_loads(bodies.numbers)
             bodies.look(contacts.now, contacts.nodes, there[contacts.outer], self._loads, tangent=True)
         return self._free + self.compliance @ self._added(moved) - moved, bodies.forces.copy()
 
-    def _tangent(self) -> tuple[_Solve, np.ndarray]:
-        """What solves with the matrix of where contacts were looked at last, and what contacts add to it [N/m]."""
+    def _tangent(self) -> tuple[_Solve, _Resist]:
+        """What solves with the matrix of where contacts were looked at last, and forces of what contacts add to it."""
         bodies, count = self.contacts.bodies, self._count
         matrix = np.zeros((0, 0))
         if count:
             matrix = stiffness_on(self.contacts, self.nodes, self._places, self._had)
-        with one_thread():
-            factored = lu_factor(np.eye(count) + self.compliance @ matrix) if count else None
+        factored = lu_factor(np.eye(count) + self.compliance @ matrix) if count else None
         coupled: Coupling | None = None
         if bodies:
             coupled = coupling_with(self.contacts, self.nodes, self._places, self._loads)
@@ -192,14 +208,13 @@ class _Problem:
             moves = bodies.solution(small, pulls - coupled.left @ steps)
             return steps - answers @ moves, moves
 
-        return solve, matrix
+        return solve, lambda steps: matrix @ steps
 
     def _answers(self, factored: Any, coupled: Coupling | None) -> np.ndarray:
         """How nodes answer to bodies that move, shape [3 t, 6 f]."""
         if coupled is None or factored is None:
             return np.zeros((self._count, 0 if coupled is None else len(coupled.matrix)))
-        with one_thread():
-            return np.asarray(lu_solve(factored, self.compliance @ coupled.right))
+        return np.asarray(lu_solve(factored, self.compliance @ coupled.right))
 
     def _size(self, steps: np.ndarray, moves: np.ndarray) -> float:
         """Length of a step of nodes and bodies [m]."""
@@ -218,3 +233,43 @@ class _Problem:
             bodies.put(unknowns, self.contacts.now)
             bodies.step = moves.reshape(-1, 6)
         return self.contacts.gap_part(self._places, self._way)
+
+
+class _FewProblem(_Problem):
+    """The same where nodes touch obstacles and nothing else, with nothing looked at but these nodes."""
+
+    def __init__(
+        self,
+        contacts: Contacts,
+        few: FewPoints,
+        here: wp.array[Any],
+        free: np.ndarray,
+        nodes: np.ndarray,
+        compliance: np.ndarray,
+        had: np.ndarray,
+    ) -> None:
+        self.contacts, self.nodes, self.compliance = contacts, nodes, compliance
+        self._few, self._had, self._free = few, had, free.ravel()
+        few.begin(nodes, here.numpy()[nodes])
+        self._first = self._now = few.first
+        self._begin, self._count = contacts.bodies.unknowns(), 3 * len(nodes)
+
+    def _forces(self) -> np.ndarray:
+        return self._now
+
+    def _look(self, moved: np.ndarray, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self._now = self._few.look(moved.reshape(-1, 3))
+        return self._free + self.compliance @ self._added(moved) - moved, np.zeros(0)
+
+    def _tangent(self) -> tuple[_Solve, _Resist]:
+        count, blocks = self._count, self._few.tangents() - self._had
+        parts = self.compliance.reshape(count, -1, 3).transpose(1, 0, 2) @ blocks
+        factored = lu_factor(np.eye(count) + parts.transpose(1, 0, 2).reshape(count, count), check_finite=False)
+
+        def solve(left: np.ndarray, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return lu_solve(factored, left, check_finite=False), pulls
+
+        return solve, lambda steps: (blocks @ steps.reshape(-1, 3, 1)).ravel()
+
+    def _free_part(self, moved: np.ndarray, unknowns: np.ndarray, steps: np.ndarray, moves: np.ndarray) -> float:
+        return self._few.free_part(moved.reshape(-1, 3), steps.reshape(-1, 3))

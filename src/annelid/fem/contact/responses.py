@@ -36,7 +36,7 @@ class Responses:
         nodes = np.asarray(self._positions.numpy())
         outer = nodes[contacts.outer]
         if bodies:
-            loads = contacts.corners.loads_in(contacts.now, bodies.numbers)
+            loads = contacts.sharp_loads(bodies.numbers)
             bodies.look(contacts.now, contacts.nodes, outer, loads, tangent=True)
             self._known = Elimination(contacts, self._linear, outer, loads, len(nodes))
         self._slide(nodes)

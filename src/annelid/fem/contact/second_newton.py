@@ -3,8 +3,7 @@
 Friction that comes and goes on some nodes, each of which changes the push on the others, may go round in circles where
 its limits lag behind: no step along the energy leads to a state that keeps its own limits. There the step is begun
 anew, and which nodes touch, stick or slide is found on these nodes alone (`contact.reduced`), pairs of the surface with
-itself among them. Not so among boxes and closed meshes: bodies that such attempts pressed upon the edges of a box were
-found to cross them.
+itself among them.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class SecondNewton(TouchingNewton):
         wp.copy(self._guess, positions)
         begin = contacts.placed()
         first = super().settle(positions, fraction, holds)
-        if first.done or contacts.corners or not np.isfinite(first.residual):
+        if first.done or not np.isfinite(first.residual):
             return first
         end = contacts.placed()
         wp.copy(self._found, positions)

@@ -48,7 +48,9 @@ def sliding(contacts: PointContacts, positions: np.ndarray, begin: Pose, now: Po
     numbers, normals = contacts.points.numbers.numpy()[points], contacts.normals.numpy()[pairs]
     stiffness, limits = contacts.forms.stiffnesses.numpy()[obstacles], (frictions * strengths)[pairs]
     moved = positions[numbers] - now.places[obstacles]
-    if len(pairs):
+    if np.array_equal(begin.turns, now.turns):
+        moved += contacts.stretches.numpy()[pairs] - (contacts.starts.numpy()[numbers] - begin.places[obstacles])
+    elif len(pairs):
         was, turns = Rotation.from_quat(begin.turns[obstacles]), Rotation.from_quat(now.turns[obstacles])
         turn = turns * was.inv()
         moved -= turn.apply(contacts.starts.numpy()[numbers] - begin.places[obstacles])

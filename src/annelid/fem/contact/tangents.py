@@ -14,7 +14,7 @@ import warp as wp
 
 from annelid.fem.contact.bodies import levers_of
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.contact.corners import CornerLoad
+from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.sliding import Sliding, sliding
 from annelid.fem.contact.stiffness import Blocks, dense_on
 

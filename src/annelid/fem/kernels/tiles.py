@@ -225,3 +225,15 @@ def pick(nodes: wp.array[wp.int32], vectors: wp.array2d[wp.vec3d], picked_out: w
     """Rows of some nodes."""
     row, column = wp.tid()
     picked_out[row, column] = vectors[nodes[row], column]
+
+
+@wp.kernel
+def add_answers(
+    first: int, count: int, pulls: wp.array[f64], answers: wp.array2d[wp.vec3d], vectors: wp.array2d[wp.vec3d]
+):
+    """Add what nodes answer to forces of which they know the answers to unit ones."""
+    i = wp.tid()
+    total = vectors[i, 0]
+    for k in range(count):
+        total += pulls[first + k] * answers[i, k]
+    vectors[i, 0] = total

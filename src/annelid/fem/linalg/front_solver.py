@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import warp as wp
+from scipy.linalg import blas
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.linalg.blas import address, one_thread
@@ -39,7 +40,7 @@ class FrontSolver(Forgetful):
         self._entries = _entries(unknowns)
         self._type = wp.float32 if single else wp.float64
         self._panels, self._updates = (wp.zeros(int(n), dtype=self._type, device="cpu") for n in (panels[-1], room))
-        self._all = _indices(np.arange(fronts.count))
+        self._all, self._none = _indices(np.arange(fronts.count)), _indices(np.zeros(0))
         self._tallest = int((own + edge).max())
         self._bad = wp.zeros(1, dtype=wp.int32, device="cpu")
         letter = "s" if single else "d"
@@ -83,27 +84,44 @@ class FrontSolver(Forgetful):
             self.unknowns.unpacked(_view(packed[group]).transpose(), solutions[:, chosen])
         return result
 
-    def responses(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """How some nodes answer to forces on some: blocks of the inverse, shape [3 rows, 3 columns].
+    def lower(self, right: wp.array[Any]) -> np.ndarray:
+        """L⁻¹ of a nodal vector, vec3d of shape [n, 1], for A = L Lᵀ; shape [count]."""
+        packed, rows, work = self._buffers_for(1, 1)
+        self.unknowns.packed(right, _view(packed[0]).transpose())
+        scale = self._rounded(packed, rows)
+        self._substitute(self._all, self._none, rows, work)
+        return np.array((rows.numpy() * scale).ravel())
 
-        Nothing is computed but on the ways of these nodes through the tree, and no value depends on what else is asked.
+    def upper(self, halfway: np.ndarray, out: wp.array[Any]) -> None:
+        """L⁻ᵀ of what `lower` led to, shape [count], as a nodal vector, vec3d of shape [n, 1]."""
+        packed, rows, work = self._buffers_for(1, 1)
+        packed[0, :, 0] = halfway
+        scale = self._rounded(packed, rows)
+        self._substitute(self._none, self._all, rows, work)
+        np.multiply(rows.numpy(), scale, out=packed)
+        self.unknowns.unpacked(_view(packed[0]).transpose(), out)
 
-        Args:
-            rows: Nodes that answer; all have a free component.
-            columns: Nodes that are pulled at.
+    def roots(self, nodes: np.ndarray) -> np.ndarray:
+        """L⁻¹ of unit forces on nodes along each axis, shape [3 t, count]: their products are blocks of the inverse.
+
+        Nothing is computed but on the ways of these nodes through the tree. Columns of held components are 0.
         """
-        places = self.unknowns.order.places.numpy()
-        sources, targets = (3 * places[nodes][:, None] + np.arange(3) for nodes in (columns, rows))
-        up, down = (_indices(self.unknowns.fronts.above(places[nodes])) for nodes in (columns, rows))
-        groups = -(-sources.size // MANY)
-        right = np.zeros((groups, self.unknowns.count, MANY), np.float32 if self.single else np.float64)
-        number = np.arange(sources.size)
-        right[number // MANY, sources.ravel(), number % MANY] = 1.0
-        work = wp.zeros((groups, self._tallest, MANY), dtype=self._type, device="cpu")
-        self._substitute(up, down, wp.array(right, dtype=self._type, device="cpu", copy=False), work)
-        found = right[:, targets.ravel()].transpose(1, 0, 2).reshape(targets.size, -1)[:, : sources.size]
-        free = [~self.unknowns.held[nodes].ravel() for nodes in (rows, columns)]
-        return np.asarray(np.where(np.outer(*free), found, 0.0), float)
+        fronts, places = self.unknowns.fronts, self.unknowns.order.places.numpy()[nodes]
+        columns = np.zeros((self.unknowns.count, 3 * len(nodes)), np.float32 if self.single else np.float64)
+        free = np.flatnonzero(~self.unknowns.held[nodes].ravel())
+        columns[(3 * places[:, None] + np.arange(3)).ravel()[free], free] = 1.0
+        panels, begin = self._panels.numpy(), self._tree.panels.numpy()
+        trsm = blas.strsm if self.single else blas.dtrsm
+        with one_thread():
+            for front in fronts.above(places):
+                own = slice(3 * fronts.first[front], 3 * fronts.first[front + 1])
+                edge = fronts.edges[fronts.edge_first[front] : fronts.edge_first[front + 1]]
+                width, panel = own.stop - own.start, panels[begin[front] : begin[front + 1]]
+                lower = panel.reshape(width, -1).T  # as Fortran has it
+                solved = trsm(1.0, lower[:width], columns[own].T, side=1, lower=1, trans_a=1).T
+                columns[own] = solved
+                columns[(3 * edge[:, None] + np.arange(3)).ravel()] -= lower[width:] @ solved
+        return np.ascontiguousarray(columns.T)
 
     def _substitute(self, up: wp.array[Any], down: wp.array[Any], rows: wp.array[Any], work: wp.array[Any]) -> None:
         """Replace groups of right-hand sides by solutions, each thread of the crew some of the groups."""

@@ -14,12 +14,15 @@ import warp as wp
 
 from annelid.core.state import new_state, rows
 from annelid.fem.assembly import Assembly
+from annelid.fem.linalg.asked import Asked, AskedAnswers, AskedRoots
 from annelid.fem.linalg.frames import NodeFrames
 from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.memory import FactorMemory
 from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 from annelid.fem.tetrahedra import Tetrahedra
+
+_NOBODY = np.zeros(0, int)
 
 
 @dataclass(kw_only=True)
@@ -35,6 +38,15 @@ class KeptMemory(FactorMemory):
     iterations: wp.array[Any] = rows("factor", wp.int64)
     touching: wp.array[Any] = rows("node", wp.mat33d)
     batches: wp.array[Any] = rows("node", wp.int32)
+
+
+@dataclass(eq=False)
+class _Turned:
+    """Some nodes, how they have turned since the factor was made, shape [t, 3, 3], and their compliance, once asked."""
+
+    nodes: np.ndarray
+    turns: np.ndarray
+    compliance: np.ndarray | None = None
 
 
 class KeptFactor:
@@ -56,11 +68,20 @@ class KeptFactor:
     def __init__(self, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra, *, single: bool = True) -> None:
         self.unknowns, self.device = unknowns, assembly.device
         cuda = unknowns.crew.device.is_cuda
-        self._factor: FrontSolver | TileSolver = TileSolver(unknowns) if cuda else FrontSolver(unknowns, single=single)
+        self._factor: FrontSolver | TileSolver
+        self._asked: Asked
+        if cuda:
+            self._factor = tiles = TileSolver(unknowns)
+            self._asked = AskedAnswers(tiles)
+        else:
+            self._factor = fronts = FrontSolver(unknowns, single=single)
+            self._asked = AskedRoots(fronts)
+        self._right, self._free = (wp.zeros((unknowns.node_count, 1), dtype=wp.vec3d, device=self.device) for _ in "ab")
         self._frames = NodeFrames(tetrahedra, unknowns.order.held)
         self._factored = wp.zeros_like(assembly.values)
         self._shift, self.age, self.iterations, self.factorings = 0.0, -1, 0, 0
         self.touching = np.zeros((unknowns.node_count, 3, 3))
+        self._turned: _Turned | None = None
         self._forget()
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
@@ -77,6 +98,7 @@ class KeptFactor:
     def turn(self) -> None:
         """Turn the factor along with the nodes, as the tetrahedra were evaluated last."""
         self._frames.find()
+        self._turned = None
 
     def solve(
         self,
@@ -94,20 +116,41 @@ class KeptFactor:
         self._frames.forth(solutions, solutions)
         return result
 
+    def begin(self, right: wp.array[Any]) -> None:
+        """Begin the rough solution for a nodal vector, vec3d of shape [n]; `at` and `end` go on."""
+        self._frames.back(columns_of(right), self._right)
+        self._asked.begin(self._right, self._free)
+
+    def at(self, nodes: np.ndarray) -> np.ndarray:
+        """The solution that was begun on some nodes, shape [t, 3]."""
+        self._know(nodes)
+        turned = (self._turned_with(nodes).turns @ self._asked.at(self._places[nodes])[:, :, None])[:, :, 0]
+        return np.where(self.unknowns.held[nodes], 0.0, turned)
+
+    def end(self, out: wp.array[Any], nodes: np.ndarray = _NOBODY, forces: np.ndarray | None = None) -> None:
+        """The solution that was begun, with more forces on some nodes, shape [t, 3]."""
+        pulls = np.zeros((0, 3))
+        if forces is not None:
+            self._know(nodes)
+            pulls = (self._turned_with(nodes).turns.transpose(0, 2, 1) @ forces[:, :, None])[:, :, 0]
+        self._asked.end(self._places[nodes], pulls)
+        self._frames.forth(self._free, columns_of(out))
+
     def compliance(self, nodes: np.ndarray) -> np.ndarray:
         """How nodes answer to forces on them [m/N], shape [3 t, 3 t]."""
-        new = np.setdiff1d(nodes, self._nodes)
-        if len(new):
-            self._ask(new)
-        places = self._places[nodes]
-        count, turns = len(nodes), self._frames.turns(nodes)
-        blocks = self._known.reshape(len(self._nodes), 3, -1, 3)[places][:, :, places]
-        turned = np.einsum("iab,ibjc->iajc", turns, blocks, optimize=True)
-        return np.einsum("jdc,iajc->iajd", turns, turned, optimize=True).reshape(3 * count, 3 * count)
+        found = self._turned_with(nodes)
+        if found.compliance is None:
+            self._know(nodes)
+            places, count, turns = self._places[nodes], len(nodes), found.turns
+            blocks = self._known.reshape(len(self._nodes), 3, -1, 3)[places][:, :, places]
+            turned = np.einsum("iab,ibjc->iajc", turns, blocks, optimize=True)
+            turned = np.einsum("jdc,iajc->iajd", turns, turned, optimize=True)
+            found.compliance = turned.reshape(3 * count, 3 * count)
+        return found.compliance
 
     def had_touching(self, nodes: np.ndarray) -> np.ndarray:
         """What contacts had added to the blocks of nodes, turned along with them [N/m], shape [t, 3, 3]."""
-        turns = self._frames.turns(nodes)
+        turns = self._turned_with(nodes).turns
         return np.asarray(turns @ self.touching[nodes] @ turns.transpose(0, 2, 1))
 
     # --- what states hold ---
@@ -157,6 +200,20 @@ class KeptFactor:
         self._batches = np.full(self.unknowns.node_count, -1, np.int32)
         self._places = np.full(self.unknowns.node_count, -1)
         self._nodes, self._known = np.zeros(0, int), np.zeros((0, 0))
+        self._asked.forget()
+        self._turned = None
+
+    def _turned_with(self, nodes: np.ndarray) -> _Turned:
+        """What is known of nodes as the factor is turned, found once for as long as both stay the same."""
+        if self._turned is None or not np.array_equal(self._turned.nodes, nodes):
+            self._turned = _Turned(nodes, self._frames.turns(nodes))
+        return self._turned
+
+    def _know(self, nodes: np.ndarray) -> None:
+        """Know the compliances of nodes."""
+        new = nodes[self._places[nodes] < 0]
+        if len(new):
+            self._ask(new)
 
     def _ask(self, new: np.ndarray) -> None:
         """Find the compliances of nodes with each other and with those that are known."""
@@ -164,7 +221,7 @@ class KeptFactor:
         nodes = np.concatenate([self._nodes, new])
         found = np.zeros((count, count))
         found[:before, :before] = self._known
-        found[:, before:] = self._factor.responses(nodes, new)
+        found[:, before:] = self._asked.ask(new)
         found[before:, :before] = found[:before, before:].T
         self._batches[new] = self._batches.max() + 1
         self._nodes, self._known = nodes, found

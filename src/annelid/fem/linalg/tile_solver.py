@@ -21,8 +21,6 @@ from annelid.fem.kernels.tiles import (
     factor_kernels,
     fetch_rows,
     fill_entries,
-    pick,
-    pull_at,
     solve_kernels,
 )
 from annelid.fem.linalg.entries import lower_entries
@@ -32,7 +30,6 @@ from annelid.fem.linalg.unknowns import Unknowns, columns_of
 
 _MANY = 8  # right-hand sides of a group: a tile's width
 _THREADS = 64
-_PULLED = 24  # nodes that are pulled at together
 _LANES = 32  # threads that share a column of an update
 
 
@@ -97,24 +94,6 @@ class TileSolver(Forgetful):
         self._repeat(f"solve-{groups}", lambda: self._solve_stages(groups, first, second))
         self.unknowns.unpacked(first.transpose(), columns_of(result), self._own_rows)
         return result
-
-    def responses(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """How some nodes answer to forces on some: blocks of the inverse, shape [3 rows, 3 columns].
-
-        Args:
-            rows: Nodes that answer; all have a free component.
-            columns: Nodes that are pulled at.
-        """
-        picked = self._indices(rows)
-        found = np.zeros((3 * len(rows), 0))
-        for some in np.split(columns, np.arange(_PULLED, len(columns), _PULLED)):  # one size, of which a graph is kept
-            right = wp.zeros((self.unknowns.node_count, 3 * _PULLED), dtype=wp.vec3d, device=self.device)
-            wp.launch(pull_at, (len(some), 3), [self._indices(some), right], device=self.device)
-            self.solve(right, right)
-            answers = wp.zeros((len(rows), 3 * len(some)), dtype=wp.vec3d, device=self.device)
-            wp.launch(pick, answers.shape, [picked, right, answers], device=self.device)
-            found = np.hstack([found, answers.numpy().transpose(0, 2, 1).reshape(3 * len(rows), -1)])
-        return found
 
     # --- stages ---
 

@@ -1,0 +1,139 @@
+"""Edges of boxes and cylinders against the edges of a solid, as one more element set, without friction.
+
+Points along an edge of an obstacle touch the triangles of a solid; an edge of the solid that comes between two of them
+would pass, were there no push of edges on edges and were moves not cut for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.replay import Launcher
+from annelid.fem.contact.loads import CornerLoad
+from annelid.fem.contact.obstacles import Form
+from annelid.fem.contact.surface import edges_of
+from annelid.fem.elements import ElementSet
+from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, touch_edges
+from annelid.shapes import Box, Cylinder, Rigid
+
+_RIM = 32  # edges of the polygon that stands for the rim of a cylinder
+_SLOTS = 6  # edges of obstacles that are told of an edge of the solid
+
+
+class ObstacleEdges(ElementSet):
+    """Contact of edges of obstacles with edges of a solid's surface: one element an edge of the solid.
+
+    Args:
+        faces: Triangles of the outer surface, shape [t, 3].
+        rigids: The obstacles.
+        forms: What they are.
+        structure: The same for the kernels.
+        reach: Gap at which contact begins [m].
+        skin: Gap that is kept beside [m].
+        device: Where it is computed.
+    """
+
+    def __init__(
+        self,
+        faces: np.ndarray,
+        rigids: Sequence[Rigid],
+        forms: Sequence[Form],
+        structure: Any,
+        *,
+        reach: float,
+        skin: float,
+        device: wp.Device,
+    ) -> None:
+        found = [sharp_edges(rigid, form) for rigid, form in zip(rigids, forms, strict=True)]
+        super().__init__(edges_of(faces) if any(map(len, found)) else np.zeros((0, 2)), device)
+        self.owners = np.repeat(np.arange(len(rigids)), [len(each) for each in found])
+        self._forms, self._reach, self._skin = structure, wp.float64(reach), wp.float64(skin)
+        self._edges: Any = Edges()
+        self._edges.owners = wp.array(self.owners, dtype=wp.int32, device=device)
+        ends = np.ascontiguousarray(np.concatenate([np.zeros((0, 2, 3)), *found]))
+        made: Any = wp.array(ends, dtype=wp.vec3d, device=device)
+        numbers: Any = wp.array(self.nodes, dtype=wp.int32, device=device)
+        self._edges.ends, self._edges.nodes = made, numbers
+        self._parts = wp.zeros(len(self.owners), dtype=wp.float64, device=device)
+        self._shares = wp.zeros((self.element_count, len(self.owners)), dtype=wp.float64, device=device)
+        self._hits: Any = EdgeHits()
+        kinds = {
+            "edges": wp.int32, "shares": wp.float64, "places": wp.vec3d, "forces": wp.vec3d, "tangents": wp.mat33d
+        }  # fmt: skip
+        for name, dtype in kinds.items():
+            setattr(self._hits, name, wp.zeros((self.element_count, _SLOTS), dtype=dtype, device=device))
+        self._launcher = Launcher(device)
+
+    def __len__(self) -> int:
+        """Number of edges of obstacles."""
+        return len(self.owners)
+
+    def begin(self, now: Any) -> None:
+        """Start a step: where obstacles are, in arrays that are written to."""
+        self._now = now
+
+    def follow(self, positions: wp.array[Any]) -> None:
+        """Take the shares of nearly parallel edges from where nodes are."""
+        size = self.element_count, len(self)
+        self._launcher.launch(follow_edges, size, [self._edges, self._now, positions, self._shares])
+
+    def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
+        """Energy, forces and tangent of the pushes."""
+        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._now, self._shares]
+        outputs = [self.energy, self.forces, self.tangent, self._hits]
+        self._launcher.launch(touch_edges, self.element_count, [*fixed, positions, *outputs])
+
+    def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
+        """Part of a step of nodes and obstacles on which no edge passes another, at most 1."""
+        self._launcher.launch(free_edge_parts, len(self), [self._edges, begin, end, positions, step, self._parts])
+        return float(self._parts.numpy().min(initial=1.0))
+
+    def loads(self, of: np.ndarray | None = None) -> list[CornerLoad]:
+        """What edges of obstacles do, of all or of some, as evaluated last."""
+        edges, slots, owners = self._touching()
+        wanted = np.ones(len(edges), bool) if of is None else np.isin(owners, of)
+        shares, places, forces, tangents = (
+            getattr(self._hits, name).numpy()[edges, slots] for name in ("shares", "places", "forces", "tangents")
+        )
+        return [
+            CornerLoad(
+                int(owners[k]), places[k], self.nodes[edges[k]], np.array([1.0 - shares[k], shares[k]]), -forces[k],
+                tangents[k],
+            )
+            for k in np.flatnonzero(wanted)
+        ]  # fmt: skip
+
+    def stiffness(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pushes as evaluated last: nodes of edges [p, 2], shares [p, 2], tangents [N/m] [p, 3, 3]."""
+        edges, slots, _ = self._touching()
+        shares = self._hits.shares.numpy()[edges, slots]
+        return [
+            (self.nodes[edges], np.stack([1.0 - shares, shares], axis=1), self._hits.tangents.numpy()[edges, slots])
+        ]
+
+    def _touching(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Edges of the solid that touch, at which of their slots, and the obstacle, shape [p] each."""
+        found = self._hits.edges.numpy()
+        edges, slots = np.nonzero(found >= 0)
+        return edges, slots, self.owners[found[edges, slots]]
+
+
+def sharp_edges(rigid: Rigid, form: Form) -> np.ndarray:
+    """Edges of an obstacle that a solid is outside of, in the frame of the kernels [m], shape [e, 2, 3]."""
+    if rigid.inside:
+        return np.zeros((0, 2, 3))
+    if isinstance(rigid.geometry, Box):
+        corners = form.size * (2.0 * np.stack(np.unravel_index(np.arange(8), (2, 2, 2)), axis=1) - 1.0)
+        pairs = [(i, i | bit) for bit in (1, 2, 4) for i in range(8) if not i & bit]
+        return np.asarray(corners[np.array(pairs)])
+    if isinstance(rigid.geometry, Cylinder):
+        radius, half, _ = form.size
+        angle = 2.0 * np.pi * np.arange(_RIM) / _RIM
+        rim = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(_RIM, half)])
+        upper = np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)
+        return np.concatenate([upper, upper * (1.0, 1.0, -1.0)])
+    return np.zeros((0, 2, 3))
