@@ -37,6 +37,7 @@ STUDIES = {
     "evolve-3d": ("annelid.studies.evolve_3d", "EvolveBodies3d"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
+    "sand-impact": ("annelid.studies.sand_impact", "SandImpact"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
