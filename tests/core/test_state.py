@@ -125,6 +125,12 @@ def test_arrays_that_do_not_fit_change_nothing(changes: dict[str, np.ndarray | N
     assert state_hash(state) == before
 
 
+def test_files_may_lack_an_array_that_is_empty_here(device: str) -> None:
+    state, other = two(device, 1, size=0), two(device, 2)
+    fill_state(state, {"count": other.count.numpy()})
+    assert state.count.numpy()[0] == 2
+
+
 @dataclass
 class Growing:
     """A state whose points may become more."""

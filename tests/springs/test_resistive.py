@@ -70,10 +70,30 @@ def test_it_drags_a_cube_to_rest() -> None:
     assert np.abs(simulation.velocities()).max() < 2e-3
 
 
+def test_sand_does_not_follow_a_face_that_was_lifted() -> None:
+    """A cube is thrown up by half a millimetre within the ground: it falls back to where it was and further, as the law
+    says, or onto fresh sand."""
+    rises, hollows = [], []
+    for repose in (None, 30.0):
+        body = cube().moved((0.0, 0.0, -0.01))
+        body.velocities[:] = (0.0, 0.0, 0.1)
+        sand = ResistiveGround("poppy-loose", buried=True, repose=repose)
+        simulation = springs.simulation(body, obstacles=[sand], device="cpu", threads=1)
+        simulation.run(0.01)  # at the top of its flight, v²/2g
+        hollows.append(simulation.state.hollows.numpy().copy())
+        simulation.run(0.04)
+        rises.append(-depth_of(simulation))
+    assert len(hollows[0]) == 0
+    assert hollows[1].max() == pytest.approx(5.1e-4, rel=0.1)
+    assert rises[0] > 2e-4
+    beyond = 0.5 * MASS * 0.1**2 / (0.254e6 * SIDE**2 * 0.01 - MASS * 9.81)  # m v²/2 over what brakes it at 1 cm
+    assert rises[1] == pytest.approx(-beyond, rel=0.15)
+
+
 def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
     ends = []
     for threads in (1, 2):
-        sand = ResistiveGround("poppy-loose")
+        sand = ResistiveGround("poppy-loose", repose=30.0)
         body = cube(0.5, masses=11)
         simulation = springs.simulation(body, obstacles=[sand], device="cpu", threads=threads)
         simulation.step(40)
@@ -83,6 +103,8 @@ def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
         ends.append(simulation.positions().copy())
     assert (ends[0] == ends[1]).all()
     assert [part.name for part in simulation.snapshot().parts] == ["sand", "body"]
+    with pytest.raises(InvalidValue, match="whether sand has an angle of repose cannot change"):
+        model.set_world(replace(model.world, obstacles=[replace(sand, repose=None)]))
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -95,6 +117,10 @@ def test_what_cannot_be_is_refused() -> None:
         springs.simulation(replace(cube(), triangles=None), obstacles=[sand], device="cpu")
     with pytest.raises(InvalidValue, match="springs can move through one ResistiveGround, and obstacles hold 2"):
         springs.World(obstacles=[sand, sand])
+    with pytest.raises(InvalidValue, match=r"hollows below a body \(repose=30 .* are not kept by integrator='rk4'"):
+        springs.simulation(cube(), obstacles=[replace(sand, repose=30.0)], integrator="rk4", device="cpu")
+    with pytest.raises(InvalidValue, match="repose of resistive ground must be an angle between 0 and 90 degrees"):
+        ResistiveGround("glass", repose=90.0)
     simulation = springs.simulation(cube(), obstacles=[sand], device="cpu", threads=1)
     with pytest.raises(InvalidValue, match=r"ground that resists \(ResistiveGround\) cannot be run back for gradients"):
         annelid.Rollout(simulation, 10)

@@ -150,6 +150,8 @@ def fill_state(state: State, values: Mapping[str, np.ndarray]) -> None:
     """Overwrite a state from host arrays, all or nothing; arrays that do not fit are refused."""
     require_fit(state, values)
     for name, owner, own, _ in _walk(state):
+        if name not in values:
+            continue
         array = getattr(owner, own)
         if len(values[name]) != len(array):
             setattr(owner, own, wp.array(values[name], dtype=array.dtype, device=array.device))
@@ -252,6 +254,8 @@ def _walk(state: State, prefix: str = "") -> Iterator[tuple[str, Any, str, Rows 
 
 
 def _require_alike(name: str, values: Mapping[str, np.ndarray], expected: np.ndarray, *, grows: bool) -> None:
+    if name not in values and expected.size == 0:  # files from before there was such an array
+        return
     if name not in values:
         raise FileFormatError(f"the checkpoint has no array {name!r}; it was saved by another kind of simulation.")
     given, first = values[name], 1 if grows else 0

@@ -29,6 +29,7 @@ SCENES = {
     "pneumatic-worm": ("annelid.scenes.pneumatic_worm", "PneumaticWormOnSand"),
     "sand-walker": ("annelid.scenes.sand_walker", "SandWalker"),
     "gripper": ("annelid.scenes.gripper", "Gripper"),
+    "wheel": ("annelid.scenes.wheel", "Wheel"),
     "tyre": ("annelid.scenes.tyre", "Tyre"),
     "silicone-cylinder": ("annelid.scenes.silicone_cylinder", "SiliconeCylinder"),
     "finger": ("annelid.scenes.finger", "Finger"),

@@ -25,7 +25,13 @@ from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
 from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
-from annelid.springs.sand import require_surface, sand_numbers
+from annelid.springs.sand import (
+    corners_with_hollows,
+    level_of,
+    require_memory_of_hollows,
+    require_surface,
+    sand_numbers,
+)
 from annelid.springs.stability import Scales, stable_step, what_limits_the_step
 from annelid.springs.world import World
 
@@ -73,6 +79,7 @@ class Model:
         self.controls = require_distinct([*body.controls, *motor_controls(world.motors)])
         if world.sand is not None:
             require_surface(body, world.sand)
+            require_memory_of_hollows(world)
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
         self.dt = self._step() if world.dt == "auto" else world.dt
@@ -101,6 +108,17 @@ class Model:
     def facet_count(self) -> int:
         """Number of triangles of the surface as it was built."""
         return len(self.body.triangles)
+
+    @property
+    def hollow_count(self) -> int:
+        """Number of corners of triangles that remember how far sand is below them."""
+        return corners_with_hollows(self.body, self.world.sand)
+
+    def bind_hollows(self, hollows: wp.array[Any]) -> None:
+        """Keep the hollows below the surface in this array of a state, where there is sand."""
+        if self.world.sand is not None:
+            self._sand.hollows = hollows
+            self.arrays.sand.assign([self._sand])
 
     @property
     def numpy_real(self) -> type:
@@ -285,6 +303,8 @@ class Model:
             )
         if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
+        if corners_with_hollows(self.body, world.sand) != self.hollow_count:
+            raise InvalidValue("whether sand has an angle of repose cannot change while a simulation runs.")
         self.world = world
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
@@ -292,7 +312,7 @@ class Model:
         if len(self.arrays.grid_values):
             self.arrays.grid_values.assign(self._grid_values())
         if world.sand is not None:
-            self._sand.ground = world.sand.numbers(self.types.real)
+            self._sand.ground, self._sand.level = world.sand.numbers(self.types.real), level_of(world.sand)
             self.arrays.sand.assign([self._sand])
         if self.contacts is not None:
             self.contacts.set_rules(world.collisions)

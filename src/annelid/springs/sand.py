@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes import ResistiveGround
 from annelid.springs.body import Body
 from annelid.springs.kernels.layout import Layout
+from annelid.springs.world import World
+
+_KEEPING = ("symplectic", "euler")  # integrators that look at each position once a step
+_ALIKE = 0.1  # components of unit normals that differ by less may count as one direction
 
 
 def require_surface(body: Body, sand: ResistiveGround) -> None:
@@ -29,16 +34,53 @@ def require_surface(body: Body, sand: ResistiveGround) -> None:
         )
 
 
+def require_memory_of_hollows(world: World) -> None:
+    """Refuse an angle of repose where a step looks at several positions, of which none has been left behind yet."""
+    if world.sand is not None and world.sand.repose is not None and world.integrator not in _KEEPING:
+        raise InvalidValue(
+            f"hollows below a body (repose={world.sand.repose:g} of the ResistiveGround) are not kept by "
+            f"integrator={world.integrator!r}: use {' or '.join(map(repr, _KEEPING))}, or repose=None."
+        )
+
+
+def level_of(sand: ResistiveGround) -> float:
+    """Cosine of the angle of repose, beyond which faces that look down keep hollows; 2 where nothing does."""
+    return 2.0 if sand.repose is None else math.cos(math.radians(sand.repose))
+
+
+def corners_with_hollows(body: Body, sand: ResistiveGround | None) -> int:
+    """Corners of triangles that remember how far sand is below them."""
+    return 0 if sand is None or sand.repose is None else 3 * len(body.triangles)
+
+
 def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.Device) -> Any:
     """The structure of the kernels, with the triangles of each mass in the order of the surface."""
     corners = np.ascontiguousarray(body.triangles, np.int32)
-    order = np.argsort(corners.ravel(), kind="stable")
+    masses, facets, ends = _by_direction(body.positions, corners)
     numbers = types.Sand()
     numbers.ground = sand.numbers(types.real)
     numbers.mass_count, numbers.facet_count = body.mass_count, len(corners)
     numbers.corners = wp.array(corners, dtype=wp.vec3i, device=device)
-    first = np.searchsorted(corners.ravel()[order], np.arange(body.mass_count + 1))
+    first = np.searchsorted(masses, np.arange(body.mass_count + 1))
     numbers.first = wp.array(first.astype(np.int32), dtype=wp.int32, device=device)
-    numbers.facets = wp.array((order // 3).astype(np.int32), dtype=wp.int32, device=device)
+    numbers.facets = wp.array(facets.astype(np.int32), dtype=wp.int32, device=device)
+    numbers.ends = wp.array(ends, dtype=wp.bool, device=device)
+    numbers.level = level_of(sand)
     numbers.areas = wp.zeros(len(corners), dtype=types.vec3, device=device)
     return numbers
+
+
+def _by_direction(positions: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass and triangle of each corner, and whether it is the last of its mass that looks the same way at rest.
+
+    Corners come mass by mass, and those that look the same way one after the other.
+    """
+    p, q, r = (positions[corners[:, k]] for k in range(3))
+    areas = np.cross(q - p, r - p)
+    normals = areas / np.maximum(np.linalg.norm(areas, axis=1, keepdims=True), 1e-300)
+    directions = np.unique(np.round(normals / _ALIKE).astype(int), axis=0, return_inverse=True)[1].ravel()
+    masses, facets = corners.ravel(), np.repeat(np.arange(len(corners)), 3)
+    order = np.lexsort((facets, directions[facets], masses))
+    masses, facets = masses[order], facets[order]
+    groups = np.stack([masses, directions[facets]])
+    return masses, facets, np.append((groups[:, 1:] != groups[:, :-1]).any(axis=0), True)

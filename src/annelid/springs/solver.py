@@ -54,6 +54,7 @@ class State:
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
+        hollows: How far sand is below each corner of a triangle [m]; kept in ground with an angle of repose.
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.
         variation: Parameters in which worlds differ; empty while they do not.
@@ -66,6 +67,7 @@ class State:
     broken: wp.array[Any] = rows("mass", wp.uint64, grows="masses")
     partners: wp.array[Any] = rows("contact")
     slips: wp.array[Any] = rows("contact")
+    hollows: wp.array[Any] = rows("corner")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
     begun: wp.array[Any] = rows("world", wp.int64)
     variation: Variation = nested()
@@ -157,6 +159,7 @@ class Solver:
             broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
             partners=partners,
             slips=slips,
+            hollows=wp.zeros(self.model.hollow_count, dtype=types.real, device=self.device),
             commands=resting_commands(self.controls, self.worlds, self.device),
             begun=wp.zeros(self.worlds if self.model.batched else 0, dtype=wp.int64, device=self.device),
             variation=unvaried(self.device),
@@ -263,7 +266,8 @@ class Solver:
     @cached_property
     def _world_of(self) -> dict[str, wp.array[Any]]:
         """World of each mass, of each channel and of what contacts remember."""
-        each, every = {"mass": self.model.one.mass_count, "channel": len(self.controls)}, np.arange(self.worlds)
+        each = {"mass": self.model.one.mass_count, "channel": len(self.controls)}
+        each["corner"], every = self.model.hollow_count // self.worlds, np.arange(self.worlds)
         found = {name: np.repeat(every, count) for name, count in each.items()}
         found["contact"] = self._interactions.world_of_memory()
         return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
@@ -584,6 +588,7 @@ class Solver:
         self._work.commands, self._work.begun = state.commands, state.begun
         derive(self.model, self._work, state.variation)
         self._interactions.bind(state.partners, state.slips)
+        self.model.bind_hollows(state.hollows)
         if len(state.accelerations):
             self._work.accelerations = state.accelerations
         self.graphs.clear()

@@ -38,6 +38,7 @@ STUDIES = {
     "codesign": ("annelid.studies.codesign", "Codesign"),
     "locomotion-on-sand": ("annelid.studies.locomotion_on_sand", "LocomotionOnSand"),
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
+    "sand-impact": ("annelid.studies.sand_impact", "SandImpact"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }

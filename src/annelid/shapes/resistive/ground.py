@@ -29,6 +29,8 @@ class ResistiveGround(Named):
         friction: Coulomb coefficient between body and ground; of the law "3d" only.
         inertia: How much of the momentum of the sand that a surface meets acts on it, a factor on density times
             squared normal speed; 0 leaves it out, as at speeds far below √(g times the size of the body).
+        repose: Angle of repose [°]: below a face that looks down and leans less than this, sand does not fill the
+            hollow that the face leaves where it is pulled back. None: hollows are filled at once.
         buried: Whether the body may start below the surface.
         name: Name in pictures.
         color: Colour in pictures.
@@ -41,6 +43,7 @@ class ResistiveGround(Named):
     height: float = 0.0
     friction: float = 0.5
     inertia: float = 0.0
+    repose: float | None = None
     buried: bool = False
     name: str = ""
     color: Color = (0.80, 0.70, 0.52)
@@ -53,6 +56,10 @@ class ResistiveGround(Named):
             raise InvalidValue(f"height of resistive ground must be a number [m], not {self.height!r}.")
         for name in ("friction", "inertia"):
             require_at_least_0(f"{name} of resistive ground", getattr(self, name))
+        if self.repose is not None and not (is_number(self.repose) and 0.0 < self.repose < 90.0):
+            raise InvalidValue(
+                f"repose of resistive ground must be an angle between 0 and 90 degrees, or None, not {self.repose!r}."
+            )
         found = medium(self.medium)
         object.__setattr__(self, "medium", found)  # what a file held is part of its identity, not the path
         found.require(self.law)

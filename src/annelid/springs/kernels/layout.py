@@ -136,6 +136,9 @@ def _sand(real: Any, vec3: Any, bits: int) -> Any:
         corners=wp.array[wp.vec3i],  # masses of each triangle, outward
         first=wp.array[wp.int32],  # of each mass, where its triangles begin in `facets`
         facets=wp.array[wp.int32],
+        ends=wp.array[wp.bool],  # whether a triangle is the last of those of a mass that look the same way
+        level=real,  # cosine of the angle of repose: faces that look down by more keep hollows; 2 where none do
+        hollows=wp.array[real],  # of a state: how far sand is below those [m]; none are kept if empty
         areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
     )
 

@@ -1,7 +1,8 @@
 """Ground that resists: what sand does to the masses of a surface that moves through it.
 
 A triangle hands a third of its area to each of its corners, and a corner feels the stress at its own depth and velocity
-on the normals of all its triangles: each mass sums for itself. Areas are computed before the pass that uses them.
+on its triangles, those that look the same way together: each mass sums for itself. Areas are computed before the pass
+that uses them.
 """
 
 import functools
@@ -20,11 +21,12 @@ def resist_of(types: Layout) -> wp.Function:
     """Acceleration of mass i, with what the ground adds to it.
 
     Like dry friction, resistance only slows down: it stops a mass exactly where it can within the `horizon`, and holds
-    it from then on; else it acts as strongly as the law says, in the direction in which the mass is about to move.
+    it from then on; else it acts as strongly as the law says, in the direction in which the mass is about to move. A
+    corner that has left sand behind feels nothing until it is back.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
     functions = resistance(real)
-    stress, flow = functions.stress, functions.flow
+    stress, flow, leave = functions.stress, functions.flow, _leave(types)
 
     @wp.func
     def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
@@ -33,12 +35,16 @@ def resist_of(types: Layout) -> wp.Function:
         if i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
             push = vec3()
+            area = vec3()
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-                area = sand[0].areas[sand[0].facets[entry]]
-                size = wp.length(area)
-                if size > real(0.0):
-                    normal = area / size
-                    push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
+                area += sand[0].areas[sand[0].facets[entry]]
+                if sand[0].ends[entry]:
+                    size = wp.length(area)
+                    if size > real(0.0):
+                        normal = area / size
+                        if leave(entry, sand, wp.dot(normal, v_from) * horizon, normal[2]) == real(0.0):
+                            push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
+                    area = vec3()
             push = push * inverse_mass
             speed = wp.length(next_v)
             if speed > real(0.0):
@@ -48,9 +54,31 @@ def resist_of(types: Layout) -> wp.Function:
                     a = a - next_v / horizon
                 else:
                     a = a + push + u * wp.min(slowing, real(0.0))  # the fits drive a little where they should not
+        elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
+            for entry in range(sand[0].first[i], sand[0].first[i + 1]):
+                sand[0].hollows[entry] = real(0.0)
         return a
 
     return resist
+
+
+def _leave(types: Layout) -> wp.Function:
+    """How far sand is below a corner, once it has come `ahead` along its normal in the last step [m].
+
+    Sand flows to where its slope is at most that of repose: it follows faces that are steeper, and those that look up.
+    """
+    real, Sand = types.real, types.Sand
+
+    @wp.func
+    def leave(entry: int, sand: wp.array[Sand], ahead: real, up: real) -> real:
+        hollow = real(0.0)
+        if sand[0].hollows.shape[0] > 0:
+            if up < -sand[0].level:
+                hollow = wp.max(sand[0].hollows[entry] - ahead, real(0.0))
+            sand[0].hollows[entry] = hollow
+        return hollow
+
+    return leave
 
 
 @functools.cache

@@ -122,9 +122,7 @@ def _plane(real: Any, Ground: Any) -> wp.Function:
 def _space(real: Any, Ground: Any) -> wp.Function:
     """The law in space, with what friction allows along the surface."""
     vec3 = wp.types.vector(length=3, dtype=real)
-    rows = wp.types.vector(length=20, dtype=real)
-    polynomial = _polynomial(real)
-    c1, c2, c3 = (rows(*row) for row in (F1, F2, F3))
+    polynomials = _polynomials(real)
 
     @wp.func
     def stress(ground: Ground, normal: vec3, u: vec3) -> vec3:
@@ -134,10 +132,8 @@ def _space(real: Any, Ground: Any) -> wp.Function:
         x1 = -u[2]
         x2 = -m[2]
         x3 = wp.dot(m, u)
-        f1 = polynomial(wp.static(c1), x1, x2, x3)
-        f2 = polynomial(wp.static(c2), x1, x2, x3)
-        f3 = polynomial(wp.static(c3), x1, x2, x3)
-        found = f1 * m + f2 * u - vec3(real(0.0), real(0.0), f3)
+        f = polynomials(x1, x2, x3)
+        found = f[0] * m + f[1] * u - vec3(real(0.0), real(0.0), f[2])
         across = wp.dot(found, normal)
         along = found - across * normal
         size = wp.length(along)
@@ -149,20 +145,29 @@ def _space(real: Any, Ground: Any) -> wp.Function:
     return stress
 
 
-def _polynomial(real: Any) -> wp.Function:
-    """A polynomial of third degree in three numbers, with its 20 coefficients in the order of the paper."""
-    rows = wp.types.vector(length=20, dtype=real)
+def _polynomials(real: Any) -> wp.Function:
+    """Three polynomials of third degree in three numbers, with coefficients in the order of the paper.
+
+    Products of the numbers are computed once for all three: the law is most of what sand costs.
+    """
+    vec3 = wp.types.vector(length=3, dtype=real)
+    linear = wp.types.vector(length=4, dtype=real)
+    squares, products = (wp.types.vector(length=count, dtype=real) for count in (6, 10))
+    terms = [(linear(*row[:4]), squares(*row[4:10]), products(*row[10:])) for row in (F1, F2, F3)]
 
     @wp.func
-    def value(c: rows, x1: real, x2: real, x3: real) -> real:
-        linear = c[0] + c[1] * x1 + c[2] * x2 + c[3] * x3
-        squares = c[4] * x1 * x1 + c[5] * x2 * x2 + c[6] * x3 * x3 + c[7] * x1 * x2 + c[8] * x2 * x3 + c[9] * x3 * x1
-        cubes = c[10] * x1 * x1 * x1 + c[11] * x2 * x2 * x2 + c[12] * x3 * x3 * x3
-        first = c[13] * x1 * x2 * x2 + c[14] * x2 * x1 * x1 + c[15] * x2 * x3 * x3 + c[16] * x3 * x2 * x2
-        second = c[17] * x3 * x1 * x1 + c[18] * x1 * x3 * x3 + c[19] * x1 * x2 * x3
-        return linear + squares + cubes + first + second
+    def values(x1: real, x2: real, x3: real) -> vec3:
+        x = linear(real(1.0), x1, x2, x3)
+        s = squares(x1 * x1, x2 * x2, x3 * x3, x1 * x2, x2 * x3, x3 * x1)
+        p = products(
+            s[0] * x1, s[1] * x2, s[2] * x3, s[1] * x1, s[0] * x2, s[2] * x2, s[1] * x3, s[0] * x3, s[2] * x1, s[3] * x3
+        )  # fmt: skip
+        f1 = wp.dot(wp.static(terms[0][0]), x) + wp.dot(wp.static(terms[0][1]), s) + wp.dot(wp.static(terms[0][2]), p)
+        f2 = wp.dot(wp.static(terms[1][0]), x) + wp.dot(wp.static(terms[1][1]), s) + wp.dot(wp.static(terms[1][2]), p)
+        f3 = wp.dot(wp.static(terms[2][0]), x) + wp.dot(wp.static(terms[2][1]), s) + wp.dot(wp.static(terms[2][2]), p)
+        return vec3(f1, f2, f3)
 
-    return value
+    return values
 
 
 def _flow(real: Any, Ground: Any) -> wp.Function:
