@@ -13,7 +13,6 @@ from typing import Any
 from annelid.commands.support.command_options import Run
 from annelid.commands.support.options import Machine
 from annelid.commands.support.recordings import RECORDING
-from annelid.commands.support.robot_folders import run_folder
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
@@ -26,13 +25,16 @@ from annelid.core.recording import Recorder
 from annelid.core.scene import Own, Scene, WithOutputs
 from annelid.core.simulation import Simulation
 from annelid.scenes.registry import scene_names
-from annelid.voxels3d.files.folders import is_folder
 
 
 def command(arguments: list[str]) -> int:
     """Run a scene, or a folder of voxel robots."""
-    if arguments and arguments[0] not in scene_names() and is_folder(Path(arguments[0])):
-        return run_folder(Path(arguments[0]), arguments[1:])
+    if arguments and arguments[0] not in scene_names() and Path(arguments[0]).is_dir():
+        from annelid.commands.support.robot_folders import run_folder  # here: scenes start without voxels
+        from annelid.voxels3d.files.folders import is_folder
+
+        if is_folder(Path(arguments[0])):
+            return run_folder(Path(arguments[0]), arguments[1:])
     parsed = scene_command(arguments, "run", Run)
     if parsed is None:
         return 0

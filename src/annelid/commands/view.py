@@ -14,7 +14,7 @@ from annelid.core.device import device
 from annelid.core.errors import ViewerFailed
 from annelid.core.own_files import is_own
 from annelid.scenes.registry import scene_names, scenes
-from annelid.scenes.support.voxel_files import is_robot_file
+from annelid.scenes.support.robot_names import is_robot_file
 from annelid.view.browser.live import LiveViewer
 from annelid.view.browser.replay import ReplayViewer
 from annelid.view.showing import serve

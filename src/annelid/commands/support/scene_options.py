@@ -13,8 +13,7 @@ from annelid.core.parameters import require_parameters
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.scene import Scene
 from annelid.scenes.registry import scene_class, scene_names, scenes
-from annelid.scenes.support.own import own_scene
-from annelid.scenes.support.voxel_files import is_robot_file, robot_scene
+from annelid.scenes.support.robot_names import is_robot_file
 
 
 def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[Scene, Any, Machine] | None:
@@ -32,10 +31,23 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
         return None
     if not is_own(name) and (what := what_it_is(name)) is not None:
         raise FileFormatError(f"annelid {command} takes a scene, and {name} is none: it is {what}.")
-    kind = own_scene(name) if is_own(name) else robot_scene(name) if is_robot_file(name) else scene_class(name)
+    kind = _kind(name)
     require_free_names(each.name for each in fields(kind))
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")
     scene = kind(**asdict(part(options, kind)))
     require_parameters(scene)  # scenes of one's own need not be `Checked`
     return scene, part(options, own), options.machine
+
+
+def _kind(name: str) -> type[Scene]:
+    """The class of a scene; what only files need is imported for files alone, so that named scenes start sooner."""
+    if is_own(name):
+        from annelid.scenes.support.own import own_scene
+
+        return own_scene(name)
+    if is_robot_file(name):
+        from annelid.scenes.support.voxel_files import robot_scene
+
+        return robot_scene(name)
+    return scene_class(name)

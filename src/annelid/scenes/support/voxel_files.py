@@ -19,14 +19,6 @@ from annelid.voxels3d.files.folders import history_of
 from annelid.voxels3d.files.report import write_report
 from annelid.voxels3d.files.trials import Trial, stop_step
 
-SUFFIXES = (".vxa", ".vxd", ".vxc")
-"""How names of files of voxel robots end."""
-
-
-def is_robot_file(given: str) -> bool:
-    """Whether a name on the command line means a file of a voxel robot."""
-    return Path(given).suffix.lower() in SUFFIXES
-
 
 def robot_scene(given: str) -> type[Scene]:
     """The scene of a file; what the file says is read once, now."""
