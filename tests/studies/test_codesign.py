@@ -11,8 +11,9 @@ import warp as wp
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.progress import Progress
 from annelid.studies.codesign import Codesign, Found
-from annelid.studies.support.body_search import Evolution
+from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import rate_at
+from annelid.studies.support.seeker_film import moments
 
 from .conftest import by_name
 
@@ -31,7 +32,16 @@ def test_a_brain_is_learnt_and_bodies_evolve(cpu: wp.Device, silence: Progress, 
     rows = by_name(SMALL.measure(found))
     assert rows["network-loss"].reference == found.wave <= 1.0
     assert rows["evolved-loss"].passed is not None
-    assert [path.name for path in SMALL.plot(found, tmp_path) if path.is_file()] == ["codesign.png", "codesign.mp4"]
+    short = Codesign(**{**vars(SMALL), "quick": True})
+    assert [path.name for path in short.plot(found, tmp_path) if path.is_file()] == ["codesign.png"]
+    best, light = found.evolution.grids[0], fixed_lights()[0]
+    shown = list(moments(SMALL.task(cpu, 1), found.pretraining.weights, best, light))
+    assert len(shown) == 1  # of a walk shorter than the time between two frames
+    low, high = shown[0].bounds()
+    np.testing.assert_allclose(
+        [low[2], high[0]], [0.0, light[0] + 0.05], atol=0.02
+    )  # on the floor, and a ball as light
+    assert -0.5 < low[0] < 0.0
     again = Codesign(**{**vars(SMALL), "resume": True, "folder": tmp_path}).compute(cpu, 1, silence)
     assert again.pretraining.losses == found.pretraining.losses
     assert again.evolution is not None

@@ -29,11 +29,12 @@ def seeker_film(task: Task, weights: np.ndarray, grid: np.ndarray, light: np.nda
         path: The MP4 file.
     """
     painter = Painter(size=(640, 400), follow=False, samples=2, name=None, device=task.device)
-    video(_moments(task, weights, grid, light), path, fps=_FPS, painter=painter)
+    video(moments(task, weights, grid, light), path, fps=_FPS, painter=painter)
     return path
 
 
-def _moments(task: Task, weights: np.ndarray, grid: np.ndarray, light: np.ndarray) -> Iterator[Snapshot]:
+def moments(task: Task, weights: np.ndarray, grid: np.ndarray, light: np.ndarray) -> Iterator[Snapshot]:
+    """The pictures of the film; the light is a ball."""
     ground = task.ground
     walk = task.seekers(ground, grid[None], light[None], keep=True)
     walk.run(task.network(weights, ground))
