@@ -132,11 +132,11 @@ def free_way(a: wp.vec3d, b: wp.vec3d, c: wp.vec3d, d: wp.vec3d,
     fastest = wp.max(wp.length(da), wp.length(db)) + wp.max(wp.length(dc), wp.length(dd))
     w = edge_coefficients(a, b, c, d)
     first = wp.length(w[0] * a + w[1] * b + w[2] * c + w[3] * d)
-    kept = wp.max(f64(KEPT) * first, f64(LEAST))
+    kept = wp.max(f64(wp.static(KEPT)) * first, f64(LEAST))
     left = first - kept
     part = f64(0.0)
     for _ in range(ADVANCES):
-        if part < f64(1.0) and left > f64(KEPT) * kept:
+        if part < f64(1.0) and left > f64(wp.static(KEPT)) * kept:
             part = wp.min(part + left / wp.max(fastest, f64(1.0e-30)), f64(1.0))
             w = edge_coefficients(a + part * da, b + part * db, c + part * dc, d + part * dd)
             way = w[0] * (a + part * da) + w[1] * (b + part * db) + w[2] * (c + part * dc) + w[3] * (d + part * dd)
