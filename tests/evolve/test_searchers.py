@@ -15,6 +15,7 @@ from annelid.evolve.adapters.quality_diversity import MapElites
 from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.chance import chance
 from annelid.evolve.checkpoint import flatten, unflatten
+from annelid.evolve.novelty import Novelty
 from annelid.evolve.random_search import RandomSearch
 from annelid.evolve.registry import searcher_options
 
@@ -22,6 +23,7 @@ PACKAGES = {"cma": "cma", "map-elites": "ribs", "nsga2": "pymoo"}
 SEARCHERS = {
     "ea": (EA(population=60), -1e-4),
     "age-fitness": (AgeFitness(population=30, sigma=0.1, rate=0.5), -0.01),
+    "novelty": (Novelty(population=20, fitness=0.7, sigma=0.1, rate=0.5), -0.05),
     "random": (RandomSearch(population=20), -0.3),
     "cma": (CmaEs(population=10), -1e-4),
     "map-elites": (MapElites(population=20, cells=5), -0.05),
@@ -151,7 +153,7 @@ def test_settings_that_mean_nothing_are_refused(make, sentence: str) -> None:
 
 
 def test_an_unknown_searcher_names_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'cma'.*ea, map-elites, nsga2, random"):
+    with pytest.raises(UnknownName, match="Did you mean 'cma'.*ea, map-elites, novelty, nsga2, random"):
         searcher_options("cmaes")
 
 
@@ -164,3 +166,17 @@ def test_an_unknown_objective_names_the_known_ones() -> None:
 def test_a_missing_package_names_the_extra() -> None:
     with pytest.raises(MissingPackage, match="searcher 'x' needs nowhere_to_be_found.*evolve"):
         optional("nowhere_to_be_found.part", purpose="searcher 'x'", extra="evolve")
+
+
+def test_novelty_spreads_where_fitness_does_not_lead() -> None:
+    problem = BowlOptions().build()
+    spread = {}
+    for options in (Novelty(population=20, sigma=0.1, rate=0.5), EA(population=20)):
+        search = options.build(problem, chance(1))
+        asked = told(search, problem, 20)
+        measures = problem.evaluate(asked[-1]).measures
+        assert measures is not None
+        spread[options.name] = measures.std(axis=0).mean()
+    assert spread["novelty"] > 3.0 * spread["ea"]
+    with pytest.raises(InvalidValue, match="nearest"):
+        Novelty(nearest=0)

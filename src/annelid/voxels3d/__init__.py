@@ -20,6 +20,7 @@ from annelid.voxels3d.files.report import write_report
 from annelid.voxels3d.files.robots import Setup, setup_of, vxa_of
 from annelid.voxels3d.files.voxelyze_json import read_json, write_json
 from annelid.voxels3d.files.vxa import Vxa
+from annelid.voxels3d.likeness import body_distance, body_key
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 from annelid.voxels3d.regions import Hold, Push
@@ -44,6 +45,8 @@ __all__ = [
     "Voxel",
     "Vxa",
     "World",
+    "body_distance",
+    "body_key",
     "energy_of",
     "largest_connected",
     "orientation_of",

@@ -14,7 +14,7 @@ from annelid.evolve.age_fitness import fronts
 from annelid.evolve.problems.encodings_3d import KINDS, Direct, PatternNetwork
 from annelid.evolve.problems.voxel_body_3d import COUNTER, MUSCLE, STIFF, VoxelBody3d
 
-ENCODINGS: tuple[Any, ...] = ("cppn", "direct")
+ENCODINGS: tuple[Any, ...] = ("cppn", "direct", "growth")
 SMALL: dict[str, Any] = {"cells": (3, 3, 3), "seconds": 0.1, "settling": 0.02}
 
 

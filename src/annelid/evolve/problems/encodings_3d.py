@@ -1,4 +1,4 @@
-"""From rows of numbers to bodies in a box of cells: directly, or by networks of patterns (CPPN)."""
+"""From rows of numbers to bodies in a box of cells: directly, by networks of patterns (CPPN), or by growth."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ KINDS = 5
 """What a cell may be: empty, or one of four materials."""
 
 _NODES = 10
+_HIDDEN = 8  # of the network of growth
 _WEAK = 0.3  # weights below this are no connection: patterns of few parts are as easy to draw as intricate ones
 
 
@@ -118,6 +119,58 @@ class PatternNetwork(Encoding):
         return scores.reshape(len(batch), *self.cells, self.outputs)
 
 
+class Growth(Encoding):
+    """A row is a rule by which a body grows from one cell, in the middle of the ground: the same for all its cells.
+
+    In each round a small network looks at the empty cells beside the body: how many neighbours of each kind, how many
+    around, above and below in all, and how far the growth has come. It says what a cell becomes, if anything.
+    """
+
+    def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
+        super().__init__(cells, kinds, extras)
+        self._inputs = kinds - 1 + 5
+        self.size = _HIDDEN * (self._inputs + self.outputs)
+
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Normal weights."""
+        return rng.normal(size=(count, self.size))
+
+    def scores(self, batch: np.ndarray) -> np.ndarray:
+        """1 for what a cell has become, and the other outputs of the network when it did."""
+        count, split = len(batch), _HIDDEN * self._inputs
+        first = batch[:, :split].reshape(count, self._inputs, _HIDDEN)
+        second = batch[:, split:].reshape(count, _HIDDEN, self.outputs)
+        body = np.zeros((count, *self.cells, self.kinds - 1))  # 1 for the material that a cell has
+        extras = np.zeros((count, *self.cells, self.extras))
+        seed = self.cells[0] // 2, self.cells[1] // 2, 0
+        body[(slice(None), *seed, 0)] = 1.0
+        rounds = sum(self.cells)
+        for step in range(rounds):
+            sides = [_beside(body, axis, sign) for axis in (1, 2, 3) for sign in (1, -1)]
+            around = sum(sides[:4], np.zeros_like(body)).sum(axis=-1)
+            whole = [around, *(side.sum(axis=-1) for side in sides[4:]), np.full_like(around, step / rounds)]
+            seen = np.concatenate([sum(sides), np.stack([*whole, np.ones_like(around)], axis=-1)], axis=-1)
+            hidden = np.tanh(np.einsum("nxyzi,nih->nxyzh", seen, first))
+            out = np.einsum("nxyzh,nho->nxyzo", hidden, second)
+            chosen = out[..., : self.kinds].argmax(axis=-1)
+            new = (chosen > 0) & (body.sum(axis=-1) == 0.0) & (seen[..., : self.kinds - 1].sum(axis=-1) > 0.0)
+            if not new.any():
+                break
+            body[new] = np.eye(self.kinds)[chosen[new]][:, 1:]
+            extras[new] = out[..., self.kinds :][new]
+        empty = 0.5 * np.ones((*body.shape[:-1], 1))  # less than what a cell is, more than what it is not
+        return np.concatenate([empty, body, extras], axis=-1)
+
+
+def _beside(body: np.ndarray, axis: int, sign: int) -> np.ndarray:
+    """What is in the next cell along an axis; nothing beyond the box."""
+    moved = np.roll(body, -sign, axis=axis)
+    edge = [slice(None)] * body.ndim
+    edge[axis] = slice(-1, None) if sign > 0 else slice(0, 1)
+    moved[tuple(edge)] = 0.0
+    return moved
+
+
 _FUNCTIONS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
     lambda s: np.sin(np.pi * s),
     np.abs,
@@ -127,7 +180,7 @@ _FUNCTIONS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
 )
 
 
-ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "direct": Direct}
+ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "direct": Direct, "growth": Growth}
 """Encodings by name."""
 
 

@@ -31,7 +31,8 @@ class VoxelBody3d:
     body settles, or falls over, does not count.
 
     Attributes:
-        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell.
+        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell;
+            "growth": a network tells what the cells beside a growing body become.
         cells: Cells of the box along x, y and z.
         seconds: Simulated time [s].
         settling: Time after which the way is measured [s].
@@ -42,7 +43,7 @@ class VoxelBody3d:
 
     name: ClassVar[str] = "voxel-body-3d"
 
-    encoding: Literal["cppn", "direct"] = "cppn"
+    encoding: Literal["cppn", "direct", "growth"] = "cppn"
     cells: tuple[int, int, int] = (6, 6, 6)
     seconds: float = 5.0
     settling: float = 1.0

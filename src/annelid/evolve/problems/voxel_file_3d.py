@@ -26,7 +26,8 @@ class VoxelFile3d:
 
     Attributes:
         base: The .vxa file.
-        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell.
+        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell;
+            "growth": a network tells what the cells beside a growing body become.
         phases: Whether the phase of each cell is evolved too; else it is that of the file, or of the material.
         cells: Cells of the box along x, y and z; 0 takes those of the file.
         seconds: Simulated time at most [s]; 0 leaves that to the file.
@@ -36,7 +37,7 @@ class VoxelFile3d:
     name: ClassVar[str] = "voxel-file-3d"
 
     base: str = "base.vxa"
-    encoding: Literal["cppn", "direct"] = "cppn"
+    encoding: Literal["cppn", "direct", "growth"] = "cppn"
     phases: bool = False
     cells: tuple[int, int, int] = (0, 0, 0)
     seconds: float = 0.0

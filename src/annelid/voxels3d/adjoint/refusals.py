@@ -23,6 +23,7 @@ def require_adjoint(model: Model, state: Any) -> None:
             not all(isinstance(contact.rigid.geometry, Plane) for contact in world.contacts), "use a Plane"),
         "a fluid around voxels": (bool(world.fluid), "use the global_damping of materials"),
         "fields of force": (bool(world.force_field), "use gravity"),
+        "water": (bool(world.fluid), "leave fluid out"),
         "voxels that are driven, or held in some freedoms only": (
             not all(_fixed(hold) for robot in robots for hold in robot.holds), "hold them in all freedoms (fix)"),
         "voxels that are pushed": (any(robot.pushes for robot in robots), "use gravity"),

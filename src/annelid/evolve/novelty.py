@@ -1,0 +1,135 @@
+"""Novelty search (Lehman and Stanley 2011): what does something new survives, whether it is fitter or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from annelid.core.errors import InvalidValue
+from annelid.evolve.chance import chance_state, set_chance
+from annelid.evolve.contract import Evaluation, Problem, Searcher
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """The search. What an individual does are the measures of the problem, each over its usual range.
+
+    Attributes:
+        population: Individuals, and new ones of a generation.
+        nearest: Neighbours to which the mean distance is the novelty of an individual.
+        kept: Individuals of a generation that the archive takes, the newest ones.
+        fitness: Share of the fitness in what decides, beside novelty, both by rank: 0 is novelty alone.
+        sigma: Standard deviation of the mutation of a parameter.
+        rate: Probability that a parameter mutates; one always does.
+    """
+
+    name: ClassVar[str] = "novelty"
+
+    population: int = 50
+    nearest: int = 15
+    kept: int = 5
+    fitness: float = 0.0
+    sigma: float = 0.5
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.population < 1 or self.nearest < 1 or not 0 <= self.kept <= self.population:
+            raise InvalidValue(
+                f"population {self.population} and nearest {self.nearest} of novelty search must be 1 or more, and "
+                f"kept {self.kept} at most the population."
+            )
+        shares = self.rate, self.fitness
+        if not (np.isfinite(self.sigma) and self.sigma > 0.0 and all(0.0 <= share <= 1.0 for share in shares)):
+            raise InvalidValue(
+                f"sigma {self.sigma} of novelty search must be above 0, rate {self.rate} and fitness {self.fitness} "
+                "from 0 to 1."
+            )
+
+    def build(self, problem: Problem, rng: np.random.Generator) -> NovelPopulation:
+        """The search at its beginning."""
+        return NovelPopulation(self, problem, rng)
+
+
+class NovelPopulation(Searcher):
+    """A population and an archive of what was new in its time.
+
+    Args:
+        options: The settings.
+        problem: What initial individuals are sampled from.
+        rng: All its chance.
+    """
+
+    def __init__(self, options: Novelty, problem: Problem, rng: np.random.Generator) -> None:
+        if not problem.measure_names:
+            raise InvalidValue(f"problem {problem.name!r} measures nothing that could be new: use another searcher.")
+        self.options, self.population = options, options.population
+        self._problem, self._rng = problem, rng
+        self._low, high = np.array(problem.measure_bounds, float).T
+        self._span = high - self._low
+        self._rows, self._fitness = np.zeros((0, problem.parameters)), np.zeros(0)
+        self._done, self._archive = np.zeros((0, len(self._low))), np.zeros((0, len(self._low)))
+
+    def ask(self) -> np.ndarray:
+        """Random individuals at the beginning, then mutated ones."""
+        options, rng = self.options, self._rng
+        if not len(self._rows):
+            return np.asarray(self._problem.sample(rng, self.population), float)
+        children = self._rows[rng.integers(len(self._rows), size=self.population)]
+        mutates = rng.random(children.shape) < options.rate
+        mutates[np.arange(len(children)), rng.integers(children.shape[1], size=len(children))] = True
+        return children + np.where(mutates, rng.normal(0.0, options.sigma, children.shape), 0.0)
+
+    def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
+        """The newest, or newest and fittest, of parents and children survive; failed trials do not."""
+        assert evaluation.measures is not None
+        valid = evaluation.valid
+        done = (evaluation.measures[valid] - self._low) / self._span
+        rows = np.concatenate([self._rows, batch[valid]])
+        values = np.concatenate([self._fitness, evaluation.fitness[valid]])
+        all_done = np.concatenate([self._done, done])
+        if not len(rows):
+            return
+        novelty = self._novelty(all_done)
+        children = np.arange(len(self._rows), len(rows))
+        newest = children[np.argsort(-novelty[children], kind="stable")[: self.options.kept]]
+        self._archive = np.concatenate([self._archive, all_done[newest]])
+        share = self.options.fitness
+        score = (1.0 - share) * _ranks(novelty) + share * _ranks(values)
+        order = np.argsort(-score, kind="stable")[: self.population]
+        self._rows, self._fitness, self._done = rows[order], values[order], all_done[order]
+
+    def _novelty(self, done: np.ndarray) -> np.ndarray:
+        """Mean distance to the nearest of the others and of the archive."""
+        known = np.concatenate([done, self._archive])
+        count = min(self.options.nearest + 1, len(known))
+        distances, _ = cKDTree(known).query(done, k=count)
+        return np.asarray(distances.reshape(len(done), count)[:, 1:].sum(axis=1) / max(count - 1, 1))
+
+    def fitnesses(self) -> np.ndarray:
+        """Fitnesses of the population."""
+        return self._fitness
+
+    def statistics(self) -> dict[str, float]:
+        """How many the archive holds."""
+        return {"archive": float(len(self._archive))}
+
+    def state(self) -> dict[str, Any]:
+        """Population, archive and chance."""
+        return {
+            "rows": self._rows, "fitness": self._fitness, "done": self._done, "archive": self._archive,
+            "chance": chance_state(self._rng),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        set_chance(self._rng, state["chance"])
+        self._rows, self._fitness = state["rows"], state["fitness"]
+        self._done, self._archive = state["done"], state["archive"]
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Rank of each, the largest last; equal ones have one rank."""
+    return np.searchsorted(np.sort(values), values).astype(float)
