@@ -124,7 +124,6 @@ def test_things_that_a_robot_has_not_are_its_middle(device: str) -> None:
     [
         ("compatible links", {}, {"links": "compatible"}),
         ("obstacles other than planes", {}, {"obstacles": [Sphere(0.1)]}),
-        ("a fluid around voxels", {}, {"fluid": 1000.0}),
         ("collisions between voxels", {}, {"collisions": "self"}),
         ("water", {}, {"fluid": 1000.0}),
         ("materials with a Poisson's ratio", {"materials": voxels3d.Voxel(poisson_ratio=0.3)}, {"dt": "auto"}),

@@ -21,7 +21,6 @@ def require_adjoint(model: Model, state: Any) -> None:
         "collisions between voxels": (model.touching, "use collisions='none'"),
         "obstacles other than planes": (
             not all(isinstance(contact.rigid.geometry, Plane) for contact in world.contacts), "use a Plane"),
-        "a fluid around voxels": (bool(world.fluid), "use the global_damping of materials"),
         "fields of force": (bool(world.force_field), "use gravity"),
         "water": (bool(world.fluid), "leave fluid out"),
         "voxels that are driven, or held in some freedoms only": (
