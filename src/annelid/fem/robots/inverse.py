@@ -48,7 +48,8 @@ _CORRECTIONS = 12  # at most, with an old stiffness
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
-_PATIENCE = 3  # passes that all lead farther, after which no other follows
+_PATIENCE = 3  # passes that all lead farther, after which no other follows unless they come back
+_COMING = 0.7  # of the distance after the pass before: they do
 _UNHURRIED = (
     10.0  # of `energy`: weight of the work of changes of efforts, so that those that reach the same change slowly
 )
@@ -268,7 +269,7 @@ class Inverse:
         self._begun = None
         first, here, best = missed(self.robot, goals), before, None
         enough, share = near_enough(self.robot), 1.0
-        may_stay = False
+        may_stay, there = False, first
         for number in range(PASSES):
             aim = _Aim(goals, enough, share, last=number + 1 == PASSES)
             try:
@@ -279,18 +280,19 @@ class Inverse:
                 break
             if number == 0:
                 may_stay = stands(self.robot, self._condensed, before, self._slack)
-            there, share = found.missed, found.share
+            before_this, there, share = there, found.missed, found.share
             farther = there > (first if best is None else best.missed) + self._slack
             if best is None or there < best.missed:
                 best = found
             far = self.condenser.lagged and found.moved > _SHORT * self.robot.size  # foreseen from elsewhere
             worse = may_stay and best.missed > first + _STILL * self.robot.size
+            astray = worse and there > _COMING * before_this
             if there <= enough or (share == 1.0 and not far and not worse and there <= found.foreseen + self._slack):
                 self.chooser.relax()
                 break
-            if worse and number + 1 == _PATIENCE:
+            if astray and number + 1 >= _PATIENCE:
                 break
-            if farther or worse:  # a change that is best to first order may be too large to be true
+            if farther or astray:  # a change that is best to first order may be too large to be true
                 self.chooser.damp()
             here, share = found.posture, min(4.0 * share, 1.0)
         assert best is not None
