@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.springs.adjoint.kernels.ledger import ledger_of
-from annelid.springs.adjoint.kernels.loads import add_alone, constant_load
+from annelid.springs.adjoint.kernels.loads import constant_load
 from annelid.springs.kernels.gather import inverse_root, lane_sum
 from annelid.springs.kernels.layout import Layout
 
@@ -68,7 +68,7 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
     scalar = "float" if real is wp.float32 else "double"
     load4, load2 = constant_load(vec4, 4, scalar), constant_load(vec2, 2, scalar)
     load, whole, rsqrt = constant_load(real, 1, scalar), constant_load(wp.int32, 1, "int"), inverse_root(real)
-    total, book = lane_sum(vec3, lanes), add_alone(real, 1, scalar)
+    total = lane_sum(vec3, lanes)
     damped, actuated, factors, own = way.damped, way.actuated, way.factors, way.own
     by_stiffness, by_tension, by_damping = way.stiffness, way.tensions, way.dashpots and way.damped
 
@@ -103,6 +103,17 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
             j = i + offset
             near = load4(positions, j)
             theirs = load4(pulls, j)
+            # What was booked before is asked for together with the neighbour: both are waited for once.
+            stiffness_rate = real(0.0)
+            tension_rate = real(0.0)
+            damping_rate = real(0.0)
+            if offset > 0:
+                if wp.static(by_stiffness):
+                    stiffness_rate = ledger.by_stiffness[place]
+                if wp.static(by_tension):
+                    tension_rate = ledger.by_tension[place]
+                if wp.static(by_damping):
+                    damping_rate = ledger.by_damping[place]
             d = vec3(near[0], near[1], near[2]) - x
             b = q - vec3(theirs[0], theirs[1], theirs[2])
             squared = wp.max(wp.dot(d, d), real(1.0e-30))
@@ -126,19 +137,19 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
                 slow = c * beta * inverse2
                 gx += w * slow
                 gv += d * slow
-                if wp.static(by_damping):
-                    if offset > 0:
-                        book(ledger.by_damping, place, beta * speed)
+                damping_rate += beta * speed
             gx += b * along + d * (turn * beta * inverse2)
             if wp.static(own):
                 effort += along * wp.dot(q, d)
             if offset > 0:
                 if wp.static(by_stiffness and by_tension):
-                    book(ledger.by_stiffness, place, beta)
+                    ledger.by_stiffness[place] = stiffness_rate + beta
                 if wp.static(by_stiffness and not by_tension):
-                    book(ledger.by_stiffness, place, beta * (real(1.0) - tension / spring[0]))
+                    ledger.by_stiffness[place] = stiffness_rate + beta * (real(1.0) - tension / spring[0])
                 if wp.static(by_tension):
-                    book(ledger.by_tension, place, -beta * factor * inverse)
+                    ledger.by_tension[place] = tension_rate - beta * factor * inverse
+                if wp.static(by_damping):
+                    ledger.by_damping[place] = damping_rate
                 if wp.static(factors):
                     ledger.by_factor[parity, place] = -beta * spring[1] * inverse
             entry += wp.static(lanes) * model.stride

@@ -1,7 +1,4 @@
-"""Loads and sums that CUDA does better when told more.
-
-Memory that nobody writes meanwhile, places that only one thread adds to, lanes that share a sum.
-"""
+"""Loads and sums that CUDA does better when told more: memory that nobody writes meanwhile, lanes that share a sum."""
 
 import functools
 from typing import Any
@@ -35,31 +32,6 @@ def constant_load(kind: Any, length: int, scalar: str) -> wp.Function:
     def load(a: wp.array[kind], i: int) -> kind: ...
 
     return load
-
-
-@functools.cache
-def add_alone(kind: Any, length: int, scalar: str) -> wp.Function:
-    """Add to `length` numbers of an array to which no other thread adds in the same launch.
-
-    CUDA hands the sum to the memory and goes on, where it would else wait for what was there. With one thread for each
-    place there is no order that bits could depend on.
-    """
-    cuda = f"for (int c = 0; c < {length}; ++c) atomicAdd(at + c, from[c]);"
-    plain = f"for (int c = 0; c < {length}; ++c) at[c] += from[c];"
-    source = f"""
-    {scalar}* at = ({scalar}*)a.data + {length} * i;
-    const {scalar}* from = (const {scalar}*)&value;
-#if defined(__CUDA_ARCH__)
-    {cuda}
-#else
-    {plain}
-#endif
-"""
-
-    @wp.func_native(source)
-    def add(a: wp.array[kind], i: int, value: kind): ...
-
-    return add
 
 
 @functools.cache

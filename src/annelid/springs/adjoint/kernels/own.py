@@ -6,7 +6,6 @@ import warp as wp
 
 from annelid.springs.adjoint.kernels.contact import touch_back, touched_of
 from annelid.springs.adjoint.kernels.ledger import ledger_of
-from annelid.springs.adjoint.kernels.loads import add_alone
 from annelid.springs.adjoint.kernels.surfaces import CURVED
 from annelid.springs.kernels.dynamics import push_of, touch_of
 from annelid.springs.kernels.gather import thread_gather
@@ -30,7 +29,6 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
     contacts, touches = contacts_back(features, rated, single), bool(features.touching)
     pushed, guided, Parameters = features.pushed, features.guided, types.Parameters
-    book4 = add_alone(vec4, 4, "float" if real is wp.float32 else "double")
 
     @wp.func
     def own(
@@ -85,8 +83,8 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
                 more = wp.dot(force, a_bar)
                 if wp.static(touches):
                     more += found.product
-                book4(ledger.by_pull, i, vec4(a_bar[0], a_bar[1], a_bar[2], effort))
-                book4(ledger.by_mass, i, vec4(more, -along, -speed * along, real(0.0)))
+                ledger.by_pull[i] = ledger.by_pull[i] + vec4(a_bar[0], a_bar[1], a_bar[2], effort)
+                ledger.by_mass[i] = ledger.by_mass[i] + vec4(more, -along, -speed * along, real(0.0))
         ledger.position_bars[i] = x_bar
         ledger.velocity_bars[i] = v_bar
         pulls_out[i] = vec4(q[0], q[1], q[2], real(0.0))
@@ -111,7 +109,7 @@ def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
     touch, spring_force = touch_of(types, features.growing), thread_gather(types, features.springs("symplectic"), 1)
     curved, guided, pushed = any(kind in CURVED for kind in features.touching), features.guided, features.pushed
     own, worlds = features.own, features.worlds
-    several, book = curved or guided or not single, add_alone(real, 1, "float" if real is wp.float32 else "double")
+    several = curved or guided or not single
     noise = 16.0 * (1.2e-7 if features.real is wp.float32 else 2.2e-16)
 
     @wp.func
@@ -209,8 +207,8 @@ def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
                 found.position = found.position + part.position
                 if wp.static(rated):
                     found.product = found.product + part.product * obstacle.stiffness
-                    book(ledger.by_contact[k], i, part.product * here[3])
-                    book(ledger.by_friction[k], i, part.friction)
+                    ledger.by_contact[k, i] = ledger.by_contact[k, i] + part.product * here[3]
+                    ledger.by_friction[k, i] = ledger.by_friction[k, i] + part.friction
         return found
 
     return back
