@@ -125,3 +125,15 @@ def test_edges_push_edges_and_none_passes_another() -> None:
         assert part * rise < 0.004
     away = wp.array(np.broadcast_to((0.0, 0.0, -0.01), solid.nodes.shape), dtype=wp.vec3d, device=device)
     assert contacts.edges.free_part(places, away, here, here) == 1.0
+
+
+def test_elements_that_are_nearly_flat_get_no_flatter() -> None:
+    solid, device = block(), wp.get_device("cpu")
+    contacts = Contacts(solid, [Rigid(TIP, position=(0.0, 0.0, 1.0))], fem.Contact(), device)
+    flat = solid.nodes * (1.0, 1.0, 0.04)
+    contacts.begin(wp.array(flat, dtype=wp.vec3d, device=device), contacts.first_state(), 0.01, 0.01)
+    step = wp.array(flat * (0.0, 0.0, -0.9), dtype=wp.vec3d, device=device)
+    for _ in range(4):
+        places = wp.array(flat, dtype=wp.vec3d, device=device)
+        flat = flat + contacts.free_part(places, step) * step.numpy()
+    assert np.ptp(flat[:, 2]) > 0.95 * 0.04 * np.ptp(solid.nodes[:, 2])

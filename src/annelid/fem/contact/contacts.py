@@ -381,7 +381,7 @@ class Contacts:
         if part <= 1e-12 or self._least_volume(positions, step, part) >= _LEAST_VOLUME:
             return part
         now = self._least_volume(positions, step, 0.0)
-        least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.5 * now  # what began so is not stuck
+        least = _LEAST_VOLUME if now > _LEAST_VOLUME else 0.99 * now  # what began so is not stuck, nor gets to nothing
         while part > 1e-12 and self._least_volume(positions, step, part) < least:
             part, self.cut = 0.5 * part, True
         return part
