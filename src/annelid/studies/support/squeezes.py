@@ -75,7 +75,8 @@ def fingers(rng: np.random.Generator, threads: int | None) -> Simulation[fem.Sol
     solid = _solid(one + two, rng)
     for side in (-1.0, 1.0):
         ends = np.flatnonzero((solid.nodes[:, 2] > 0.0935) & (solid.nodes[:, 0] * side > 0.0))
-        solid.fix(ends, motion=wandering(rng, (0.0, 0.0, 0.0), (-side * 0.02, 0.004, 0.002), (0.0, -side * 0.2, 0.1)))
+        inwards = -side * 0.014, 0.004, 0.002  # with the turn about the origin, not so far that the ends would meet
+        solid.fix(ends, motion=wandering(rng, (0.0, 0.0, 0.0), inwards, (0.0, -side * 0.1, 0.1)))
     held = Rigid(Sphere(0.015), Surface(friction=0.6), motion="free", mass=0.02, position=(0.0, 0.0, 0.02))
     return fem.simulation(solid, obstacles=[ground(0.5), held], dt=0.01, device="cpu", threads=threads)
 
