@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -347,3 +348,22 @@ def test_constants_are_set_wherever_they_are_read() -> None:
     seen = ast.parse("def f(a: int):\n  if a > 0:\n    b = real(TWO)\n  c = real(TWO)").body[0]
     assert isinstance(seen, ast.FunctionDef)
     assert constants_cast_twice(seen) == ["TWO"]
+
+
+MAKERS = re.compile(r"\bwp\.(zeros|ones|full|empty|array|launch)\(")
+
+
+def test_arrays_and_launches_name_their_device() -> None:
+    """Those that do not go to the GPU wherever there is one, beside others that are on the CPU."""
+    nameless = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        if MAKERS.search(text):
+            calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+            made = [call for call in calls if MAKERS.match(f"{dotted(call.func)}(") and call.args]
+            nameless += [
+                f"{path.relative_to(PACKAGE)}:{call.lineno}"
+                for call in made
+                if not any(keyword.arg in ("device", None) for keyword in call.keywords)
+            ]
+    assert nameless == []

@@ -32,8 +32,10 @@ class LedSolver:
     def __init__(self, lagged: LaggedSolver, renew: Callable[[], None]) -> None:
         self._lagged, self._renew = lagged, renew
         self._values, self._shift, self._old = lagged.model.assembly.values, 0.0, False
-        room = lagged.model.node_count, 1
-        self._direction, self._product, self._rest, self._better = (wp.zeros(room, dtype=wp.vec3d) for _ in range(4))
+        room, device = (lagged.model.node_count, 1), lagged.model.device
+        self._direction, self._product, self._rest, self._better = (
+            wp.zeros(room, dtype=wp.vec3d, device=device) for _ in range(4)
+        )
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix."""
