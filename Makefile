@@ -23,7 +23,7 @@ run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 # that tell their values take both processes seven seconds to prepare: they come for what has failed.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev  ## Run the test suite, two files at a time
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --assert=plain || { \
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --assert=plain || { \
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 

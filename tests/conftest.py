@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 
 import pytest
 
@@ -33,6 +34,20 @@ wp.config.log_level = wp.LOG_ERROR
 # A first call compiles kernels, so no example may be judged by its time; and the same code must get the same verdict.
 settings.register_profile("annelid", deadline=None, derandomize=True, database=None)
 settings.load_profile("annelid")
+
+
+LONG = {
+    "test_codesign.py", "test_contract.py", "test_docs.py", "test_hyperelastic.py", "test_live.py",
+    "test_measured_arm.py", "test_measured_beam.py", "test_newcomer.py", "test_ray.py", "test_soak.py",
+    "test_squeeze.py", "test_squeezing.py", "test_voxel_workshop.py", "test_workshop.py",
+}  # fmt: skip
+"""Files that take long for the number of their tests, such as those that wait for a browser."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with long files, then those with many tests: what is left for the end is short."""
+    counts = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.name not in LONG, -counts[item.path]))
 
 
 def pytest_collection_finish() -> None:

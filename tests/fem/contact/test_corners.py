@@ -116,7 +116,7 @@ def test_edges_push_edges_and_none_passes_another() -> None:
     contacts.edges.evaluate(places)
     forces = contacts.edges.forces.numpy().reshape(-1, 3).sum(axis=0)
     assert forces[2] < 0.0
-    np.testing.assert_allclose(sum(load.force for load in contacts.edges.loads()), -forces, rtol=1e-12)
+    np.testing.assert_allclose(sum(load.force for load in contacts.edges.loads_of()), -forces, rtol=1e-12)
     here = contacts.now.device_pose
     for rise, passes in ((0.003, True), (0.01, False)):
         step = wp.array(np.broadcast_to((0.0, 0.0, rise), solid.nodes.shape), dtype=wp.vec3d, device=device)

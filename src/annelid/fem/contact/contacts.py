@@ -287,7 +287,7 @@ class Contacts:
 
     def sharp_loads(self, of: np.ndarray | None = None) -> list[CornerLoad]:
         """What corners and edges do, of all obstacles or of some, as evaluated last."""
-        return self.corners.loads_in(self.now, of) + self.edges.loads(of)
+        return self.corners.loads_in(self.now, of) + self.edges.loads_of(of)
 
     def follow(self, positions: wp.array[Any], *, guessed: bool = False) -> None:
         """Take the limits and planes of friction from where nodes and bodies are.

@@ -92,7 +92,7 @@ class ObstacleEdges(ElementSet):
         self._launcher.launch(free_edge_parts, len(self), [self._edges, begin, end, positions, step, self._parts])
         return float(self._parts.numpy().min(initial=1.0))
 
-    def loads(self, of: np.ndarray | None = None) -> list[CornerLoad]:
+    def loads_of(self, of: np.ndarray | None = None) -> list[CornerLoad]:
         """What edges of obstacles do, of all or of some, as evaluated last."""
         edges, slots, owners = self._touching()
         wanted = np.ones(len(edges), bool) if of is None else np.isin(owners, of)
