@@ -75,8 +75,10 @@ def stretched(robot: fem.Robot, control: fem.Inverse) -> Stretched:
     stood.restore(robot)
     found = []
     for _ in range(_APPROACH):
-        step = control.step_to(goals)
+        with suppress(fem.NoEquilibrium):  # a wall would give way further on: the robot stays where it is
+            control.step_to(goals)
         found.append(robot.efforts.copy())
+    distance = float(np.linalg.norm(scale * (robot.places() - goals), axis=1).max())
 
     def apart(parts: np.ndarray) -> np.ndarray:
         _gone_to(forward, parts * most)
@@ -86,7 +88,7 @@ def stretched(robot: fem.Robot, control: fem.Inverse) -> Stretched:
     best = least_squares(apart, guess, bounds=(0.0, 1.0), diff_step=1e-3, xtol=1e-4, ftol=1e-5, max_nfev=12)
     missed = float(np.linalg.norm(apart(best.x).reshape(scale.shape), axis=1).max()) * 1e-3
     wander = float((np.ptp(found[-_RESTING:], axis=0) / most).max())
-    return Stretched(step.distance, missed, wander)
+    return Stretched(distance, missed, wander)
 
 
 def _out_of_reach(forward: fem.Forward, most: np.ndarray) -> np.ndarray:
