@@ -27,7 +27,8 @@ def test_structures_have_their_top_row_first(tmp_path: Path) -> None:
 
 def test_neighbours_that_are_apart_are_joined_with_a_warning() -> None:
     with pytest.warns(PartlyUsed, match="leaves 1 pairs of neighbours apart, as cells 0 and 1"):
-        evogym.from_structure([[1, 1, 1]], [[1], [2]])
+        robot = evogym.from_structure([[1, 1, 1]], [[1], [2]])
+    assert (robot.grid >= 0).sum() == 3
 
 
 @pytest.mark.parametrize("structure", [[[0, 0]], [[7, 1]], [[1.5]], [1, 2], "ab", [[1, 0, 1]]])

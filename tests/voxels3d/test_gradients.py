@@ -125,7 +125,7 @@ def test_things_that_a_robot_has_not_are_its_middle(device: str) -> None:
         ("compatible links", {}, {"links": "compatible"}),
         ("obstacles other than planes", {}, {"obstacles": [Sphere(0.1)]}),
         ("collisions between voxels", {}, {"collisions": "self"}),
-        ("water", {}, {"fluid": 1000.0}),
+        ("a fluid", {}, {"fluid": 1000.0}),
         ("materials with a Poisson's ratio", {"materials": voxels3d.Voxel(poisson_ratio=0.3)}, {"dt": "auto"}),
         ("materials that flow or break", {"materials": voxels3d.Voxel(failure_stress=1e4)}, {"dt": "auto"}),
         ("voxels that are driven, or held in some freedoms only", {"hold": True}, {"dt": "auto"}),

@@ -196,13 +196,8 @@ class Controls(Described):
         worlds = self._all_worlds if mask is None else mask
 
         def stages() -> list[Stage]:
-            arguments = [
-                worlds,
-                rows,
-                self._chosen(columns),
-                wp.float64(round(ramp / self._dt)),
-                self.channels_at(place),
-            ]
+            chosen, steps = self._chosen(columns), wp.float64(round(ramp / self._dt))
+            arguments = [worlds, rows, chosen, steps, self.channels_at(place)]
             return [Stage(kernels.take_commands, (self.worlds, len(columns)), arguments)]
 
         arrays = [worlds, rows, self._following(place), place.clock, place.commands]

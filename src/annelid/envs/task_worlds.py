@@ -201,7 +201,8 @@ class TaskWorlds(Worlds):
         if self._graphs is None or self.stopwatch is not None:
             super()._conclude()
             return
-        self._graphs.run(self._addresses(), super()._conclude)
+        key = *self._addresses(), self.simulation.sensors.size  # sensors that were added are refused out of graphs
+        self._graphs.run(key, super()._conclude)
 
     def _judge(self) -> None:
         self._sense(self._every, acted=True)

@@ -40,7 +40,8 @@ class World(Named):
             half of √(gR) where steps converge.
         converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
             then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
-            and soft bodies, unless something bounces or `iterations` or `tolerance` is given.
+            and soft bodies, unless something bounces or `iterations` or `tolerance` is given, and not beside spring
+            bodies on CUDA.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.

@@ -117,7 +117,7 @@ def test_a_jump_of_the_target_does_not_lead_astray() -> None:
     assert after.distance < 4e-3
 
 
-def test_a_stiffness_of_now_is_solved_with_by_an_old_factor() -> None:
+def test_a_stiffness_of_now_is_solved_with_by_an_old_factor(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that Newton's method needs no factor of its own; a matrix that is not positive definite is noticed."""
     robot = Pendulum().robot(device="cpu", threads=1)
     condenser, model = Condenser(robot, refresh=3), robot.model
@@ -135,6 +135,17 @@ def test_a_stiffness_of_now_is_solved_with_by_an_old_factor() -> None:
     exact = model.linear.solve(forces).numpy()
     power, error = np.sum(exact * forces.numpy()), np.sum((exact - found) * forces.numpy())
     assert 0.0 < abs(error) < 0.01 * power
+    monkeypatch.setattr("annelid.fem.robots.led._OLD", 1)
+    renewals: list[float] = []
+    monkeypatch.setattr(condenser, "_restart", renewals.append)
+    led.solve(forces)
+    condenser.assemble()  # a step does not depend on how the one before solved
+    model.assembly.evaluate(robot.positions)
+    led.factor(values)
+    assert renewals == []
+    led.solve(forces)
+    led.factor(values)
+    assert renewals == [0.0]
     negative = wp.array(-values.numpy(), dtype=wp.mat33d, device=model.device)
     led.factor(negative)
     with pytest.raises(NotPositiveDefinite):

@@ -14,7 +14,7 @@ import warp as wp
 from scipy.linalg import lu_factor, lu_solve
 
 from annelid.core.linalg.blas import one_thread
-from annelid.fem.contact.acceleration import Acceleration
+from annelid.fem.contact.anderson import Anderson
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.reduced import ReducedContact
@@ -55,7 +55,7 @@ class KeptNewton(TouchingNewton):
         self._wasted, self._fresh_factor = 0, False
         self._foresees, self._foreseen = contacts.pairs is None, False
         self._concerned: np.ndarray | None = None
-        self._acceleration = Acceleration()
+        self._acceleration = Anderson()
         self._plain: np.ndarray | None = None
         self._many = _MANY["cuda" if self.device.is_cuda else "cpu"]
         self.reduced = ReducedContact(model, contacts)

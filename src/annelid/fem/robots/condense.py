@@ -88,6 +88,7 @@ class Condenser:
         self._mixing = np.zeros((0, 0))
         self._width = 0
         self._lagged: LaggedSolver | None = None
+        self._led: LedSolver | None = None
         self._accelerator = Accelerator()
         self._resize(0)
         self._refined = False
@@ -142,6 +143,8 @@ class Condenser:
         A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong.
         """
         robot, model = self.robot, self.robot.model
+        if self._led is not None:
+            self._led.forget()  # or a step would depend on more than states hold
         robot.weigh()
         robot.touch()
         needed = self._lagged is None or self._lagged.due
@@ -263,7 +266,8 @@ class Condenser:
         """What solves with the stiffness of now where an old one serves for several steps; else that solves anyway."""
         if self._lagged is None:
             return self._linear
-        return LedSolver(self._lagged, lambda: self._shifted(self._restart))
+        self._led = LedSolver(self._lagged, lambda: self._shifted(self._restart))
+        return self._led
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""

@@ -37,6 +37,10 @@ class LedSolver:
             wp.zeros(room, dtype=wp.vec3d, device=device) for _ in range(4)
         )
 
+    def forget(self) -> None:
+        """Try the old factor again, however little it was of use."""
+        self._old = False
+
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix."""
         self._values, self._shift = values, shift

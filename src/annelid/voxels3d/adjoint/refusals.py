@@ -22,7 +22,7 @@ def require_adjoint(model: Model, state: Any) -> None:
         "obstacles other than planes": (
             not all(isinstance(contact.rigid.geometry, Plane) for contact in world.contacts), "use a Plane"),
         "fields of force": (bool(world.force_field), "use gravity"),
-        "water": (bool(world.fluid), "leave fluid out"),
+        "a fluid": (bool(world.fluid), "leave fluid out"),
         "voxels that are driven, or held in some freedoms only": (
             not all(_fixed(hold) for robot in robots for hold in robot.holds), "hold them in all freedoms (fix)"),
         "voxels that are pushed": (any(robot.pushes for robot in robots), "use gravity"),

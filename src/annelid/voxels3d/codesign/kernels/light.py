@@ -47,6 +47,19 @@ def glow_of(real: Any) -> wp.Function:
 
 
 @functools.cache
+def heading_of(real: Any) -> wp.Function:
+    """Direction to the light along the axes of a body, of length 1 where it is clear, and what it is divided by."""
+    vec3 = layout(real).vec3
+
+    @wp.func
+    def heading(slope: vec3) -> vec3:
+        per = real(1.0) / wp.sqrt(slope[1] * slope[1] + slope[2] * slope[2] + real(wp.static(_SHARP * _SHARP)))
+        return vec3(slope[1] * per, slope[2] * per, per)
+
+    return heading
+
+
+@functools.cache
 def slope_kernel(real: Any) -> wp.Kernel:
     """Mean reading of each world and the direction to the light along the axes of its body, three numbers."""
     types = layout(real)
@@ -81,7 +94,7 @@ def sense_kernel(real: Any) -> wp.Kernel:
     """Inputs of the network in each voxel at a call; the last is 1, for the bias."""
     types = layout(real)
     vec3, Tables, Course = types.vec3, types.Tables, course_of(real)
-    glow = glow_of(real)
+    glow, heading = glow_of(real), heading_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sense(
@@ -99,8 +112,8 @@ def sense_kernel(real: Any) -> wp.Kernel:
         world = tables.world_of[i]
         slope = slopes[world]
         reading = glow(i, course.us[row, i], lights[world], tables)[0] - slope[0]
-        per = real(1.0) / wp.sqrt(slope[1] * slope[1] + slope[2] * slope[2] + real(wp.static(_SHARP * _SHARP)))
-        x, y = slope[1] * per, slope[2] * per
+        ahead = heading(slope)
+        x, y = ahead[0], ahead[1]
         if x - x != real(0.0) or reading - reading != real(0.0):  # a world that has diverged spoils no other
             x, y, reading = real(0.0), real(0.0), real(0.0)
         cell = cells[i]
@@ -134,7 +147,7 @@ def unsense_kernel(real: Any) -> wp.Kernel:
     """Add what the inputs of a call owe to the rates by places, a world each."""
     types = layout(real)
     vec3, Tables, Course = types.vec3, types.Tables, course_of(real)
-    glow = glow_of(real)
+    glow, heading = glow_of(real), heading_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def unsense(
@@ -158,9 +171,8 @@ def unsense_kernel(real: Any) -> wp.Kernel:
             along, across = third * by_inputs[i, 6], third * by_inputs[i, 7]
             by_x += by_inputs[i, 4] + along * cell[0] + across * cell[1]
             by_y += by_inputs[i, 5] + along * cell[1] - across * cell[0]
-        slope = slopes[world]
-        per = real(1.0) / wp.sqrt(slope[1] * slope[1] + slope[2] * slope[2] + real(wp.static(_SHARP * _SHARP)))
-        x, y = slope[1] * per, slope[2] * per
+        ahead = heading(slopes[world])
+        x, y, per = ahead[0], ahead[1], ahead[2]
         if x - x == real(0.0):
             along = by_x * x + by_y * y
             by_x = per * (by_x - along * x) * spreads[world][0]

@@ -14,7 +14,7 @@ _LONGEST = 3.0  # of the step that is made better: a longer one is not believed
 _RIDGE = 1e-12  # of the mean square of differences, so that those that are nearly alike do no harm
 
 
-class Acceleration:
+class Anderson:
     """Makes steps better by what became of those before."""
 
     def __init__(self) -> None:
