@@ -26,7 +26,8 @@ def test_the_grains_bear_the_weight_and_lie_still(resting: Simulation[coupling.S
     assert forces[-1][2] == pytest.approx(weight, rel=0.01)
     assert readout.kinetic_per_grain(resting.state) <= 1e-4
     assert len(readout.grains_inside(resting.state)) == 0
-    assert 0.0 < resting.solver.residual(resting.state) < resting.solver.model.grains.parameters.tolerance
+    tolerance = resting.solver.model.grains.parameters.tolerance
+    assert 0.0 < resting.solver.residual(resting.state) < (tolerance or 1e-4)  # plain steps, as on a GPU, promise none
 
 
 def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
