@@ -14,7 +14,9 @@ from annelid.studies.registry import study_names
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES = [page for page in sorted(DOCS.glob("*.md")) if EXAMPLE.search(page.read_text(encoding="utf-8"))]
+KINDS = ("howto", "explanation", "reference")  # tutorials are executed as notebooks
+WRITTEN = sorted([*DOCS.glob("*.md"), *(page for kind in KINDS for page in (DOCS / kind).glob("*.md"))])
+PAGES = [page for page in WRITTEN if EXAMPLE.search(page.read_text(encoding="utf-8"))]
 EXTRA = re.compile(r"^import (torch|jax)$", re.MULTILINE)
 ELSEWHERE = {"own": 1}  # how many of the first examples of a page tests/browser/test_newcomer.py runs
 
@@ -39,18 +41,18 @@ def table(page: str, head: str) -> list[list[str]]:
 
 
 def test_the_table_of_scenes_is_complete() -> None:
-    assert sorted(row[0].strip("`") for row in table("scenes.md", "| scene |")) == scene_names()
+    assert sorted(row[0].strip("`") for row in table("reference/scenes.md", "| scene |")) == scene_names()
 
 
 def test_the_table_of_studies_is_complete() -> None:
-    named = re.findall("`([a-z0-9-]+)`", " ".join(row[0] for row in table("studies.md", "| study |")))
+    named = re.findall("`([a-z0-9-]+)`", " ".join(row[0] for row in table("reference/studies.md", "| study |")))
     assert sorted(named) == sorted(study_names())
 
 
 def test_the_table_of_materials_has_the_figures_of_the_code() -> None:
     fields = ("density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping")
     figures = [[f"`{m.name}`", *(f"{vars(m)[name]:.4g}" for name in fields)] for m in PRESETS]
-    assert table("materials.md", "| preset |") == figures
+    assert table("reference/materials.md", "| preset |") == figures
 
 
 def test_the_table_of_silicones_has_the_constants_of_the_code() -> None:
@@ -60,10 +62,10 @@ def test_the_table_of_silicones_has_the_constants_of_the_code() -> None:
         density = "" if silicone.density is None else f"{silicone.density:g}"
         return [f"`{silicone.name}`", density, f"{silicone.breaks:g}", *constants]
 
-    assert table("materials.md", "| silicone | density") == [row(silicone) for silicone in SILICONES]
+    assert table("reference/materials.md", "| silicone | density") == [row(silicone) for silicone in SILICONES]
 
 
 def test_pages_need_nothing_but_markdown_to_be_read() -> None:
     """Where they are read as plain Markdown, nobody fills in what a template leaves out."""
-    pages = {page.name: page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")}
+    pages = {page.name: page.read_text(encoding="utf-8") for page in WRITTEN}
     assert [name for name, text in pages.items() if re.search(r"\{\{.*?\}\}", text)] == []

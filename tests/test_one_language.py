@@ -19,7 +19,7 @@ from annelid.core.summary import Summary
 PHYSICS: dict[str, ModuleType] = {
     "springs": springs, "grains": grains, "voxels": voxels, "voxels3d": voxels3d, "fem": fem, "coupling": coupling,
 }  # fmt: skip
-PAGE = (Path(__file__).parents[1] / "docs" / "core.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "core.md").read_text(encoding="utf-8")
 
 
 def _lines_that_build() -> dict[str, str]:
@@ -54,7 +54,7 @@ def test_the_same_twelve_lines(physics: str, tmp_path: Path, monkeypatch: pytest
     assert lines["springs"] in _script()
     script = _script().replace(lines["springs"], lines[physics])
     names: dict[str, Any] = {**PHYSICS, "robots": robots}
-    exec(compile(script, f"docs/core.md ({physics})", "exec"), names)
+    exec(compile(script, f"docs/reference/core.md ({physics})", "exec"), names)
     simulation, summary = names["simulation"], names["summary"]
     assert simulation.solver.physics == physics
     positions, velocities = simulation.positions(), simulation.velocities()

@@ -11,7 +11,7 @@ from PIL import Image
 
 from .conftest import wait_until
 
-PAGE = Path(__file__).parents[2] / "docs" / "own.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "own.md"
 CELLS = """
 simulation.show(field="strain", pixels=(240, 160), samples=1)
 ---

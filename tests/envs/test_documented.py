@@ -10,7 +10,7 @@ import numpy as np
 from annelid.envs import make_worlds
 from annelid.envs.registration import TASKS, short
 
-PAGE = (Path(__file__).parents[2] / "docs" / "envs.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "envs.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## Observations and info\n")[2].partition("\n## ")[0]
 
 

@@ -129,7 +129,7 @@ def test_options_of_no_command_are_parameters(command: str, tmp_path: Path, caps
 
 
 def test_names_of_options_are_told_and_kept_from_every_scene() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "own.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "own.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)`", page.partition("No parameter can be called")[2].partition("\n\n")[0]))
     assert named == {*taken_names(), *_CONTRACT}
     for kind in scenes().values():

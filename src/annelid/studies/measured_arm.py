@@ -1,7 +1,7 @@
 """A measured pneumatic arm of silicone: three constants fitted to every second pressure (Dubied et al., RA-L 2022).
 
 Modulus, a winding around the skin and the plane of bending are fitted to some runs; the others, and those of another
-session, are predicted. What is known of the arm, what is assumed and what is not known is said in docs/studies.md.
+session, are predicted. docs/reference/studies.md says what is known of the arm, what is assumed and what is not known.
 """
 
 from __future__ import annotations

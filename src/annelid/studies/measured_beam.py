@@ -1,7 +1,7 @@
 """A measured silicone beam: one modulus fitted to its statics, then how it rings (Dubied et al., RA-L 2022).
 
 One number is fitted to where the beam settles under three loads, and one to how the motion of one run dies out; the
-others are predicted. What is not known of the experiment is said in docs/studies.md.
+others are predicted. What is not known of the experiment is said in docs/reference/studies.md.
 """
 
 from __future__ import annotations
