@@ -29,6 +29,7 @@ from annelid.springs.adjoint.kernels.signals import Kinds
 from annelid.springs.adjoint.motion import Motion
 from annelid.springs.adjoint.places import chunks_of, places_of
 from annelid.springs.adjoint.refusals import require_adjoint
+from annelid.springs.adjoint.sides import row_count
 from annelid.springs.kernels.commands import command_signal
 from annelid.springs.model import Model
 
@@ -78,11 +79,16 @@ class SpringAdjoint:
     # --- room ---
 
     @property
+    def _both(self) -> bool:
+        """Whether a stretch is run again while the one after it is run back."""
+        return self._places.width == CUDA_GROUP
+
+    @property
     def _width(self) -> int:
         """Numbers of a step that depend on signals: factors, sums of rates by them, and on CUDA three terms each."""
         signals, chunks = self._of.signal_count, len(self._chunks.table)
-        if self._places.width == CUDA_GROUP:
-            signals *= 1 + 3 * 8 // np.dtype(self._of.numpy_real).itemsize
+        if self._both:  # each has its own factors
+            signals *= 2 + 3 * 8 // np.dtype(self._of.numpy_real).itemsize
         return self._of.worlds * (signals + chunks) if self._of.features.actuated else 0
 
     def spacing(self, steps: int) -> int:
@@ -100,7 +106,8 @@ class SpringAdjoint:
         room = _STATES - _WORKING
         longest = least
         for every in range(least, steps + 1):
-            if 6.0 / 7.0 * -(-steps // every) + row * (every + 1) > room:
+            plan = Plan(steps, every, np.array([steps]))
+            if 6.0 / 7.0 * plan.checkpoints + row_count(plan, both=self._both) + (row - 1.0) * every > room:
                 break
             longest = every
         return longest
@@ -108,7 +115,7 @@ class SpringAdjoint:
     def memory(self, plan: Plan) -> int:
         """Memory that checkpoints, a stretch, looks and rates take [B], about."""
         masses, springs = self._of.mass_count, self._places.count
-        states = 6 * plan.checkpoints + 7 * (plan.every + 1) + 18 * len(plan.looks) + 40
+        states = 6 * plan.checkpoints + 7 * row_count(plan, both=self._both) + 18 * len(plan.looks) + 40
         numbers = masses * states + plan.every * self._width + 12 * springs
         return int(numbers) * np.dtype(self._of.numpy_real).itemsize
 
@@ -158,8 +165,9 @@ class SpringAdjoint:
 
     def reverse(self, stretch: Stretch) -> None:
         """Run a stretch back; see `core.adjoint.Adjoint`."""
-        assert self._motion is not None
-        self._motion.reverse(stretch)
+        assert self._motion is not None and self._plan is not None
+        before = self._plan.stretches[stretch.number - 1] if stretch.number else None
+        self._motion.reverse(stretch, before)
 
     def rates(self) -> dict[str, np.ndarray]:
         """Rates by parameters; see `core.adjoint.Adjoint`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from annelid.springs.adjoint.kernels.there import (
     stretch_kernel,
 )
 from annelid.springs.adjoint.places import Chunks, Places
+from annelid.springs.adjoint.sides import AHEAD, Side, row_count
 from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
 
@@ -65,11 +67,15 @@ class Motion:
         self._plan, self._places, self._kinds = plan, places, kinds
         self._clock = 0  # steps that the simulation has done when the motion begins
         self._team = None if self.device.is_cuda else Team(threads)
-        self._graphs = Graphs(self.device, kept=8)
+        self._graphs = Graphs(self.device, kept=12)
         self._where = np.zeros(len(PLACE), np.int32)
-        self.course, self._sight = self._course(), self._new_sight()
+        self._rows = row_count(plan, both=self._team is None)
+        self.course = self._course()
         self._entries = wp.array(model.rows.springs, dtype=wp.int32, device=self.device)
-        self._work = self._scratch(commands, begun)
+        self._trouble = self._zeros(1, wp.int64)
+        self._sides = self._new_sides(commands, begun)
+        self._at_hand: int | None = None  # number of a stretch that was run again beside the way back of the next one
+        self._beside = wp.Stream(self.device) if self.device.is_cuda else None
         self.ledger, self._shelf = self._ledger(chunks), self._new_shelf()
         self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
         self._before: Constants | None = None  # numbers that were taken over last
@@ -167,42 +173,55 @@ class Motion:
 
     def run(self, stretch: Stretch, *, again: bool) -> None:
         """Run a stretch from its checkpoint; the first time, leave the next one and look."""
+        if again and self._at_hand == stretch.number:
+            return
+        self._at_hand = None
         if stretch.number == 0 and not again:
-            self._work.trouble.fill_(-1)
-        self._stand(stretch, fresh=not again)
+            self._trouble.fill_(-1)
+        side = self._sides[0]
+        self._stand(stretch, side, fresh=not again)
         if self._team is not None:
-            arguments = [stretch.count, self.model.arrays, self._work, self._sight, self.course]
+            arguments = [stretch.count, self.model.arrays, side.work, side.sight, self.course]
             self._team.run(stretch_kernel(self.model.features), arguments)
             return
         seen = (self._plan.rows[stretch.first + 1 : stretch.first + stretch.count] >= 0).any()
         kept = 0 if again else stretch.count if seen else 1  # rows from the last that are looked at
         self._graphs.run(("there", stretch.count, kept), lambda: self._enqueue(stretch.count, kept))
 
-    def _stand(self, stretch: Stretch, *, fresh: bool) -> None:
-        """Tell the device where the motion stands."""
+    def _stand(self, stretch: Stretch, side: Side, *, fresh: bool) -> None:
+        """Tell the device where the motion stands on a side."""
         self._where[:] = stretch.first, stretch.number, fresh, stretch.last
-        overwrite(self._sight.place, self._where)
+        overwrite(side.sight.place, self._where)
         if self.device.is_cuda:
-            self._work.clock.fill_(self._clock + stretch.first)
+            side.work.clock.fill_(self._clock + stretch.first)
         else:
-            self._work.clock.numpy()[0] = self._clock + stretch.first
+            side.work.clock.numpy()[0] = self._clock + stretch.first
 
     def _enqueue(self, steps: int, kept: int) -> None:
         """Launch the steps of a stretch (CUDA)."""
-        model, sight, course = self.model, self._sight, self.course
-        wp.launch(load_kernel(model.types), model.mass_count, [sight, course], device=self.device)
-        if model.features.actuated:
-            size = (steps, model.signal_count * model.worlds)
-            wp.launch(
-                factor_kernel(model.features), size, [model.arrays, self._work, sight, course], device=self.device
-            )
-        kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
-        for step in range(steps):
-            here, after = (course.xs[step], course.vs[step]), (course.xs[step + 1], course.vs[step + 1])
-            self._launch(kernel, threads, [model.arrays, self._work, step, step, *here, *here, *after])
+        side = self._sides[0]
+        self._enqueue_begin(side, steps)
+        self._enqueue_steps(side, range(steps))
         if kept:
-            size = (kept, model.mass_count)
-            wp.launch(keep_kernel(model.types), size, [steps + 1 - kept, steps, sight, course], device=self.device)
+            size, inputs = (kept, self.model.mass_count), [steps + 1 - kept, steps, side.sight, self.course]
+            wp.launch(keep_kernel(self.model.types), size, inputs, device=self.device)
+
+    def _enqueue_begin(self, side: Side, steps: int) -> None:
+        """Launch what comes before the first step of a stretch (CUDA)."""
+        model, course = self.model, self.course
+        inputs = [side.rows[0], side.sight, course]
+        wp.launch(load_kernel(model.types), model.mass_count, inputs, device=self.device)
+        if model.features.actuated:
+            size, inputs = (steps, model.signal_count * model.worlds), [model.arrays, side.work, side.sight, course]
+            wp.launch(factor_kernel(model.features), size, inputs, device=self.device)
+
+    def _enqueue_steps(self, side: Side, steps: range) -> None:
+        """Launch some steps of a stretch (CUDA)."""
+        model, course = self.model, self.course
+        kernel, threads = pass_kernel(model.features, "symplectic", model.lanes), self._threads_of_masses
+        for step in steps:
+            here, after = ([course.xs[row], course.vs[row]] for row in side.rows[step : step + 2])
+            self._launch(kernel, threads, [model.arrays, side.work, step, step, *here, *here, *after])
 
     @property
     def _threads_of_masses(self) -> int:
@@ -210,15 +229,16 @@ class Motion:
 
     def diverged_at(self) -> int | None:
         """Step of the motion after which a velocity was not finite, None while all were; waits for the device."""
-        step = int(self._work.trouble.numpy()[0])
+        step = int(self._trouble.numpy()[0])
         return step - self._clock if step >= 0 else None
 
     # --- back ---
 
     def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
         """Forget the rates of the last time, and take over what the loss says at the looks."""
-        wp.copy(self._sight.position_seeds, positions)
-        wp.copy(self._sight.velocity_seeds, velocities)
+        sight = self._sides[0].sight  # the other side's seeds are the same
+        wp.copy(sight.position_seeds, positions)
+        wp.copy(sight.velocity_seeds, velocities)
         ledger = self.ledger
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
@@ -227,39 +247,79 @@ class Motion:
         ):  # fmt: skip
             array.zero_()
 
-    def reverse(self, stretch: Stretch) -> None:
-        """Run a stretch back whose states are kept."""
+    def reverse(self, stretch: Stretch, before: Stretch | None) -> None:
+        """Run a stretch back whose states are kept; on CUDA run the one before it again meanwhile."""
         assert self.way is not None
         if self._team is not None:
-            given = [stretch.count, self.model.arrays, self._work, self._sight]
-            arguments = [*given, self.course, self.ledger, self._shelf]
+            side = self._sides[0]
+            arguments = [stretch.count, self.model.arrays, side.work, side.sight, self.course, self.ledger, self._shelf]
             self._team.run(team_back(self.model.features, self.way, self._kinds), arguments)
-        else:
-            self._graphs.run(("back", stretch.count), lambda: self._enqueue_back(stretch.count))
+            return
+        turned = self._plan.checkpoints - 1 - stretch.number  # stretches that were run back
+        here, other = (self._sides[number % len(self._sides)] for number in (turned, turned + 1))
+        again = 0
+        if before is not None:
+            self._stand(before, other, fresh=False)
+            self._at_hand, again = before.number, before.count
+        key = ("back", turned % 2, stretch.count, again)
+        self._graphs.run(key, lambda: self._enqueue_back(here, stretch.count, other, again))
 
-    def _enqueue_back(self, steps: int) -> None:
-        """Launch the steps of a stretch from its last to its first (CUDA)."""
-        model, way, course, threads = self.model, self.way, self.course, self._threads_of_masses
+    def _enqueue_back(self, here: Side, steps: int, other: Side, again: int) -> None:
+        """Launch the steps of a stretch from its last to its first, and those of the one before it, if any (CUDA).
+
+        The latter write where states have been read for the last time: see `sides`.
+        """
+        model, way, course = self.model, self.way, self.course
         assert way is not None
-        given = [model.arrays, self._work, self._sight]
-        end = [course.xs[steps - 1], course.vs[steps - 1], course.vs[steps]]
-        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, *end, self.ledger])
-        lanes = CHUNK_LANES if self.device.is_cuda else 1
-        items = self.ledger.by_chunk.shape[1] * lanes
-        kernel = step_kernel(model.features, way, model.lanes, lanes, single=len(model.world.contacts) == 1)
-        chunks = -(-items // _BLOCK) * _BLOCK if way.factors else 0
-        for step in range(steps - 1, -1, -1):
-            before = max(step - 1, 0)
-            states = [course.xs[before], course.vs[before], course.xs[step], course.vs[step]]
-            size = threads + (chunks if step < steps - 1 else 0)
-            self._launch(kernel, size, [step, threads, *given, *states, self.ledger])
+        given = [model.arrays, here.work, here.sight]
+        end, last = here.rows[steps], here.rows[steps - 1]
+        states = [course.xs[last], course.vs[last], course.vs[end]]
+        self._launch(begin_kernel(model.features, way.own), model.mass_count, [steps, *given, *states, self.ledger])
+        if again:
+            with self._aside():
+                self._enqueue_begin(other, again)
+        for turned in range(0, steps, AHEAD):
+            if turned < again:
+                with self._aside():
+                    self._enqueue_steps(other, range(turned, min(turned + AHEAD, again)))
+            self._enqueue_steps_back(here, range(steps - 1 - turned, max(steps - 1 - turned - AHEAD, -1), -1), steps)
         if way.factors:
-            self._launch(chunk_kernel(model.types, lanes), chunks, [self.ledger])
-            every, arguments = model.signal_count * model.worlds, [model.arrays, self._work, course, self.ledger]
-            fill, add = term_kernel(model.features, self._kinds), signal_kernel(model.features, self._kinds)
-            wp.launch(fill, (steps, every), arguments, device=self.device)
-            arguments = [steps, *given, course, self.ledger]
-            wp.launch(add, (model.worlds, model.signal_count), arguments, device=self.device)
+            self._enqueue_rates_by_signals(here, steps)
+        if again and self._beside is not None:
+            wp.get_stream(self.device).wait_stream(self._beside)
+
+    def _aside(self) -> AbstractContextManager[object]:
+        """What is launched within waits for what was launched before, but nothing after it waits for that."""
+        return nullcontext() if self._beside is None else wp.ScopedStream(self._beside)
+
+    def _enqueue_steps_back(self, side: Side, steps: range, count: int) -> None:
+        """Launch some steps of a stretch of so many, each run back (CUDA)."""
+        model, way, course, rows, threads = self.model, self.way, self.course, side.rows, self._threads_of_masses
+        assert way is not None
+        kernel = step_kernel(model.features, way, model.lanes, self._lanes, single=len(model.world.contacts) == 1)
+        for step in steps:
+            states = [array[rows[state]] for state in (max(step - 1, 0), step) for array in (course.xs, course.vs)]
+            size = threads + (self._threads_of_chunks if step < count - 1 else 0)
+            self._launch(kernel, size, [step, threads, model.arrays, side.work, side.sight, *states, self.ledger])
+
+    def _enqueue_rates_by_signals(self, side: Side, steps: int) -> None:
+        """Launch what is left when all steps of a stretch are run back, where rates by signals are asked for (CUDA)."""
+        model, course, ledger = self.model, self.course, self.ledger
+        self._launch(chunk_kernel(model.types, self._lanes), self._threads_of_chunks, [ledger])
+        fill, add = term_kernel(model.features, self._kinds), signal_kernel(model.features, self._kinds)
+        size, inputs = (steps, model.signal_count * model.worlds), [model.arrays, side.work, course, ledger]
+        wp.launch(fill, size, inputs, device=self.device)
+        size, inputs = (model.worlds, model.signal_count), [steps, model.arrays, side.work, side.sight, course, ledger]
+        wp.launch(add, size, inputs, device=self.device)
+
+    @property
+    def _lanes(self) -> int:
+        """Threads that share a chunk."""
+        return CHUNK_LANES if self.device.is_cuda else 1
+
+    @property
+    def _threads_of_chunks(self) -> int:
+        return -(-self.ledger.by_chunk.shape[1] * self._lanes // _BLOCK) * _BLOCK
 
     def booked(self, array: wp.array[Any]) -> np.ndarray:
         """What an array of the ledger holds of each spring, shape [worlds, s]."""
@@ -282,23 +342,29 @@ class Motion:
         course = course_of(types)()
         course.inverse_masses = self._zeros(count, types.real)
         saved, looks = len(plan.stretches), len(plan.looks)
-        sizes = {"saved_positions": saved, "saved_velocities": saved, "vs": plan.every + 1}
+        sizes = {"saved_positions": saved, "saved_velocities": saved, "vs": self._rows}
         sizes |= {"positions": looks, "velocities": looks}
         for name, rows in sizes.items():
             setattr(course, name, self._zeros((rows, count), types.vec3))
-        course.xs = self._zeros((plan.every + 1, count), types.vec4)
+        course.xs = self._zeros((self._rows, count), types.vec4)
         course.signals = self._zeros((model.worlds, model.signal_count), wp.vec4d)
         course.table, course.interval = self._zeros((model.worlds, 0, 1), wp.float64), 1
         return course
 
-    def _new_sight(self) -> Any:
+    def _new_sides(self, commands: wp.array[Any], begun: wp.array[Any]) -> tuple[Side, ...]:
+        """The side of a stretch, and another where one is run again while another is run back."""
+        rows = range(self._rows)
+        shape = (len(self._plan.looks), self.model.mass_count)
+        seeds = [self._zeros(shape, self.model.types.vec3) for _ in range(2)]
+        looks = wp.array(self._plan.rows, dtype=wp.int32, device=self.device)
+        orders = (rows, rows[::-1]) if self._rows > self._plan.every + 1 else (rows,)
+        return tuple(Side(order, self._scratch(commands, begun), self._new_sight(looks, *seeds)) for order in orders)
+
+    def _new_sight(self, rows: wp.array[Any], position_seeds: wp.array[Any], velocity_seeds: wp.array[Any]) -> Any:
         """Where the motion stands, and rates of the loss by what it sees."""
         sight = sight_of(self.model.types)()
-        sight.place = self._zeros(len(PLACE), wp.int32)
-        sight.rows = wp.array(self._plan.rows, dtype=wp.int32, device=self.device)
-        shape = (len(self._plan.looks), self.model.mass_count)
-        for name in ("position_seeds", "velocity_seeds"):
-            setattr(sight, name, self._zeros(shape, self.model.types.vec3))
+        sight.place, sight.rows = self._zeros(len(PLACE), wp.int32), rows
+        sight.position_seeds, sight.velocity_seeds = position_seeds, velocity_seeds
         return sight
 
     def _new_shelf(self) -> Any:
@@ -319,7 +385,7 @@ class Motion:
     def _scratch(self, commands: wp.array[Any], begun: wp.array[Any]) -> Any:
         model, count = self.model, self.model.mass_count
         work = model.types.Work()
-        work.clock, work.trouble = self._zeros(1, wp.int64), self._zeros(1, wp.int64)
+        work.clock, work.trouble = self._zeros(1, wp.int64), self._trouble
         work.commands, work.begun = commands, begun
         work.forces = self._zeros(0 if self.device.is_cuda else count, model.types.vec3)
         width = model.signal_count * model.worlds if model.features.actuated else 0

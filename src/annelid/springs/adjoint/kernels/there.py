@@ -55,15 +55,15 @@ def sight_of(types: Layout) -> Any:
 
 @functools.cache
 def _load(types: Layout) -> wp.Function:
-    """A mass of a checkpoint to the first row."""
+    """A mass of a checkpoint to the row of the first state."""
     vec4, Sight, Course = types.vec4, sight_of(types), course_of(types)
 
     @wp.func
-    def load(i: int, sight: Sight, course: Course):
+    def load(i: int, row: int, sight: Sight, course: Course):
         number = sight.place[wp.static(NUMBER)]
         here = course.saved_positions[number, i]
-        course.xs[0, i] = vec4(here[0], here[1], here[2], course.inverse_masses[i])
-        course.vs[0, i] = course.saved_velocities[number, i]
+        course.xs[row, i] = vec4(here[0], here[1], here[2], course.inverse_masses[i])
+        course.vs[row, i] = course.saved_velocities[number, i]
 
     return load
 
@@ -153,7 +153,7 @@ def stretch_kernel(features: Features) -> wp.Kernel:
         low = share[0] * wp.static(WIDTH)
         high = wp.min(share[1] * wp.static(WIDTH), model.mass_count)
         for i in range(low, high):
-            load(i, sight, course)
+            load(i, 0, sight, course)
         if wp.static(actuated):
             width = model.signal_count * model.world_count
             mine = team_range(rank, size, steps * width, 64)
@@ -182,12 +182,12 @@ def stretch_kernel(features: Features) -> wp.Kernel:
 
 @functools.cache
 def load_kernel(types: Layout) -> wp.Kernel:
-    """A checkpoint to the first row (CUDA)."""
+    """A checkpoint to the row of the first state (CUDA)."""
     load, Sight, Course = _load(types), sight_of(types), course_of(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def load_all(sight: Sight, course: Course):
-        load(wp.tid(), sight, course)
+    def load_all(row: int, sight: Sight, course: Course):
+        load(wp.tid(), row, sight, course)
 
     return load_all
 
