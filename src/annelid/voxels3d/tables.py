@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,28 +56,44 @@ def compile_robot(robot: Robot, opened: np.ndarray | None = None) -> Shape:
     after, before = neighbours(robot)
     if opened is not None and len(opened):
         _open(robot, opened, after, before)
-    kinds = np.column_stack([robot.material_of.astype(float), robot.of_voxels("stiffness")])
-    distinct, row_of_voxel = np.unique(kinds, axis=0, return_inverse=True)
-    row_of_voxel = row_of_voxel.reshape(-1)
+    distinct, row_of_voxel = _kinds(robot.material_of, robot.of_voxels("stiffness"))
     voxels = _voxel_rows(robot, distinct)
     there = after >= 0
     pairs = np.column_stack([np.nonzero(there)[0], after[there]])
     ends = row_of_voxel[pairs].reshape(-1, 2)
-    combined, number = np.unique(ends, axis=0, return_inverse=True)
+    # Numbers sort as their pairs do, and much faster.
+    joint, number = np.unique(ends[:, 0] * len(distinct) + ends[:, 1], return_inverse=True)
+    combined = np.column_stack(np.divmod(joint, len(distinct)))
     rows = np.full(after.shape, -1)
     rows[there] = number.reshape(-1)
-    links, curve = _link_rows(robot, distinct, combined, voxels["mass"])
+    links, curve = _link_rows(robot, distinct, combined)
     return Shape(robot, after, before, row_of_voxel, rows, voxels, links, curve)
+
+
+def _kinds(materials: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct pairs of material and stiffness, shape [kinds, 2], and which of them each voxel is."""
+    if (stiffness == stiffness[0]).all():  # most robots; numbers sort much faster than pairs
+        found, number = np.unique(materials, return_inverse=True)
+        return np.column_stack([found.astype(float), np.full(len(found), stiffness[0])]), number.reshape(-1)
+    pairs = np.column_stack([materials.astype(float), stiffness])
+    distinct, number = np.unique(pairs, axis=0, return_inverse=True)
+    return distinct, number.reshape(-1)
 
 
 def neighbours(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """Voxels beyond and before each along the three axes, -1: none, two arrays of shape [voxels, 3]."""
-    number = np.full(np.array(robot.grid.shape) + 2, -1)
-    number[tuple((robot.cells + 1).T)] = np.arange(robot.voxel_count)
-    steps = np.eye(3, dtype=int)
-    after, before = (
-        np.stack([number[tuple((robot.cells + 1 + sign * step).T)] for step in steps], axis=1) for sign in (1, -1)
-    )
+    there = robot.grid >= 0
+    number = np.full(np.array(there.shape) + 2, -1)  # with a rim of nothing
+    number[1:-1, 1:-1, 1:-1][there] = np.arange(robot.voxel_count)
+    inside = slice(1, -1)
+
+    def beside(begin: int) -> np.ndarray:
+        """Numbers of the cells that lie a step before (0) or beyond (2) along each axis."""
+        shifted = slice(begin, begin - 2 or None)
+        views = [number[tuple(shifted if one == axis else inside for one in range(3))] for axis in range(3)]
+        return np.stack([view[there] for view in views], axis=1)
+
+    after, before = beside(2), beside(0)
     return after, before
 
 
@@ -115,30 +132,33 @@ def _voxel_rows(robot: Robot, kinds: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _link_rows(
-    robot: Robot, kinds: np.ndarray, pairs: np.ndarray, masses: np.ndarray
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _link_rows(robot: Robot, kinds: np.ndarray, pairs: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Constants of links between kinds of voxels, and the points of their curves."""
     rows, curves, count = [], [np.zeros((0, 2))], 0
-    for pair in pairs:
-        ends = [(robot.materials[int(kinds[end, 0])], float(kinds[end, 1])) for end in pair]
-        points = _joined(*ends)
-        row = _link_row(robot.side_length, ends, masses[pair])
-        row |= {"curve": count, "points": 0, "remembers": 0, "fails": _failure(ends, points)}
+    ends = [(robot.materials[int(material)], float(factor)) for material, factor in kinds]
+    for one, other in pairs.tolist():
+        known, points = _link(robot.side_length, ends[one], ends[other])
+        row = {**known, "curve": count}
         if len(points) > 1:
-            row |= {"points": len(points), "remembers": 1}
             curves.append(points)
             count += len(points)
-        if row["fails"] < NEVER:
-            row["remembers"] = 1
         rows.append(row)
-    names = (
-        rows[0]
-        if rows
-        else _link_row(1.0, [(Voxel(), 1.0)] * 2, np.ones(2))
-        | dict.fromkeys(("curve", "points", "remembers", "fails"), 0)
-    )  # a robot of one voxel has no links, but columns of them
+    names = rows[0] if rows else _link(1.0, (Voxel(), 1.0), (Voxel(), 1.0))[0]  # one voxel: no links, but columns
     return {name: np.array([row[name] for row in rows]) for name in names}, np.concatenate(curves)
+
+
+@lru_cache(maxsize=4096)  # robots of a search have the same few materials, thousands of times
+def _link(s: float, one: tuple[Voxel, float], other: tuple[Voxel, float]) -> tuple[dict[str, Any], np.ndarray]:
+    """Constants of a link, all but where its curve begins, and the points of this."""
+    ends = [one, other]
+    points = _joined(one, other)
+    row = _link_row(s, ends, np.array([material.density * s**3 for material, _ in ends]))
+    row |= {"curve": 0, "points": 0, "remembers": 0, "fails": _failure(ends, points)}
+    if len(points) > 1:
+        row |= {"points": len(points), "remembers": 1}
+    if row["fails"] < NEVER:
+        row["remembers"] = 1
+    return row, points
 
 
 def _link_row(s: float, ends: list[tuple[Voxel, float]], masses: np.ndarray) -> dict[str, Any]:
