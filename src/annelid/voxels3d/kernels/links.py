@@ -11,6 +11,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid.voxels3d.kernels.fused import fma_of, quaternions, vectors
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -29,6 +30,7 @@ def angle_per_sine(real: Any) -> wp.Function:
     Large angles are halved until the series serves. A call of atan2, though hardly ever made, would slow everything
     down: all that is in registers would have to be saved for it.
     """
+    fma = fma_of(real)
 
     @wp.func
     def ratio(square: real, cosine: real) -> real:
@@ -37,9 +39,9 @@ def angle_per_sine(real: Any) -> wp.Function:
             s = real(0.5) * (real(1.0) - c)
             c = wp.sqrt(wp.max(real(0.5) * (real(1.0) + c), real(1.0e-30)))
             product = product * c
-        r = real(wp.static(63.0 / 2816.0)) + s * real(wp.static(231.0 / 13312.0))
-        r = real(wp.static(5.0 / 112.0)) + s * (real(wp.static(35.0 / 1152.0)) + s * r)
-        r = real(1.0) + s * (real(wp.static(1.0 / 6.0)) + s * (real(wp.static(3.0 / 40.0)) + s * r))
+        r = fma(s, real(wp.static(231.0 / 13312.0)), real(wp.static(63.0 / 2816.0)))
+        r = fma(s, fma(s, r, real(wp.static(35.0 / 1152.0))), real(wp.static(5.0 / 112.0)))
+        r = fma(s, fma(s, fma(s, r, real(wp.static(3.0 / 40.0))), real(wp.static(1.0 / 6.0))), real(1.0))
         if product != real(1.0):
             r = r / product
         return r
@@ -145,18 +147,9 @@ def tension_pass(real: Any) -> wp.Function:
 def link_pass(real: Any, plain: bool = False) -> wp.Function:
     """Forces and moments of the links of some voxels along +x, +y and +z; see `program.block_kernel` for `plain`."""
     types = layout(real)
-    vec3, quat, Tables, Motion = types.vec3, types.quat, types.Tables, types.Motion
-    ratio = angle_per_sine(real)
-
-    @wp.func
-    def image(axis: int, q: quat) -> vec3:
-        """A column of the rotation matrix of a quaternion of any length, times the square of that."""
-        x, y, z, w = q[0], q[1], q[2], q[3]
-        if axis == 0:
-            return vec3(w * w + x * x - y * y - z * z, real(2.0) * (x * y + w * z), real(2.0) * (x * z - w * y))
-        if axis == 1:
-            return vec3(real(2.0) * (x * y - w * z), w * w - x * x + y * y - z * z, real(2.0) * (y * z + w * x))
-        return vec3(real(2.0) * (x * z + w * y), real(2.0) * (y * z - w * x), w * w - x * x - y * y + z * z)
+    vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
+    ratio, fma = angle_per_sine(real), fma_of(real)
+    (dot, cross, plus), (squared, between, image) = vectors(real), quaternions(real)
 
     @wp.func
     def links_of(first: int, last: int, stride: int, tables: Tables, motion: Motion):
@@ -181,45 +174,44 @@ def link_pass(real: Any, plain: bool = False) -> wp.Function:
                     d = motion.displacements[j] - u1
                     # |d| - s without the difference of two lengths, which would cost float32 its digits
                     beyond = d[axis]
-                    excess = real(2.0) * s * beyond + wp.dot(d, d)
+                    excess = fma(real(2.0) * s, beyond, dot(d, d))
                     d[axis] = s + beyond
-                    length = wp.sqrt(s * s + excess)
+                    length = wp.sqrt(fma(s, s, excess))
                     grown = real(0.5) * (size + motion.sizes[j])
                     twice = length + s
                     q2 = motion.rotations[j]
                     middle = q1 + q2
-                    square = wp.dot(middle, middle)
+                    square = squared(middle)
                     # One quotient for three: a division takes as long as ten products.
                     divisor = twice * s * grown
                     quotient = real(1.0) / (divisor * length * square)
-                    strain = (excess - s * (grown - real(1.0)) * twice) * (quotient * length * square)
+                    strain = fma(s * (real(1.0) - grown), twice, excess) * (quotient * length * square)
                     per_length = quotient * divisor * square
                     u = d * per_length
                     w2 = motion.spins[j]
-                    rel = q2 * wp.quat_inverse(q1)
+                    rel = between(q2, q1)
                     sine = vec3(rel[0], rel[1], rel[2])
-                    phi = real(2.0) * ratio(wp.dot(sine, sine), rel[3]) * sine
+                    phi = real(2.0) * ratio(dot(sine, sine), rel[3]) * sine
                     along = image(axis, middle) * (quotient * divisor * length)
-                    turn = wp.cross(along, u)
-                    rho = ratio(wp.dot(turn, turn), wp.dot(along, u)) * turn
+                    turn = cross(along, u)
+                    rho = ratio(dot(turn, turn), dot(along, u)) * turn
                     dv = motion.velocities[j] - v1
                     dphi = w2 - w1
-                    drho = wp.cross(u, dv) * per_length - real(0.5) * (w1 + w2)
-                    drho = drho - wp.dot(drho, u) * u
-                    dphi_along = wp.dot(dphi, u)
-                    phi_along = wp.dot(phi, u)
+                    drho = plus(real(-0.5) * (w1 + w2), per_length, cross(u, dv))
+                    drho = plus(drho, -dot(drho, u), u)
+                    dphi_along = dot(dphi, u)
+                    phi_along = dot(phi, u)
                     tension = link.axial * strain
                     if wp.static(not plain) and tables.special == 1:
                         tension = motion.tensions[slot]
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
                         arm, damp_arm = real(0.5) * link.shear * length, real(0.5) * link.damp_shear * length
-                    pair = (tension + link.damp * wp.dot(dv, u)) * u - wp.cross(
-                        u, link.shear * rho + link.damp_shear * drho
-                    )
-                    shear = arm * rho + damp_arm * drho
-                    twist = (link.twist - link.bend) * phi_along + (link.damp_twist - link.damp_bend) * dphi_along
-                    bend = link.bend * phi + link.damp_bend * dphi + twist * u
+                    sideways = cross(plus(link.damp_shear * drho, link.shear, rho), u)
+                    pair = plus(sideways, fma(link.damp, dot(dv, u), tension), u)
+                    shear = plus(damp_arm * drho, arm, rho)
+                    twist = fma(link.twist - link.bend, phi_along, (link.damp_twist - link.damp_bend) * dphi_along)
+                    bend = plus(plus(twist * u, link.damp_bend, dphi), link.bend, phi)
                     if wp.static(not plain) and tables.special == 1 and tension >= real(wp.static(BROKEN)):
                         pair, shear, bend = vec3(), vec3(), vec3()
                     force += pair

@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
+from annelid.voxels3d.kernels.fused import SEPARATE
 from annelid.voxels3d.kernels.lanes import link_lanes
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import link_pass, tension_pass
@@ -141,7 +142,7 @@ def block_kernel(real: Any, meets: bool, plain: bool) -> wp.Kernel:
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
-    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK, module_options=SEPARATE)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
         world = wp.tid() // width
         lane = wp.tid() - world * width
@@ -180,18 +181,21 @@ def block_kernel(real: Any, meets: bool, plain: bool) -> wp.Kernel:
 
 @functools.cache
 def grid_kernels(real: Any, plain: bool) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`."""
+    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`.
+
+    To the bit what that does: in both, products and sums are fused only by hand.
+    """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     links_of, move, resize = link_pass(real, plain), voxel_pass(real, plain), size_of(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
     def resize_voxels(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
         resize(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
     def load_links(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
         if wp.static(not plain) and tables.special == 1:
@@ -200,7 +204,7 @@ def grid_kernels(real: Any, plain: bool) -> tuple[wp.Kernel, wp.Kernel, wp.Kerne
         if tables.bonded == 1:
             bonds_of(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
     def move_voxels(step: int, tables: Tables, motion: Motion):
         i = wp.tid()
         move(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
