@@ -149,7 +149,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
 
 def test_an_unknown_searcher_in_a_file_names_the_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code(written(tmp_path, searcher="annealing"), "--out", str(tmp_path / "out")) == 2
-    assert "Known: age-fitness, cma, ea, map-elites, novelty, nsga2, random." in capsys.readouterr().err
+    assert "Known: age-fitness, cma, ea, informed, map-elites, novelty, nsga2, random." in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

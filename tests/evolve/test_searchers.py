@@ -15,6 +15,7 @@ from annelid.evolve.adapters.quality_diversity import MapElites
 from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.chance import chance
 from annelid.evolve.checkpoint import flatten, unflatten
+from annelid.evolve.informed import Informed
 from annelid.evolve.novelty import Novelty
 from annelid.evolve.random_search import RandomSearch
 from annelid.evolve.registry import searcher_options
@@ -24,6 +25,7 @@ SEARCHERS = {
     "ea": (EA(population=60), -1e-4),
     "age-fitness": (AgeFitness(population=30, sigma=0.1, rate=0.5), -0.01),
     "novelty": (Novelty(population=20, fitness=0.7, sigma=0.1, rate=0.5), -0.05),
+    "informed": (Informed(population=20, candidates=1, mutations=(1.0, 9.0), sigma=(0.02, 0.5)), -0.01),
     "random": (RandomSearch(population=20), -0.3),
     "cma": (CmaEs(population=10), -1e-4),
     "map-elites": (MapElites(population=20, cells=5), -0.05),
@@ -153,7 +155,7 @@ def test_settings_that_mean_nothing_are_refused(make, sentence: str) -> None:
 
 
 def test_an_unknown_searcher_names_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'cma'.*ea, map-elites, novelty, nsga2, random"):
+    with pytest.raises(UnknownName, match="Did you mean 'cma'.*ea, informed, map-elites, novelty, nsga2, random"):
         searcher_options("cmaes")
 
 

@@ -40,17 +40,18 @@ def test_a_study_in_miniature(kind: type[Contest], tmp_path: Path, cpu: wp.Devic
 
 def test_bodies_in_space(tmp_path: Path, cpu: wp.Device, silence: Progress) -> None:
     tiny = EvolveBodies3d(quick=True, population=3, generations=1, repetitions=2, seconds=0.02, cells=2)
-    found = tiny.compute(cpu, None, silence)
-    assert list(found) == [f"{code}-{kind}" for code in ("cppn", "direct") for kind in ("age-fitness", "ea", "random")]
+    found, kinds = tiny.compute(cpu, None, silence), ("age-fitness", "ea", "informed", "random")
+    assert list(found) == [f"{code}-{kind}" for code in ("cppn", "direct") for kind in kinds]
     assert all(arm.best.shape == (2, 2) and arm.finished for arm in found.values())
     rows = by_name(tiny.measure(found))
-    assert rows["evaluations"].value == 6 * 12
+    assert rows["evaluations"].value == 8 * 12
     assert "cppn-age-fitness-over-random-ratio" in rows
     (path,) = tiny.plot(found, tmp_path)
     assert path.stat().st_size > 10_000
     whole = EvolveBodies3d()
     arms: list[Any] = [whole._sized(arm) for arm in whole.arms()]
     assert {(arm.generations, arm.repetitions, arm.searcher.population) for arm in arms} == {(150, 10, 40)}
+    assert {arm.name: arm.problem.encoding for arm in arms}["cppn-informed"] == "patched"
     assert {(arm.problem.cells, arm.problem.seconds, arm.problem.settling) for arm in arms} == {((6, 6, 6), 5.0, 1.0)}
     with pytest.raises(InvalidValue, match="cells must be from 1 to 100"):
         EvolveBodies3d(cells=0)

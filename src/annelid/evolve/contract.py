@@ -63,12 +63,14 @@ class Problem(ABC):
     Attributes:
         name: Its registered name.
         parameters: Numbers that describe one robot.
+        parts: How many of them, one after the other, belong together and change together; empty: all do.
         measure_names: Names of the columns of `Evaluation.measures`.
         measure_bounds: Usual range of each measure, which quality-diversity divides into cells, shape [k, 2].
     """
 
     name: ClassVar[str]
     parameters: int
+    parts: tuple[int, ...] = ()
     measure_names: tuple[str, ...] = ()
     measure_bounds: tuple[tuple[float, float], ...] = ()
 
@@ -86,6 +88,13 @@ class Problem(ABC):
 
     def keys(self, batch: np.ndarray) -> list[bytes] | None:
         """A key for each row; rows of equal keys are equal robots and are tried once. None: try every row."""
+        return None
+
+    def traits(self, batch: np.ndarray) -> np.ndarray | None:
+        """Whole numbers of robots, shape [n, k]: the more of them agree, the more alike two are; equal where all do.
+
+        None: a problem knows none.
+        """
         return None
 
     def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:

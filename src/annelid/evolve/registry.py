@@ -28,6 +28,7 @@ PROBLEMS: dict[str, tuple[str, str]] = {
 SEARCHERS = {
     "ea": ("annelid.evolve.ea", "EA"),
     "age-fitness": ("annelid.evolve.age_fitness", "AgeFitness"),
+    "informed": ("annelid.evolve.informed", "Informed"),
     "novelty": ("annelid.evolve.novelty", "Novelty"),
     "random": ("annelid.evolve.random_search", "RandomSearch"),
     "cma": ("annelid.evolve.adapters.cma_es", "CmaEs"),

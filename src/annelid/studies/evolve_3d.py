@@ -14,6 +14,7 @@ from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.contract import SearcherOptions
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
+from annelid.evolve.informed import Informed
 from annelid.evolve.problems import catalogue
 from annelid.evolve.problems.voxel_body_3d import VoxelBody3d
 from annelid.evolve.random_search import RandomSearch
@@ -23,13 +24,17 @@ from annelid.studies.support.plots import COLORS, figure
 _EXPECTED = "own expectation: twice the best of as many random robots"
 _SETTLING = 0.2  # part of a walk that does not count
 _QUICK_CELLS = 4
+_SEARCHES = ("age-fitness", "ea", "informed")
+_JUDGED = "informed"  # the others are told beside it
 
 
 @dataclass(frozen=True)
 class EvolveBodies3d(Contest):
     """Evolved bodies of 6x6x6 cells, of soft and stiff voxels and two muscles, beside as many random ones.
 
-    Networks of patterns (CPPN) and genes of cells, each with an age-fitness Pareto search, (mu + lambda), and draws.
+    Networks of patterns (CPPN) and genes of cells, each with an age-fitness Pareto search, (mu + lambda), a search that
+    chooses among children by what trials so far let it expect (which may make exceptions of single cells where networks
+    are searched), and draws.
     """
 
     name: ClassVar[str] = "evolve-3d"
@@ -43,13 +48,13 @@ class EvolveBodies3d(Contest):
             raise InvalidValue(f"cells must be from 1 to 100, not {self.cells}.")
 
     def arms(self) -> list[Experiment]:
-        """Two encodings, each with three searchers."""
+        """Two encodings, each with four searchers."""
         made = (catalogue.body_3d(), catalogue.body_3d_direct())
         names = {"cppn": made[0], "direct": made[1]}
         return [
             replace(arm, name=f"{encoding}-{kind}")
             for encoding, arm in names.items()
-            for kind in ("age-fitness", "ea", "random")
+            for kind in (*_SEARCHES, "random")
         ]
 
     def full(self, arm: Experiment) -> tuple[int, int, float]:
@@ -64,23 +69,24 @@ class EvolveBodies3d(Contest):
         """Walks in a box of cells."""
         side, walk = self.cells or (_QUICK_CELLS if self.quick else 6), arm.problem
         assert isinstance(walk, VoxelBody3d)
+        if arm.name == "cppn-informed":
+            walk = replace(walk, encoding="patched")  # which begins with the same random robots
         return replace(walk, seconds=seconds, settling=_SETTLING * seconds, cells=(side, side, side))
 
     def searcher(self, arm: Experiment, population: int) -> SearcherOptions:
         """What the name of the arm says."""
-        if arm.name.endswith("random"):
-            return RandomSearch(population=population)
-        return EA(population=population) if arm.name.endswith("ea") else AgeFitness(population=population)
+        kinds = {"age-fitness": AgeFitness, "ea": EA, "informed": Informed, "random": RandomSearch}
+        searcher: SearcherOptions = kinds[arm.name.split("-", 1)[1]](population=population)
+        return searcher
 
     def measure(self, found: dict[str, Arm]) -> list[Measurement]:
         """Evolved bodies against the best of as many random ones, and how fast they walked by."""
         rows = medians(found)
         for encoding in ("cppn", "direct"):
             drawn = found[f"{encoding}-random"]
-            for kind in ("age-fitness", "ea"):
+            for kind in _SEARCHES:
                 arm = found[f"{encoding}-{kind}"]
-                # The age-fitness search begins more slowly, and is told beside it.
-                judged = arm.finished and drawn.finished and not self.quick and kind == "ea"
+                judged = arm.finished and drawn.finished and not self.quick and kind == _JUDGED
                 rows += comparison(
                     f"{encoding}-{kind}-over-random", arm.final, drawn.final, judged=judged, least=2.0, source=_EXPECTED
                 )

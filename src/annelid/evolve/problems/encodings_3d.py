@@ -1,4 +1,4 @@
-"""From rows of numbers to bodies in a box of cells: directly, by networks of patterns (CPPN), or by growth."""
+"""From rows of numbers to bodies in a box of cells: directly, by networks of patterns (CPPN), patched, or by growth."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-
-from annelid.voxels3d import largest_connected
+from scipy import ndimage
 
 KINDS = 5
 """What a cell may be: empty, or one of four materials."""
@@ -15,6 +14,7 @@ KINDS = 5
 _NODES = 10
 _HIDDEN = 8  # of the network of growth
 _WEAK = 0.3  # weights below this are no connection: patterns of few parts are as easy to draw as intricate ones
+_FIRM = 0.4  # by so much a number of a cell must exceed another to overrule a network
 
 
 class Encoding(ABC):
@@ -27,9 +27,11 @@ class Encoding(ABC):
 
     Attributes:
         size: Numbers of a row.
+        parts: How many of them, one after the other, belong together; empty: all do.
     """
 
     size: int
+    parts: tuple[int, ...] = ()
 
     def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
         self.cells, self.kinds, self.extras = cells, kinds, extras
@@ -49,12 +51,10 @@ class Encoding(ABC):
     def decode(self, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Grids, and other numbers of cells, shape [n, x, y, z, extras]; see `grids`."""
         scores = self.scores(np.asarray(batch, float))
-        chosen = scores[..., : self.kinds].argmax(axis=-1) - 1
-        parts = [largest_connected(grid.astype(np.int16)) for grid in chosen]
-        falls = [_height(grid) for grid in parts]
-        pairs = list(zip(parts, scores[..., self.kinds :], falls, strict=True))
-        grids = np.stack([np.roll(grid, -fall, axis=2) for grid, _, fall in pairs])
-        return grids, np.stack([np.roll(numbers, -fall, axis=2) for _, numbers, fall in pairs])
+        chosen = (scores[..., : self.kinds].argmax(axis=-1) - 1).astype(np.int16)
+        parts = np.where(_largest_parts(chosen >= 0), chosen, np.int16(-1))
+        falls = _heights(parts)
+        return _lowered(parts, falls), _lowered(scores[..., self.kinds :], falls)
 
     def grids(self, batch: np.ndarray) -> np.ndarray:
         """Material of each cell, -1: empty, int16 of shape [n, x, y, z]: the largest part, down on the ground."""
@@ -119,6 +119,27 @@ class PatternNetwork(Encoding):
         return scores.reshape(len(batch), *self.cells, self.outputs)
 
 
+class Patched(Encoding):
+    """A network of patterns, and numbers of cells by which some of them are exceptions; at the beginning none is."""
+
+    def __init__(self, cells: tuple[int, int, int], kinds: int = KINDS, extras: int = 0) -> None:
+        super().__init__(cells, kinds, extras)
+        self._network, self._own = PatternNetwork(cells, kinds, extras), Direct(cells, kinds, extras)
+        self.parts = self._network.size, self._own.size
+        self.size = sum(self.parts)
+
+    def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Networks alone."""
+        return np.concatenate([self._network.sample(rng, count), np.zeros((count, self._own.size))], axis=1)
+
+    def scores(self, batch: np.ndarray) -> np.ndarray:
+        """A little for what the network says, and the numbers of cells."""
+        said = self._network.scores(batch[:, : self._network.size])
+        chosen = said[..., : self.kinds].argmax(axis=-1)
+        said[..., : self.kinds] = _FIRM * np.eye(self.kinds)[chosen]
+        return np.asarray(said + self._own.scores(batch[:, self._network.size :]))
+
+
 class Growth(Encoding):
     """A row is a rule by which a body grows from one cell, in the middle of the ground: the same for all its cells.
 
@@ -180,11 +201,29 @@ _FUNCTIONS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
 )
 
 
-ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "direct": Direct, "growth": Growth}
+ENCODINGS: dict[str, type[Encoding]] = {"cppn": PatternNetwork, "patched": Patched, "direct": Direct, "growth": Growth}
 """Encodings by name."""
 
 
-def _height(grid: np.ndarray) -> int:
-    """Layers below the lowest voxels of a grid."""
-    layers = np.flatnonzero((grid >= 0).any(axis=(0, 1)))
-    return int(layers[0]) if len(layers) else 0
+def _largest_parts(full: np.ndarray) -> np.ndarray:
+    """Which cells of each box belong to its largest connected part, of equal ones the first, shape [n, x, y, z]."""
+    faces = np.zeros((3, 3, 3, 3), bool)  # of the four axes the first leads from box to box, where nothing is joined
+    faces[1] = ndimage.generate_binary_structure(3, 1)
+    labels, count = ndimage.label(full, structure=faces)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)
+    sizes[0] = 0
+    size_of = sizes[labels].reshape(len(full), -1)
+    best = np.take_along_axis(labels.reshape(len(full), -1), size_of.argmax(axis=1)[:, None], axis=1)
+    return full & (labels == best.reshape(-1, 1, 1, 1))
+
+
+def _heights(grids: np.ndarray) -> np.ndarray:
+    """Layers below the lowest voxels of grids, 0 where there are none, shape [n]."""
+    return np.asarray((grids >= 0).any(axis=(1, 2)).argmax(axis=1))
+
+
+def _lowered(values: np.ndarray, layers: np.ndarray) -> np.ndarray:
+    """Values of cells, shape [n, x, y, z, ...], moved down by some layers; those below come out on top."""
+    height = values.shape[3]
+    from_layer = (np.arange(height) + layers[:, None]) % height
+    return np.asarray(values[np.arange(len(values))[:, None], :, :, from_layer].swapaxes(1, 2).swapaxes(2, 3))

@@ -31,8 +31,9 @@ class VoxelBody3d:
     body settles, or falls over, does not count.
 
     Attributes:
-        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell;
-            "growth": a network tells what the cells beside a growing body become.
+        encoding: "cppn": a network tells the material of each place; "patched": it does, but for single cells, which
+            are exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside
+            a growing body become.
         cells: Cells of the box along x, y and z.
         seconds: Simulated time [s].
         settling: Time after which the way is measured [s].
@@ -43,7 +44,7 @@ class VoxelBody3d:
 
     name: ClassVar[str] = "voxel-body-3d"
 
-    encoding: Literal["cppn", "direct", "growth"] = "cppn"
+    encoding: Literal["cppn", "patched", "direct", "growth"] = "cppn"
     cells: tuple[int, int, int] = (6, 6, 6)
     seconds: float = 5.0
     settling: float = 1.0
@@ -96,7 +97,7 @@ class BodyWalk3d(Problem):
         self.options, self.device, self.threads = options, device, threads
         self.encoding = ENCODINGS[options.encoding](options.cells)
         self.materials = options.materials()
-        self.parameters = self.encoding.size
+        self.parameters, self.parts = self.encoding.size, self.encoding.parts
         self.measure_bounds = ((0.0, float(np.prod(options.cells))),) * 2
         # One step for all, or a body's walk would depend on those beside it.
         stiffest = voxels3d.Robot(np.full((2, 1, 1), STIFF if options.stiffness_ratio > 1.0 else SOFT), self.materials)
@@ -127,6 +128,10 @@ class BodyWalk3d(Problem):
     def keys(self, batch: np.ndarray) -> list[bytes]:
         """Grids: equal bodies need to walk only once."""
         return [grid.tobytes() for grid in self.encoding.grids(batch)]
+
+    def traits(self, batch: np.ndarray) -> np.ndarray:
+        """Materials of cells."""
+        return self.encoding.grids(batch).reshape(len(batch), -1)
 
     def describe(self, parameters: np.ndarray) -> dict[str, Any]:
         """Materials of cells as `Robot.from_array` takes them, 0: empty."""
