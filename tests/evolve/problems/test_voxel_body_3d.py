@@ -11,10 +11,10 @@ from scipy import ndimage
 from annelid import voxels3d
 from annelid.core.errors import InvalidValue
 from annelid.evolve.age_fitness import fronts
-from annelid.evolve.problems.encodings_3d import KINDS, Direct, PatternNetwork
+from annelid.evolve.problems.encodings_3d import KINDS, Direct, Patched, PatternNetwork
 from annelid.evolve.problems.voxel_body_3d import COUNTER, MUSCLE, STIFF, VoxelBody3d
 
-ENCODINGS: tuple[Any, ...] = ("cppn", "direct", "growth")
+ENCODINGS: tuple[Any, ...] = ("cppn", "patched", "direct", "growth")
 SMALL: dict[str, Any] = {"cells": (3, 3, 3), "seconds": 0.1, "settling": 0.02}
 
 
@@ -51,6 +51,18 @@ def test_rows_say_what_cells_are() -> None:
     grid = network.grids(genes)[0]
     assert (grid[:, :, 0] >= 0).all()
     assert (grid[:, :, 1] < 0).all()
+
+
+def test_patches_are_exceptions_from_the_same_random_networks() -> None:
+    network, patched = PatternNetwork((4, 3, 3)), Patched((4, 3, 3))
+    rows = patched.sample(np.random.default_rng(3), 40)
+    plain = network.sample(np.random.default_rng(3), 40)
+    np.testing.assert_array_equal(patched.grids(rows), network.grids(plain))
+    full = int(np.argmax((network.grids(plain) >= 0).sum(axis=(1, 2, 3))))
+    rows[full, network.size :].reshape(4, 3, 3, KINDS)[1, 1, 1, 1 + STIFF] = 2.0
+    said, is_now = network.scores(plain)[full].argmax(axis=-1), patched.scores(rows)[full].argmax(axis=-1)
+    said[1, 1, 1] = 1 + STIFF
+    np.testing.assert_array_equal(is_now, said)
 
 
 def test_a_body_walks_the_same_in_any_company() -> None:

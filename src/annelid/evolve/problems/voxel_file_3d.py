@@ -26,8 +26,9 @@ class VoxelFile3d:
 
     Attributes:
         base: The .vxa file.
-        encoding: "cppn": a network tells the material of each place; "direct": a row has numbers for each cell;
-            "growth": a network tells what the cells beside a growing body become.
+        encoding: "cppn": a network tells the material of each place; "patched": it does, but for single cells, which
+            are exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside
+            a growing body become.
         phases: Whether the phase of each cell is evolved too; else it is that of the file, or of the material.
         cells: Cells of the box along x, y and z; 0 takes those of the file.
         seconds: Simulated time at most [s]; 0 leaves that to the file.
@@ -37,7 +38,7 @@ class VoxelFile3d:
     name: ClassVar[str] = "voxel-file-3d"
 
     base: str = "base.vxa"
-    encoding: Literal["cppn", "direct", "growth"] = "cppn"
+    encoding: Literal["cppn", "patched", "direct", "growth"] = "cppn"
     phases: bool = False
     cells: tuple[int, int, int] = (0, 0, 0)
     seconds: float = 0.0
@@ -79,7 +80,7 @@ class FileWalk3d(Problem):
         shape = self.vxa.structure.cells.shape
         cells = options.cells if all(options.cells) else (shape[0], shape[1], shape[2])
         self.encoding = ENCODINGS[options.encoding](cells, 1 + len(self.vxa.palette), int(options.phases))
-        self.parameters = self.encoding.size
+        self.parameters, self.parts = self.encoding.size, self.encoding.parts
         self.measure_bounds = ((0.0, float(np.prod(cells))),)
 
     def sample(self, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -109,6 +110,10 @@ class FileWalk3d(Problem):
         """Cells and phases: equal robots need to run only once."""
         grids, extras = self.encoding.decode(batch)
         return [grid.tobytes() + numbers.tobytes() for grid, numbers in zip(grids, extras, strict=True)]
+
+    def traits(self, batch: np.ndarray) -> np.ndarray | None:
+        """Materials of cells; phases are no whole numbers."""
+        return None if self.options.phases else self.encoding.grids(batch).reshape(len(batch), -1)
 
     def describe(self, parameters: np.ndarray) -> dict[str, Any]:
         """Cells as files have them, 0: empty, and phases."""
