@@ -75,8 +75,12 @@ class EvolveBodies3d(Contest):
 
     def searcher(self, arm: Experiment, population: int) -> SearcherOptions:
         """What the name of the arm says."""
-        kinds = {"age-fitness": AgeFitness, "ea": EA, "informed": Informed, "random": RandomSearch}
-        searcher: SearcherOptions = kinds[arm.name.split("-", 1)[1]](population=population)
+        encoding, kind = arm.name.split("-", 1)
+        if kind == "informed":
+            # Of the five numbers of a cell it takes several to change it: with fewer, searches stop early.
+            return Informed(population=population, mutations=(10.0, 100.0) if encoding == "direct" else (1.0, 20.0))
+        kinds: dict[str, Any] = {"age-fitness": AgeFitness, "ea": EA, "random": RandomSearch}
+        searcher: SearcherOptions = kinds[kind](population=population)
         return searcher
 
     def measure(self, found: dict[str, Arm]) -> list[Measurement]:
