@@ -43,8 +43,8 @@ REFUSED = {
 }
 """Modules, the extra that brings each, and commands that cannot do without."""
 
-NOT_REFUSED = {"meshio": "fem", "tensorboard": "rl", "threadpoolctl": "fem"}
-"""Packages that no command needs: `TetMesh.read` asks for meshio, the others bring logs and speed."""
+NOT_REFUSED = {"meshio": "fem", "mujoco": "export", "tensorboard": "rl", "threadpoolctl": "fem"}
+"""Packages that no command needs: `TetMesh.read` asks for meshio, `read_mjcf` for mujoco, others bring logs and speed."""
 
 _HIDING = """
 import contextlib, io, json, sys

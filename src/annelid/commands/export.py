@@ -19,7 +19,8 @@ class Export:
     """Export a recording; the suffix of the file chooses.
 
     A page: .html. A video: .mp4, .gif. Numbers: .csv. One frame: .vtu, .ply. All frames for other programs:
-    .usda, .usdc, .usd (Omniverse, Blender), .glb (web pages, Blender), .pvd (ParaView), .npz, .zarr (arrays), .rrd (Rerun).
+    .usda, .usdc, .usd (Omniverse, Blender), .glb (web pages, Blender), .pvd (ParaView), .npz, .zarr (arrays),
+    .rrd (Rerun).
     """
 
     frame: int | None = None
