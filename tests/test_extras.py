@@ -44,7 +44,7 @@ REFUSED = {
 """Modules, the extra that brings each, and commands that cannot do without."""
 
 NOT_REFUSED = {"meshio": "fem", "mujoco": "export", "tensorboard": "rl", "threadpoolctl": "fem"}
-"""Packages that no command needs: `TetMesh.read` asks for meshio, `read_mjcf` for mujoco, others bring logs and speed."""
+"""Packages that no command needs: `TetMesh.read` asks for meshio, `read_mjcf` for mujoco, others bring logs, speed."""
 
 _HIDING = """
 import contextlib, io, json, sys

@@ -284,8 +284,8 @@ class RigidTree:
         for part in self.parts:
             position, rotation = place_and_turn(frames[part.link][0] @ part.frame)
             moves = self._path(part, motion) if callable(motion) else motion
-            where = {"position": position, "rotation": rotation, "name": part.name}
-            found.append(Rigid(part.shape, surface or Surface(), motion=moves, color=color, cells=cells, **where))
+            thing = Rigid(part.shape, surface or Surface(), motion=moves, position=position, rotation=rotation)
+            found.append(replace(thing, name=part.name, color=color, cells=cells))
         return found
 
     def weld(

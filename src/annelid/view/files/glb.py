@@ -58,7 +58,7 @@ class _Scene:
 
     def nodes_of(self, run: Run) -> list[int]:
         """The node of a part; none where it is empty."""
-        if not len(run.positions[0]):
+        if not len(run.positions[0] if isinstance(run.part, Spheres) else run.index):
             return []
         if isinstance(run.part, Spheres) and len(run.positions[0]) <= _MOST_BALLS:
             node = self.document.add("nodes", name=run.part.name, children=self._balls(run))
