@@ -37,12 +37,14 @@ REFUSED = {
     "gymnasium": ("rl", ["train Bulldozer"]),
     "stable_baselines3": ("rl", ["train Bulldozer"]),
     "torch": ("rl", ["train Bulldozer"]),
+    "pxr": ("export", ["export a.rec a.usda", "export a.rec a.usdc", "export a.rec a.usd"]),
+    "rerun": ("export", ["export a.rec a.rrd"]),
     "daqp": ("fem", ["run trunk", "view finger", "picture pendulum", "video silicone-cylinder", "bench fem"]),
 }
 """Modules, the extra that brings each, and commands that cannot do without."""
 
-NOT_REFUSED = {"meshio": "fem", "tensorboard": "rl", "threadpoolctl": "fem"}
-"""Packages that no command needs: `TetMesh.read` asks for meshio, the others bring logs and speed."""
+NOT_REFUSED = {"meshio": "fem", "mujoco": "export", "tensorboard": "rl", "threadpoolctl": "fem"}
+"""Packages that no command needs: `TetMesh.read` asks for meshio, `read_mjcf` for mujoco, others bring logs, speed."""
 
 _HIDING = """
 import contextlib, io, json, sys
@@ -100,7 +102,8 @@ def test_every_package_of_every_extra_is_accounted_for() -> None:
     own = [extra for extra in extras if extra not in ("all", "dev")]
     brought = {(re.split("[<>=]", text)[0], extra) for extra in own for text in extras[extra]}
     asked = {(module, extra) for module, (extra, _) in REFUSED.items()} - {("torch", "rl")}  # comes with the others
-    packages = {(module.replace("PIL", "pillow").replace("_", "-"), extra) for module, extra in asked}
+    called = {"PIL": "pillow", "pxr": "usd-core", "rerun": "rerun-sdk"}
+    packages = {(called.get(module, module).replace("_", "-"), extra) for module, extra in asked}
     assert brought == packages | set(NOT_REFUSED.items())
     assert extras["all"] == [f"annelid[{','.join(own)}]"]
 

@@ -11,10 +11,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import trimesh
 
 from annelid import coupling, fem, grains, robots, shapes, springs, voxels, voxels3d
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.recording import Recorder
+from annelid.core.snapshot import Look, Spheres
 from annelid.core.summary import Summary
+from annelid.view.files.export import export
+from annelid.view.files.parts import finite_parts, index_of, points_of
 
 PHYSICS: dict[str, ModuleType] = {
     "springs": springs, "grains": grains, "voxels": voxels, "voxels3d": voxels3d, "fem": fem, "coupling": coupling,
@@ -66,6 +71,21 @@ def test_the_same_twelve_lines(physics: str, tmp_path: Path, monkeypatch: pytest
     assert summary.kinetic > 0.0
     assert summary.mass > 0.0
     assert (tmp_path / "body.png").stat().st_size > 1000
+    exported_and_read(simulation, tmp_path)
+
+
+def exported_and_read(simulation: Any, folder: Path) -> None:
+    """A frame of all kinds of parts, recorded and exported, comes back as arrays and as a scene of another program."""
+    shot = simulation.snapshot(Look(spheres=True, lines=True))
+    with Recorder(folder / "run.rec") as recorder:
+        recorder.write(shot)
+    found = np.load(export(folder / "run.rec", folder / "run.npz"))
+    drawn = set(trimesh.load_scene(export(folder / "run.rec", folder / "run.glb")).graph.nodes)
+    parts = finite_parts(shot)
+    assert parts
+    for part in parts:
+        np.testing.assert_allclose(found[f"{part.name}/positions"][0], points_of(part), atol=1e-6)
+        assert part.name in drawn or not len(points_of(part) if isinstance(part, Spheres) else index_of(part))
 
 
 @pytest.mark.parametrize("physics", PHYSICS)

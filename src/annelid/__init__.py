@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from annelid.core.track import Track
     from annelid.core.warp_loss import WarpLoss
     from annelid.optimise.free import Free
+    from annelid.view.files.export import ExportOptions, export
 else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(
         __name__,
@@ -40,6 +41,7 @@ else:  # the command line answers, and can be interrupted, before Warp is there
             "calibration.runs": ["Run"],
             "calibration.tracks": ["Tracks", "read_tracks"],
             "optimise.free": ["Free"],
+            "view.files.export": ["ExportOptions", "export"],
         },
     )
 
@@ -49,6 +51,7 @@ __all__ = [
     "Calibration",
     "Choice",
     "Curriculum",
+    "ExportOptions",
     "Free",
     "JaxLoss",
     "JaxRollout",
@@ -68,6 +71,7 @@ __all__ = [
     "Uniform",
     "WarpLoss",
     "__version__",
+    "export",
     "identify",
     "read_tracks",
 ]

@@ -260,7 +260,8 @@ def urdf(path: Path) -> Callable[[Path], Any]:
         for i, kind in enumerate(("revolute", "prismatic", "fixed", "continuous"))
     )
     links = "".join(
-        f'<link name="l{i}"><collision><geometry><mesh filename="a.stl" scale="1 1 1"/></geometry></collision></link>'
+        f'<link name="l{i}"><inertial><mass value="1"/></inertial><collision><geometry><mesh filename="a.stl" scale='
+        '"1 1 1"/></geometry></collision><collision><geometry><box size="1 1 1"/></geometry></collision></link>'
         for i in range(5)
     )
     path.write_text(f'<?xml version="1.0"?><robot name="arm">{links}{joints}</robot>')
@@ -269,6 +270,7 @@ def urdf(path: Path) -> Callable[[Path], Any]:
         arm = read_urdf(found)
         for link in arm.joints:
             arm.chain(link)
+        arm.tree.frames(arm.tree.values()[None])
 
     return read
 

@@ -57,7 +57,7 @@ FUZZED = {
     "commands/support/needs.py", "control/files.py",
     "core/archives.py", "core/checkpoint.py", "core/recording/layout.py", "core/recording/reading.py",
     "core/recording/file_kinds.py",
-    "envs/machines/urdf.py",
+    "shapes/articulated/urdf.py",
     "envs/training/history.py", "envs/training/run.py", "evolve/experiment.py", "shapes/mesh_files.py",
     "shapes/resistive/media.py", "shapes/sdf_cache.py", "shapes/tet/bounded.py", "studies/support/tables.py",
     "voxels/robot.py", "voxels/evogym.py", "calibration/tracks.py", "studies/squeeze.py", "core/xml_files.py",

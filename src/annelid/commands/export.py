@@ -1,4 +1,4 @@
-"""`annelid export RECORDING FILE`: a recording as a page, a video, a table or a geometry."""
+"""`annelid export RECORDING FILE`: a recording as a page, a video, a table, a geometry or an animation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from annelid.view.files.export import ExportOptions, export
 
 @dataclass(frozen=True)
 class Export:
-    """Export a recording; the suffix of the file chooses: .html, .mp4, .gif, .csv, .vtu or .ply."""
+    """Export a recording; the suffix of the file chooses.
+
+    A page: .html. A video: .mp4, .gif. Numbers: .csv. One frame: .vtu, .ply. All frames for other programs:
+    .usda, .usdc, .usd (Omniverse, Blender), .glb (web pages, Blender), .pvd (ParaView), .npz, .zarr (arrays),
+    .rrd (Rerun).
+    """
 
     frame: int | None = None
     """Number of the frame (.vtu, .ply), negative from the end; the last one by default."""
     at: float | None = None
     """Time of the frame [s] instead of its number (.vtu, .ply)."""
     field: str | None = None
-    """Scalar to colour by (.html, .mp4, .gif)."""
+    """Scalar to colour by (.html, .mp4, .gif, .usd, .glb, .rrd)."""
     fps: float = 30.0
     """Images a second (.mp4, .gif), or frames kept a second (.html)."""
     speed: float = 1.0
@@ -34,6 +39,8 @@ class Export:
     """Move a video's camera along with the scene."""
     device: str = "auto"
     """Where a video is rendered: auto, cpu, cuda or cuda:N."""
+    every: int = 1
+    """Keep each so-manyth frame (.usd, .glb, .pvd, .npz, .zarr, .rrd)."""
     json: bool = False
     """Print one JSON object on standard output and nothing else."""
 
@@ -59,6 +66,7 @@ def command(arguments: list[str]) -> int:
         options.pixels,
         options.follow,
         options.device,
+        options.every,
     )
     with Progress(f"export {target.name}", 1.0, quiet=options.json) as progress:
 

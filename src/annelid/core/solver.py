@@ -291,6 +291,22 @@ class Grippable(Protocol):
 
 
 @runtime_checkable
+class Driving(Protocol):
+    """A physics whose driven obstacles are told how to move while it runs."""
+
+    def drive(self, state: Any, body: Any, velocity: Any = None, spin: Any = None) -> None:
+        """Set how a driven obstacle moves from now on.
+
+        Args:
+            state: The state.
+            body: The obstacle or its name.
+            velocity: Velocity of its centre of mass [m/s]; None leaves it as it is.
+            spin: Angular velocity [rad/s]; None leaves it as it is.
+        """
+        ...
+
+
+@runtime_checkable
 class Separable(Protocol):
     """A physics whose rows name each other: it takes one of several equal worlds out, for a picture of it alone."""
 
@@ -331,6 +347,19 @@ def editable(solver: Solver) -> Editable:
     raise Unsupported(
         solver.physics, "be edited while it runs", ("springs", "voxels3d", "coupling"),
         "Build it anew with the change; bodies among grains are moved by solver.drive and pulled by solver.load.",
+    )  # fmt: skip
+
+
+def driving(solver: Solver) -> tuple[Driving, Callable[[Any], Any]]:
+    """The solver, or its side, whose driven obstacles are told how to move; and from a state to the one it takes."""
+    if isinstance(solver, Driving):
+        return solver, lambda state: state
+    for side in solver.sides if isinstance(solver, Coupled) else ():
+        if isinstance(side.solver, Driving):
+            return side.solver, side.state
+    raise Unsupported(
+        solver.physics, "drive obstacles by commands", ("grains", "fem", "coupling"),
+        "Give it obstacles that stay where they are.",
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.controls import Commanded, Control
+from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
 from annelid.core.scenery import Scenery
@@ -191,6 +192,25 @@ class Solver:
         if self.contacts is None or not isinstance(state.touch, Touching):
             raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
         self.contacts.place(state.touch, obstacle, places, turns, mask)
+
+    def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
+        """Set how a driven obstacle moves from now on, in all worlds.
+
+        Args:
+            state: The state.
+            body: The obstacle, its name or its number.
+            velocity: Velocity of its centre of mass [m/s]; None leaves it as it is.
+            spin: Angular velocity [rad/s]; None leaves it as it is.
+        """
+        if self.contacts is None or not isinstance(state.touch, Touching):
+            raise InvalidValue("there is no obstacle beside this solid to be driven: give fem.simulation obstacles.")
+        number, count = self.contacts.number_of(body), len(self.contacts.rigids)
+        rigid = self.contacts.rigids[number]
+        if rigid.motion != "driven":
+            raise InvalidValue(f"{rigid.called(number)}, is not driven: give it motion='driven'.")
+        for name, rows, value in (("velocity", state.touch.velocities, velocity), ("spin", state.touch.spins, spin)):
+            if value is not None:
+                scatter(rows, np.arange(number, len(rows), count), np.array(as_vector(name, value)))
 
     def grips(self, state: State) -> dict[str, np.ndarray]:
         """Centres of the obstacles that can be led by hand [m], by name, in the first world."""

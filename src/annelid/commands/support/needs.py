@@ -47,6 +47,9 @@ _SEARCHERS = {
 }
 _BENCHES = {"view": _VIEWER, "fem": _OPTIMISER}
 _VIDEOS = {".gif": (_PICTURE,), ".mp4": (_MP4, _PICTURE)}
+_USD = Need("pxr", "USD", "export", "usd-core")
+_RERUN = Need("rerun", "a recording for Rerun", "export", "rerun-sdk")
+_EXPORTS = {**_VIDEOS, ".usda": (_USD,), ".usdc": (_USD,), ".usd": (_USD,), ".rrd": (_RERUN,)}
 
 
 def require_packages(command: str, arguments: Sequence[str]) -> None:
@@ -75,7 +78,7 @@ def _needed(command: str, given: Sequence[str]) -> list[Need]:
     elif command == "video":
         needs += _VIDEOS.get(Path(_value(given, "--out")).suffix.lower(), _VIDEOS[".mp4"])
     elif command == "export" and len(given) > 1:
-        needs += _VIDEOS.get(Path(given[1]).suffix.lower(), ())
+        needs += _EXPORTS.get(Path(given[1]).suffix.lower(), ())
     elif command in ("study", "identify") and "--no-plot" not in given:
         needs.append(_PLOT_OF_STUDY)
     elif command == "materials" and _value(given, "--plot"):

@@ -1,1 +1,1 @@
-"""Snapshots and recordings as files of other programs: HTML, PLY, VTU; the suffix chooses."""
+"""Snapshots and recordings as files of other programs; the suffix chooses, see `export`."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres, host_array
+from annelid.core.snapshot import Lines, Mesh, Snapshot, Spheres, host_array
+from annelid.view.files.parts import Finite, finite_parts, points_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Combined:
 
 def combined(snapshot: Snapshot) -> Combined:
     """The parts of a snapshot put together."""
-    parts = [part for part in snapshot.parts if not isinstance(part, Plane)]
-    points = [host_array(_points(part)).reshape(-1, 3) for part in parts]
+    parts = finite_parts(snapshot)
+    points = [points_of(part) for part in parts]
     counts = np.array([len(p) for p in points], np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)])[:-1] if parts else counts
     pairs = list(zip(parts, starts.tolist(), strict=True))
@@ -65,13 +66,7 @@ def combined(snapshot: Snapshot) -> Combined:
     )
 
 
-def _points(part: Mesh | Spheres | Lines) -> np.ndarray:
-    if isinstance(part, Spheres):
-        return np.asarray(host_array(part.centers))
-    return np.asarray(host_array(part.vertices if isinstance(part, Mesh) else part.points))
-
-
-def _fields(owners: list[tuple[Mesh | Spheres | Lines, int, int]]) -> dict[str, np.ndarray]:
+def _fields(owners: list[tuple[Finite, int, int]]) -> dict[str, np.ndarray]:
     """Each field over all owners (part, whether its fields count, number of elements)."""
     names = dict.fromkeys(name for part, counts, _ in owners if counts for name in part.fields)
     return {

@@ -1,7 +1,8 @@
 """Turning recordings into files for others: the suffix of the file chooses what is written.
 
 `.html` (a page that plays offline), `.mp4` and `.gif` (videos), `.csv` (the named numbers), `.vtu` and `.ply` (the
-geometry of one frame, for ParaView and Blender).
+geometry of one frame, for ParaView and Blender); all frames for other programs: `.usda`, `.usdc`, `.usd`, `.glb`,
+`.pvd` with a `.vtu` for each, `.npz`, `.zarr` and `.rrd`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import replaced
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Plane, Snapshot
+from annelid.view.files.glb import write_glb
 from annelid.view.files.html import write_html
 from annelid.view.files.ply import write_ply
+from annelid.view.files.pvd import write_pvd
+from annelid.view.files.reel import Reel, Told
+from annelid.view.files.rrd import write_rrd
+from annelid.view.files.trajectories import write_npz, write_zarr
+from annelid.view.files.usd import write_usd
 from annelid.view.files.vtu import write_vtu
-
-Told = Callable[[float, float], None]
-"""Called with how much is done and how much there is to do, in seconds of the recording."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,13 @@ class ExportOptions:
     Attributes:
         frame: Number of the frame (.vtu, .ply), negative from the end; None for the last.
         at: Time of the frame [s] instead of its number (.vtu, .ply).
-        field: Scalar to colour by (.html, .mp4, .gif); None for the first one recorded.
+        field: Scalar to colour by (.html, .mp4, .gif, .usd, .glb, .rrd); None for the first one recorded.
         fps: Images a second (.mp4, .gif), or frames kept a second (.html).
         speed: Seconds of the recording shown in a second of video (.mp4, .gif).
         size: Width and height of a video [pixels].
         follow: Move a video's camera along with the scene.
         device: Where a video is rendered.
+        every: Keep each so-manyth frame (.usd, .glb, .pvd, .npz, .zarr, .rrd).
     """
 
     frame: int | None = None
@@ -49,6 +54,7 @@ class ExportOptions:
     size: tuple[int, int] = (960, 640)
     follow: bool = False
     device: str = "auto"
+    every: int = 1
 
 
 def export(
@@ -88,6 +94,8 @@ def _check(options: ExportOptions) -> None:
         value = getattr(options, name)
         if not (np.isfinite(value) and value > 0.0):
             raise InvalidValue(f"{name} {value} must be positive.")
+    if isinstance(options.every, bool) or not isinstance(options.every, int) or options.every < 1:
+        raise InvalidValue(f"every {options.every} must be a number of frames, 1 or more.")
     if options.frame is not None and options.at is not None:
         raise InvalidValue(f"give either frame={options.frame} or at={options.at}, not both.")
 
@@ -167,11 +175,31 @@ def _moments(recording: Recording, options: ExportOptions, told: Told | None) ->
         yield recording.frame(int(np.argmin(np.abs(reel - begin - number * step))))
 
 
-WRITERS: dict[str, Callable[[Recording, Path, ExportOptions, Told | None], None]] = {
+Writer = Callable[[Recording, Path, ExportOptions, Told | None], None]
+
+
+def _played(write: Callable[[Reel, Path], None]) -> Writer:
+    """A writer of all frames."""
+
+    def writer(recording: Recording, path: Path, options: ExportOptions, told: Told | None) -> None:
+        write(Reel(recording, every=options.every, field=options.field, told=told), path)
+
+    return writer
+
+
+WRITERS: dict[str, Writer] = {
     ".html": _write_html,
     ".mp4": _write_video,
     ".gif": _write_video,
     ".csv": _write_csv,
     ".vtu": _write_vtu,
     ".ply": _write_ply,
+    ".usda": _played(write_usd),
+    ".usdc": _played(write_usd),
+    ".usd": _played(write_usd),
+    ".glb": _played(write_glb),
+    ".pvd": _played(write_pvd),
+    ".npz": _played(write_npz),
+    ".zarr": _played(write_zarr),
+    ".rrd": _played(write_rrd),
 }

@@ -9,45 +9,19 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from annelid.core.recording import Recording
-from annelid.core.snapshot import Field, Lines, Mesh, Plane, Snapshot, Spheres
+from annelid.core.snapshot import Field, Lines, Plane, Snapshot, Spheres
 from annelid.view.colors import Scale, scale_for
+from annelid.view.files.parts import Finite, finite_parts, points_of
+from annelid.view.files.runs import Run, Runs
 
 _MAX_BYTES = 160e6
 _MAX_LINE_BYTES = 64e6
 _MISSING = 255
-
-
-@dataclass
-class _Run:
-    """A part over consecutive frames with one topology."""
-
-    part: Mesh | Spheres | Lines
-    first: int
-    index: np.ndarray
-    positions: list[np.ndarray] = field(default_factory=list)
-    fields: dict[str, list[np.ndarray]] = field(default_factory=dict)
-
-    def takes(self, part: Mesh | Spheres | Lines, frame: int) -> bool:
-        """Whether a part of a frame continues this run."""
-        follows = frame == self.first + len(self.positions) and type(part) is type(self.part)
-        return (
-            follows
-            and len(_points(part)) == len(self.positions[0])
-            and set(part.fields) == set(self.fields)
-            and (_index(part) is self.index or np.array_equal(_index(part), self.index))
-        )
-
-    def add(self, part: Mesh | Spheres | Lines) -> None:
-        """Append a frame."""
-        self.positions.append(np.nan_to_num(np.asarray(_points(part), np.float32)))
-        for name, values in part.fields.items():
-            self.fields.setdefault(name, []).append(np.asarray(values.values, np.float32))
 
 
 def page_data(recording: Recording, *, title: str, fps: float, color_field: str | None) -> dict[str, Any]:
@@ -87,15 +61,14 @@ def chosen_frames(recording: Recording, fps: float) -> np.ndarray:
 
 
 def _frame_bytes(snapshot: Snapshot) -> int:
-    return sum(len(_points(p)) * (6 + len(p.fields)) for p in snapshot.parts if not isinstance(p, Plane))
+    return sum(len(points_of(p)) * (6 + len(p.fields)) for p in finite_parts(snapshot))
 
 
 def _collect(
     recording: Recording, picks: np.ndarray
-) -> tuple[list[_Run], dict[str, list[Field]], list[Plane], np.ndarray]:
+) -> tuple[list[Run], dict[str, list[Field]], list[Plane], np.ndarray]:
     """Runs, the fields' values, the planes of the first frame that has any, and the corners of each frame."""
-    runs: list[_Run] = []
-    current: dict[str, _Run] = {}
+    runs = Runs()
     fields: dict[str, list[Field]] = {}
     planes: list[Plane] = []
     boxes = np.empty((len(picks), 2, 3))
@@ -103,34 +76,18 @@ def _collect(
         snapshot = recording.frame(pick)
         boxes[number] = snapshot.bounds()
         planes = planes or [part for part in snapshot.parts if isinstance(part, Plane)]
-        for part in (_thinned(p, len(picks)) for p in snapshot.parts if not isinstance(p, Plane)):
+        for part in (_thinned(p, len(picks)) for p in finite_parts(snapshot)):
             for name, values in part.fields.items():
                 fields.setdefault(name, []).append(values)
-            run = current.get(part.name)
-            if run is None or not run.takes(part, number):
-                run = current[part.name] = _Run(part, number, _index(part))
-                runs.append(run)
-            run.add(part)
-    return runs, fields, planes, boxes
+            runs.add(part, number)
+    return runs.all, fields, planes, boxes
 
 
 def _extent(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
 
 
-def _points(part: Mesh | Spheres | Lines) -> np.ndarray:
-    if isinstance(part, Spheres):
-        return np.asarray(part.centers)
-    return np.asarray(part.vertices if isinstance(part, Mesh) else part.points)
-
-
-def _index(part: Mesh | Spheres | Lines) -> np.ndarray:
-    if isinstance(part, Spheres):
-        return np.empty((0, 3), np.int32)
-    return np.asarray(part.triangles if isinstance(part, Mesh) else part.segments)
-
-
-def _thinned(part: Mesh | Spheres | Lines, frames: int) -> Mesh | Spheres | Lines:
+def _thinned(part: Finite, frames: int) -> Finite:
     """A part of lines with no more of them than a page can hold; a picture of a million springs is grey anyway."""
     if not isinstance(part, Lines):
         return part
@@ -144,9 +101,9 @@ def _thinned(part: Mesh | Spheres | Lines, frames: int) -> Mesh | Spheres | Line
 # ------------------------------------------------------------------------------------------------ encoding
 
 
-def _encoded_run(run: _Run, scales: dict[str, Scale]) -> dict[str, Any]:
+def _encoded_run(run: Run, scales: dict[str, Scale]) -> dict[str, Any]:
     part = run.part
-    positions = np.stack(run.positions)
+    positions = np.nan_to_num(np.stack(run.positions))
     low, high = _box(positions)
     scaled = np.rint((positions - low) / np.where(high > low, high - low, 1.0) * 65535.0).astype("<u2")
     count, size = positions.shape[:2]
