@@ -147,11 +147,14 @@ class InformedSearch(Searcher):
         crossed = rng.random((count, 1)) < options.crossover
         other = self._rows[self._winners(count)]
         rows = np.where(crossed & (rng.random(rows.shape) < 0.5), other, rows)
-        mutations, sigma = (
-            np.exp(rng.uniform(*np.log(span), (count, 1))) for span in (options.mutations, options.sigma)
-        )
+        mutations, sigma = self._between(options.mutations, count), self._between(options.sigma, count)
         mutates = self._mutating(mutations)
         return np.asarray(rows + np.where(mutates, sigma * rng.normal(size=rows.shape), 0.0))
+
+    def _between(self, span: tuple[float, float], count: int) -> np.ndarray:
+        """Numbers from one to another whose logarithms are uniform, shape [count, 1]."""
+        low, high = np.log(span).tolist()
+        return np.exp(self._rng.uniform(low, high, (count, 1)))
 
     def _mutating(self, mutations: np.ndarray) -> np.ndarray:
         """Which parameters mutate: so many in the mean, and at least one, of one part each, shape [n, p]."""
