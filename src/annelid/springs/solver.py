@@ -28,7 +28,8 @@ from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
-from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel, team_kernel
+from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel
+from annelid.springs.kernels.team import team_kernel
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
 from annelid.springs.network import Patch

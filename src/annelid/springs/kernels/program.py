@@ -1,4 +1,4 @@
-"""Kernels for one combination of features, compiled only when a model needs them.
+"""Features of a model, and CUDA kernels for one combination of them, compiled only when a model needs them.
 
 A plain lattice pays for nothing that it does not use: damping, actuation, contacts, constraints and the user's own
 functions are compiled in or left out.
@@ -10,16 +10,12 @@ from typing import Any
 
 import warp as wp
 
-from annelid.core.launch import team_barrier, team_range
-from annelid.springs.kernels.collisions import contact_force, remember
-from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
+from annelid.springs.kernels.contact_lists import slot_of_mass, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
-from annelid.springs.kernels.gather import WIDTH, Springs, thread_gather, vector_gather, vector_load
+from annelid.springs.kernels.gather import Springs, thread_gather, vector_load
 from annelid.springs.kernels.layout import GRID, HEIGHTS, PLANE, layout
-from annelid.springs.kernels.motors import drive_team, motor_force
-from annelid.springs.kernels.parameters import derive_world
-from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update, time_shift
-from annelid.springs.kernels.resisting import measure_team
+from annelid.springs.kernels.motors import motor_force
+from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update
 from annelid.springs.kernels.signals import motor_value, signal_at
 
 wp.set_module_options({"enable_backward": False})
@@ -152,7 +148,7 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     # Position and velocity at the beginning of the step: small bodies wait for memory and ask early, large ones would
     # only lose registers by it; the first pass of a step has them at hand.
     early, late = (kind in ("rk2", "rk3", "rk4", "kick") and (lanes > 1) is soon for soon in (True, False))
-    update = _update(features, kind)
+    update = update_of(features, kind)
     needs_forces = kind not in GATHERLESS
     driven, look, slot_of = motor_force(types), watch(types), slot_of_mass(types)
     colliding, motors, worlds = features.colliding, bool(features.motors), features.worlds
@@ -225,63 +221,6 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     return pass_over_masses
 
 
-@functools.cache
-def team_kernel(features: Features) -> wp.Kernel:
-    """Many steps by a team of CPU threads, which meet after each pass."""
-    types = layout(features.real)
-    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    evaluate, per_step = features.signal_at(), features.signal_rows_per_step
-    one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
-    tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types, features.shaped)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def run_team(
-        rank: int,
-        size: int,
-        counter: wp.array[wp.int32],
-        steps: int,
-        model: Arrays,
-        work: Work,
-        xa: wp.array[vec4],
-        va: wp.array[vec3],
-        xb: wp.array[vec4],
-        vb: wp.array[vec3],
-    ):
-        share = team_range(rank, size, (model.mass_count + wp.static(WIDTH - 1)) // wp.static(WIDTH), 8)
-        ticket = int(0)
-        begin = work.clock[0]
-        if wp.static(features.varied):
-            worlds = team_range(rank, size, model.world_count, 1)
-            for world in range(worlds[0], worlds[1]):
-                derive(world, model, work)
-        if wp.static(features.varied and not features.actuated):
-            ticket += 1
-            team_barrier(counter, size, ticket)
-        if wp.static(features.actuated):
-            rows = steps * wp.static(per_step) + 1
-            width = model.signal_count * model.world_count
-            mine = team_range(rank, size, rows * width, 64)
-            for item in range(mine[0], mine[1]):
-                row = item // width
-                moment = wp.float64(begin) + wp.float64(row) / wp.float64(wp.static(per_step))
-                work.factors[item] = real(evaluate(item - row * width, moment, model, work))
-            ticket += 1
-            team_barrier(counter, size, ticket)
-        if wp.static(colliding):
-            slots = team_range(rank, size, work.contacts[0].slot_count, 16)
-            for slot in range(slots[0], slots[1]):
-                tidy_slot(slot, 1, work.contacts, xa)
-            ticket += 1
-            team_barrier(counter, size, ticket)
-        for step in range(steps):
-            odd = step % 2 == 1  # one call, not two, is half of the code to compile
-            x, v = wp.where(odd, xb, xa), wp.where(odd, vb, va)
-            x_out, v_out = wp.where(odd, xa, xb), wp.where(odd, va, vb)
-            ticket = one_step(rank, size, counter, ticket, share, begin, step, model, work, x, v, x_out, v_out)
-
-    return run_team
-
-
 def _acceleration(features: Features) -> wp.Function:
     return mass_acceleration(
         layout(features.real),
@@ -297,242 +236,9 @@ def _acceleration(features: Features) -> wp.Function:
     )
 
 
-def _update(features: Features, kind: str) -> wp.Function:
+def update_of(features: Features, kind: str) -> wp.Function:
     """What a pass does with a mass; functions of the user are told the world's own numbers where there are worlds."""
     apart = features.worlds and bool(features.plugins or features.conditions)
     accelerate, conditions = _acceleration(features), features.conditions
     types, shaped = layout(features.real), features.shaped
     return mass_update(types, kind, accelerate, conditions, features.substeps, apart=apart, shaped=shaped)
-
-
-@functools.cache
-def _ready(features: Features, kind: str) -> wp.Function:
-    """What a team does before a pass: fresh lists of contacts, areas in sand, torques of motors; the new ticket."""
-    types = layout(features.real)
-    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    refresh, drive = refresh_team(types), drive_team(types, features.motor_value(), features.steers)
-    colliding, driven = features.colliding, bool(features.motors) and kind not in GATHERLESS
-    keep, keeping = remember(types), colliding and kind == features.first_forces
-    before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
-    measure, resisted = measure_team(types), features.resisted and kind not in GATHERLESS
-
-    @wp.func
-    def ready(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, begin: wp.int64, step: int,
-        model: Arrays, work: Work, x_at: wp.array[vec4], v_at: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        if wp.static(colliding):
-            stamp = step * wp.static(stamps) + wp.static(before)
-            ticket = refresh(rank, size, counter, ticket, stamp, work.contacts, x_at)
-        if wp.static(keeping):
-            slots = team_range(rank, size, work.contacts[0].slot_count, 16)
-            for slot in range(slots[0], slots[1]):
-                keep(slot, real(model.parameters[0].dt), work.contacts, x_at, v_at)
-        if wp.static(keeping and not driven):
-            ticket += 1
-            team_barrier(counter, size, ticket)
-        if wp.static(resisted):
-            ticket = measure(rank, size, counter, ticket, model.sand, x_at)
-        if wp.static(driven):
-            moment = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
-            ticket = drive(rank, size, counter, ticket, moment, model, work, x_at, v_at)
-        return ticket
-
-    return ready
-
-
-def _sweep(features: Features, kind: str) -> wp.Function:
-    """One pass of a team member over its groups of masses."""
-    types = layout(features.real)
-    real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
-    gather = vector_gather(types, features.springs(kind))
-    update = _update(features, kind)
-    needs_forces = kind not in GATHERLESS
-    touched, driven, look = contact_force(types), motor_force(types), watch(types)
-    slot_of, slot_from, colliding = slot_of_mass(types), first_slot(types), features.colliding
-    meets, turns = (kind != "inner" and feature for feature in (colliding, bool(features.motors)))
-    stamp, stamps = features.stamp(kind), features.stamps
-    per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
-    varied, world_of = features.varied, mass_world(features)
-
-    @wp.func
-    def sweep(
-        share: wp.vec2i,
-        begin: wp.int64,
-        step: int,
-        model: Arrays,
-        work: Work,
-        x_base: wp.array[vec4],
-        v_base: wp.array[vec3],
-        x_at: wp.array[vec4],
-        v_at: wp.array[vec3],
-        x_out: wp.array[vec4],
-        v_out: wp.array[vec3],
-    ):
-        factor_base = (step * wp.static(per_step) + wp.static(shift)) * model.signal_count * model.world_count
-        parameters = model.parameters[0]
-        now = begin + wp.int64(step)
-        pull = vec3()
-        scale = vec4()
-        for number in range(share[0], share[1]):
-            group = number
-            if wp.static(kind == "inner"):
-                group = model.fast_groups[number]
-            if wp.static(needs_forces):
-                gather(
-                    group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets,
-                    model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base,
-                    model.signal_count, model.masses_a_world, work.scales, x_at, v_at, work.broken, work.breaks,
-                    work.forces,
-                )  # fmt: skip
-            first = group * wp.static(WIDTH)
-            if wp.static(not (meets or turns)):
-                for i in range(first, wp.min(first + wp.static(WIDTH), model.mass_count)):
-                    mine = bool(True)
-                    if wp.static(kind == "inner"):
-                        mine = model.fast_counts[model.row_of[i]] > 0
-                    if mine:
-                        if wp.static(varied):
-                            pull = work.pulls[world_of(i, model)]
-                            scale = work.scales[world_of(i, model)]
-                        if wp.static(features.own):
-                            parameters = model.parameters[world_of(i, model)]
-                        update(
-                            i, now, model, parameters, work,
-                            x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
-                        )  # fmt: skip
-                        if wp.static(colliding):
-                            slot = slot_of(i, work.contacts)
-                            if slot >= 0:
-                                look(slot, step * wp.static(stamps) + wp.static(stamp), x_out[i], work.contacts)
-        # Loops of their own where masses touch or turn: what is between gathering and updating slows both down.
-        if wp.static(meets or turns):
-            first = share[0] * wp.static(WIDTH)
-            last = wp.min(share[1] * wp.static(WIDTH), model.mass_count)
-            slots = wp.vec2i(0, 0)
-            if wp.static(meets):
-                slots = wp.vec2i(slot_from(first, work.contacts), slot_from(last, work.contacts))
-            if wp.static(needs_forces and meets):
-                for slot in range(slots[0], slots[1]):
-                    i = work.contacts[0].masses[slot]
-                    push = touched(slot, real(parameters.dt), work.contacts, x_at, v_at)
-                    work.forces[i] = work.forces[i] + push
-            if wp.static(needs_forces and turns):
-                for i in range(first, last):
-                    work.forces[i] = work.forces[i] + driven(i, work.motors, x_at)
-            for i in range(first, last):
-                if wp.static(varied):
-                    pull = work.pulls[world_of(i, model)]
-                    scale = work.scales[world_of(i, model)]
-                update(
-                    i, now, model, parameters, work,
-                    x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
-                )  # fmt: skip
-            if wp.static(meets):
-                for slot in range(slots[0], slots[1]):
-                    here = x_out[work.contacts[0].masses[slot]]
-                    look(slot, step * wp.static(stamps) + wp.static(stamp), here, work.contacts)
-
-    return sweep
-
-
-def one_pass(features: Features) -> wp.Function:
-    """A step of an integrator that has one pass."""
-    types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
-
-    @wp.func
-    def one_step(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
-        begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
-        only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
-
-    return one_step
-
-
-def _two_passes(features: Features) -> wp.Function:
-    types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    drift, kick = (_sweep(features, kind) for kind in features.passes)
-    before_drift, before_kick = (_ready(features, kind) for kind in features.passes)
-
-    @wp.func
-    def one_step(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
-        begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        ticket = before_drift(rank, size, counter, ticket, begin, step, model, work, x, v)
-        drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_kick(rank, size, counter, ticket + 1, begin, step, model, work, x_out, work.v_p)
-        kick(share, begin, step, model, work, x, v, x_out, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
-
-    return one_step
-
-
-def _four_passes(features: Features) -> wp.Function:
-    types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    first, second, third, fourth = (_sweep(features, kind) for kind in features.passes)
-    before_first, before_second, before_third, before_fourth = (_ready(features, kind) for kind in features.passes)
-
-    @wp.func
-    def one_step(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
-        begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        ticket = before_first(rank, size, counter, ticket, begin, step, model, work, x, v)
-        first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_second(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
-        second(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_third(rank, size, counter, ticket + 1, begin, step, model, work, x_out, v_out)
-        third(share, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_q)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_fourth(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_q)
-        fourth(share, begin, step, model, work, x, v, work.x_p, work.v_q, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
-
-    return one_step
-
-
-def _substepped(features: Features) -> wp.Function:
-    """The slow springs and all else in one step, then the fast springs in many."""
-    types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
-    ready = _ready(features, "outer")
-
-    @wp.func
-    def one_step(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
-        begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
-        outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        fast = team_range(rank, size, model.fast_groups.shape[0], 8)
-        for pair in range(wp.static(pairs)):
-            inner(fast, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_p)
-            team_barrier(counter, size, ticket + 2 + 2 * pair)
-            inner(fast, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
-            team_barrier(counter, size, ticket + 3 + 2 * pair)
-        return ticket + 1 + 2 * wp.static(pairs)
-
-    return one_step
-
-
-_SEQUENCES = {1: one_pass, 2: _two_passes, 4: _four_passes}

@@ -12,8 +12,9 @@ from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout, make_struct
-from annelid.springs.kernels.program import Features, one_pass
+from annelid.springs.kernels.program import Features
 from annelid.springs.kernels.signals import value_at
+from annelid.springs.kernels.team import one_pass
 
 wp.set_module_options({"enable_backward": False})
 
