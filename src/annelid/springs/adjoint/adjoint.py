@@ -165,7 +165,8 @@ class SpringAdjoint:
 
     def reverse(self, stretch: Stretch) -> None:
         """Run a stretch back; see `core.adjoint.Adjoint`."""
-        assert self._motion is not None and self._plan is not None
+        assert self._motion is not None
+        assert self._plan is not None
         before = self._plan.stretches[stretch.number - 1] if stretch.number else None
         self._motion.reverse(stretch, before)
 

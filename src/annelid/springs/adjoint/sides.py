@@ -1,4 +1,4 @@
-"""Where the states of two stretches lie: of one that is run back, and of the one before it, which is run again meanwhile.
+"""Where states of two stretches lie: of one that is run back, and of the one before it, which is run again meanwhile.
 
 On CUDA both are done at once. A step run back frees a row, and the other stretch moves in from the far end: states of
 one side lie from the first row upwards, those of the other from the last row downwards, and few more rows are
@@ -14,7 +14,7 @@ from typing import Any
 from annelid.core.adjoint import Plan
 
 AHEAD = 4
-"""Steps that the stretch that is run again is ahead of the rows that are free: so seldom the two wait for each other."""
+"""Steps that the stretch that is run again is ahead of the free rows: so seldom do the two wait for each other."""
 
 
 @dataclass(frozen=True, eq=False)
