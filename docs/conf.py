@@ -1,10 +1,15 @@
 """Sphinx configuration."""
 
 import re
+from dataclasses import replace
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+from annelid.commands.atlas import write_page
+from annelid.commands.support.study_results import find_results
 
 project = "Annelid"
 author = "The Annelid authors"
@@ -12,7 +17,7 @@ project_copyright = "The Annelid authors"
 version = release = installed_version("annelid")
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
@@ -24,6 +29,13 @@ default_role = "code"  # docstrings put code between single backticks
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+# Tutorials are notebooks. They are executed once, about a minute in all, and again only where their cells have changed.
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -49,7 +61,17 @@ def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, 
     lines[:] = "".join(pieces).split("\n")
 
 
+def make_atlas(app: Sphinx) -> None:
+    """The page of published numbers beside ours, from the results in the checkout."""
+    root = Path(app.srcdir).parent
+    found = [
+        replace(each, path=each.path.relative_to(root)) for each in find_results([root / "benchmarks" / "results"])
+    ]
+    write_page(found, Path(app.srcdir) / "atlas.md")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", make_atlas)
     app.connect("autodoc-process-docstring", escape_formulas, priority=400)  # before napoleon
 
 

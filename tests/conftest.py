@@ -39,7 +39,7 @@ settings.load_profile("annelid")
 LONG = {
     "test_codesign.py", "test_contract.py", "test_docs.py", "test_hyperelastic.py", "test_live.py",
     "test_measured_arm.py", "test_measured_beam.py", "test_newcomer.py", "test_ray.py", "test_soak.py",
-    "test_squeeze.py", "test_squeezing.py", "test_voxel_workshop.py", "test_workshop.py",
+    "test_squeeze.py", "test_squeezing.py", "test_tutorials.py", "test_voxel_workshop.py", "test_workshop.py",
 }  # fmt: skip
 """Files that take long for the number of their tests, such as those that wait for a browser."""
 

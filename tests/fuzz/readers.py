@@ -341,6 +341,25 @@ def squeezes(path: Path) -> Callable[[Path], None]:
     return read
 
 
+def study_result(path: Path) -> Callable[[Path], Any]:
+    """What `annelid study` writes, as the atlas reads it."""
+    from annelid.commands.support.atlas import atlas
+    from annelid.commands.support.study_results import read_result
+    from annelid.core.measurement import Measurement, Report
+    from annelid.core.provenance import provenance
+    from annelid.studies.registry import study_class, study_names
+
+    rows = [Measurement("height", 1.0, "m", 1.1, 0.2, "Fig. 5"), Measurement("rate", float("nan"))]
+    path.write_text(Report("energy", "cpu", 1.5, rows, provenance(study_class("energy")())).to_json())
+
+    def read(found: Path) -> None:
+        result = read_result(found)
+        if result.report.name in study_names():
+            atlas([result])
+
+    return read
+
+
 def tracks(path: Path) -> Callable[[Path], None]:
     from annelid.calibration.tracks import read_tracks
     from annelid.core.errors import FileFormatError, InvalidValue
@@ -439,6 +458,7 @@ READERS = {
     "voxelyze": Reader(".json", voxelyze),
     "evogym-structure": Reader(".npz", evogym_structure),
     "evogym-world": Reader(".json", evogym_world),
+    "study-result": Reader(".json", study_result),
     "voxel-history": Reader(".history", voxel_history),
     "checkpoint": Reader(".npz", checkpoint, (resealed_archive,), costly=True),
     "worlds": Reader(".npz", worlds, (resealed_archive,), costly=True),

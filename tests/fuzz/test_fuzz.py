@@ -54,7 +54,7 @@ def test_the_command_counts_what_became_of_files() -> None:
 
 
 FUZZED = {
-    "commands/support/needs.py", "control/files.py",
+    "commands/support/needs.py", "commands/support/study_results.py", "control/files.py",
     "core/archives.py", "core/checkpoint.py", "core/recording/layout.py", "core/recording/reading.py",
     "core/recording/file_kinds.py",
     "shapes/articulated/urdf.py",

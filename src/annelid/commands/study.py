@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from annelid.commands.support.options import Machine, combined, parse, part, split_name
@@ -14,6 +14,7 @@ from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.ownership import owned
 from annelid.core.progress import Progress
+from annelid.core.provenance import provenance
 from annelid.studies.registry import studies, study_class, study_names
 from annelid.studies.study import Resumable, Study
 from annelid.studies.support.plots import require_matplotlib
@@ -56,16 +57,24 @@ def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, lis
 
 
 def _run_inside(folder: Path, study: Study, files: Files, machine: Machine) -> tuple[Report, list[Path]]:
-    device = choose_device(machine.device)
+    device, facts = choose_device(machine.device), provenance(study)
     study = study.inside(folder) if isinstance(study, Resumable) else study
     begin = time.perf_counter()
     with Progress(f"study {study.name}", 1.0, quiet=machine.json) as progress:
         found = study.compute(device, machine.threads, progress)
-    report = Report(study.name, device_title(device), time.perf_counter() - begin, study.measure(found))
+    seconds = time.perf_counter() - begin
+    report = Report(study.name, device_title(device), seconds, study.measure(found), facts)
+    _write(report, folder)
+    drawn = study.plot(found, folder) if not files.no_plot else []
+    if drawn:  # written again rather than later: a plot that fails must not cost what was computed
+        report = replace(report, facts={**facts, "plots": [path.name for path in drawn]})
+        _write(report, folder)
+    return report, [folder / "results.json", *drawn]
+
+
+def _write(report: Report, folder: Path) -> None:
     with replaced(folder / "results.json") as temporary:
         temporary.write_text(report.to_json() + "\n", encoding="utf-8")
-    drawn = study.plot(found, folder) if not files.no_plot else []
-    return report, [folder / "results.json", *drawn]
 
 
 _VERDICTS = {True: "holds.", False: "does not hold: see the table.", None: "has nothing to hold against."}

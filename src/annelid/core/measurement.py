@@ -6,8 +6,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -63,15 +63,32 @@ class Measurement:
             return self.value <= self.reference + (self.tolerance or 0.0)
         return None if self.tolerance is None else abs(self.value - self.reference) <= self.tolerance
 
+    @property
+    def wanted(self) -> str:
+        """What the value should be, in words such as "≥ 10" or "1 ± 0.5"; empty where nothing says."""
+        if self.reference is None:
+            return ""
+        sign = {"near": "", "at-least": "≥ ", "at-most": "≤ "}[self.bound]
+        return f"{sign}{self.reference:.6g}" + (f" ± {self.tolerance:.3g}" if self.tolerance else "")
+
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The measurements of one study, bench or run."""
+    """The measurements of one study, bench or run.
+
+    Attributes:
+        name: What was measured.
+        device: Where it was computed, in words.
+        seconds: How long it took [s].
+        measurements: The numbers.
+        facts: How they came about, as JSON can hold it: see `core.provenance`.
+    """
 
     name: str
     device: str
     seconds: float
     measurements: Sequence[Measurement]
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool | None:
@@ -87,6 +104,7 @@ class Report:
             "device": self.device,
             "seconds": self.seconds,
             "passed": self.passed,
+            **({"facts": dict(self.facts)} if self.facts else {}),
         }
         return json.dumps({**body, "measurements": [_finite(row) for row in rows]})
 
@@ -108,7 +126,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         holds = {True: "yes", False: "no", None: ""}
-        rows = [(m.name, f"{m.value:.6g} {m.unit}".strip(), _reference(m), holds[m.passed]) for m in self.measurements]
+        rows = [(m.name, f"{m.value:.6g} {m.unit}".strip(), m.wanted, holds[m.passed]) for m in self.measurements]
         title = f"{self.name} on {self.device}, {self.seconds:.1f} s"
         return html_table(title, rows, ("measurement", "value", "reference", "holds"))
 
@@ -118,15 +136,8 @@ _COLUMNS = ("measurement", "value", "unit", "reference", "holds", "source")
 
 def _cells(m: Measurement) -> dict[str, str]:
     holds = {True: "[green]yes", False: "[red]no", None: ""}[m.passed]
-    cells = (m.name, f"{m.value:.6g}", m.unit, _reference(m), holds, m.source)
+    cells = (m.name, f"{m.value:.6g}", m.unit, m.wanted, holds, m.source)
     return dict(zip(_COLUMNS, cells, strict=True))
-
-
-def _reference(m: Measurement) -> str:
-    if m.reference is None:
-        return ""
-    sign = {"near": "", "at-least": "≥ ", "at-most": "≤ "}[m.bound]
-    return f"{sign}{m.reference:.6g}" + (f" ± {m.tolerance:.3g}" if m.tolerance else "")
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""`annelid atlas`: every published and measured number beside ours on one page, from results of studies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from annelid.commands.support.atlas import atlas, chosen
+from annelid.commands.support.atlas_pages import as_html, as_markdown
+from annelid.commands.support.options import parse
+from annelid.commands.support.study_results import Result, find_results
+from annelid.core.errors import InvalidValue
+from annelid.core.files import replaced
+from annelid.studies.registry import study_names
+
+TITLE = "Atlas"
+_PAGES = {".html": as_html, ".md": as_markdown}
+
+
+@dataclass(frozen=True)
+class Options:
+    """One page of all numbers that studies hold against papers and measurements."""
+
+    places: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")] = (Path("out"),)
+    """Folders or files that annelid study has written; out/ by default."""
+    out: Path = Path("out/atlas.html")
+    """The page: .html or .md."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else."""
+
+
+def command(arguments: list[str]) -> int:
+    """Write the page, and say what holds."""
+    options = parse(Options, arguments, "annelid atlas")
+    if options.out.suffix not in _PAGES:
+        raise InvalidValue(f"the atlas is written as .html or .md, not as {options.out.name!r}.")
+    found = find_results(options.places)
+    write_page(found, options.out)
+    if options.json:
+        print(json.dumps(summary(found, options.out)))
+        return 0
+    for name in study_names():
+        print(f"{name:22s} {_verdict(chosen(found).get(name))}")
+    print(options.out)
+    return 0
+
+
+def write_page(found: list[Result], path: Path) -> None:
+    """Write the atlas of some results to a file, in the format that its name says."""
+    text = _PAGES[path.suffix](TITLE, atlas(found))
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def summary(found: list[Result], path: Path) -> dict[str, object]:
+    """What holds, by study, and the files that say so."""
+    speaking = chosen(found)
+    studies = {
+        name: {
+            "passed": result.report.passed,
+            "quick": result.quick,
+            "date": result.date,
+            "device": result.report.device,
+            "file": result.path.as_posix(),
+        }
+        for name, result in speaking.items()
+    }
+    return {"page": path.as_posix(), "studies": studies, "not-run": [n for n in study_names() if n not in speaking]}
+
+
+def _verdict(result: Result | None) -> str:
+    if result is None:
+        return "not run"
+    verdict = {True: "holds", False: "does not hold", None: "nothing to hold against"}[result.report.passed]
+    return f"{verdict}{' (quick form)' if result.quick else ''}"
