@@ -103,6 +103,11 @@ class Condenser:
         return self._refined
 
     @property
+    def of_now(self) -> bool:
+        """Whether the stiffness at hand is that of where the robot stood when the step began."""
+        return self._lagged is None or self._lagged.of_now
+
+    @property
     def lagged(self) -> bool:
         """Whether a stiffness serves for several steps."""
         return self._lagged is not None
@@ -134,6 +139,28 @@ class Condenser:
 
     def _replay(self, stages: list[Stage]) -> Replay:
         return Replay(stages, self.device)
+
+    def rehearse(self) -> None:
+        """Do what the steps of a condensation do, so that kernels are loaded and graphs captured before the first one.
+
+        A stiffness that would serve for several steps is factored, for the first step to find. The robot is left a
+        little nearer to balance than it was.
+        """
+        robot, model, lagged = self.robot, self.robot.model, self._lagged
+        if lagged is None:
+            self.assemble()
+        else:
+            robot.weigh()
+            model.assembly.evaluate(robot.positions)
+            self.strokes = robot.aim()
+            self._lay_directions(lagged)
+            self._shifted(self._restart)
+            lagged.refine(model.assembly.values, self._right, self._solved)
+        self.condense()
+        self.apply(np.zeros(self._mixing.shape[1]))
+        self.correct()
+        self.accept_correction()
+        self.outdate()
 
     # --- the steps of a condensation ---
 

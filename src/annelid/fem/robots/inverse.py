@@ -12,6 +12,7 @@ linearisation foresees need not come true. It ends where the targets are near, o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +46,8 @@ _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
 _CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves nothing that matters
 _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one balances what is left before it adds its own
 _CORRECTIONS = 12  # at most, with an old stiffness
+_ASTRAY = 2.0  # of a move: a correction as large as that leads nowhere
+_FAR = 1e-2  # of the size: a move so long that it is made in parts where corrections lead nowhere
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
@@ -156,6 +159,15 @@ class Inverse:
         self.number = 0
         if settle:
             self.forward.settle()
+        if self._pushing is None:
+            self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Let the first step find kernels loaded, graphs captured and a factor made; the robot stays where it is."""
+        stood = Posture.of(self.robot)
+        with suppress(NotPositiveDefinite):  # the first step tells
+            self.condenser.rehearse()
+        stood.restore(self.robot)
 
     def step(self, targets: Mapping[str, Any] | Any) -> Step:
         """Go towards the targets once.
@@ -337,15 +349,18 @@ class Inverse:
             choice = self._choose(pairs, aim.goals)
             hoped = foreseen(self.robot, self._condensed, aim.goals, choice.change)
             within = replace(aim, enough=max(aim.enough, hoped + self._slack), thoroughly=thoroughly)
-            moved = self._move(pairs, choice, share, within)
-            if moved is not None and not self.forward.penetrating(pairs):
+            moved, balanced = self._move(pairs, choice, share, within)
+            if balanced and not self.forward.penetrating(pairs):
                 posture = Posture.of(self.robot)
                 return Found(missed(self.robot, aim.goals), hoped, posture, choice, pairs, share, moved)
             before.restore(self.robot)
             if not self.condenser.lagged:
-                share *= 0.5 if moved is None else 1.0
-            elif self._doubtful:  # old responses ask for too much; those of now may ask for what can be done
+                share *= 1.0 if balanced else 0.5
+            elif self._doubtful and not self.condenser.of_now:
+                # old responses ask for too much; those of now may ask for what can be done
                 look = self.condenser.look_again
+            elif not thoroughly and moved > _FAR * self.robot.size:  # too far to be foreseen
+                look, share = self.condenser.keep, 0.25 * share
             elif not thoroughly:  # parts of it may snap
                 look, thoroughly = self.condenser.keep, True
             else:
@@ -366,15 +381,15 @@ class Inverse:
         situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt, self._begun)
         return self.chooser.choose(situation, nearer)
 
-    def _move(self, pairs: np.ndarray, choice: Choice, share: float, aim: _Aim) -> float | None:
-        """Move by a part of a choice and balance the forces; the largest move [m], None where they do not balance."""
+    def _move(self, pairs: np.ndarray, choice: Choice, share: float, aim: _Aim) -> tuple[float, bool]:
+        """Move by a part of a choice and balance the forces; the largest move [m], and whether they balance."""
         robot = self.robot
         moved = self.condenser.apply(choice.change, share)
         if not np.isfinite(moved) or moved > 4.0 * self.settings.reach * robot.size:
-            return None
+            return moved, False
         self.forward.take(pairs, share * choice.change, clip=True)
         balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved, aim)
-        return moved if balanced else None
+        return moved, balanced
 
     def _balance(self, moved: float, aim: _Aim) -> bool:
         """Correct with the stiffness at hand while that helps, else by Newton's method.
@@ -385,7 +400,8 @@ class Inverse:
         if aim.thoroughly:
             return self._newton()
         if self.condenser.lagged:
-            return self._balance_roughly(aim, least=1 if brief else 2, close=_CLOSE_IF_BRIEF if brief else _CLOSE)
+            least, close = (1, _CLOSE_IF_BRIEF) if brief else (2, _CLOSE)
+            return self._balance_roughly(aim, self._astray(moved), least=least, close=close)
         settled, last = self.settings.settled * self.robot.size, moved
         if brief:
             return True
@@ -399,12 +415,17 @@ class Inverse:
             last = left
         return last < settled or self._newton()
 
-    def _balance_roughly(self, aim: _Aim, *, least: int, close: float) -> bool:
+    def _astray(self, moved: float) -> float:
+        """A correction with an old stiffness that leads nowhere after a move, rather than to a balance [m]."""
+        far, brief = _FAR * self.robot.size, _BRIEF * self.robot.size
+        return moved if moved > far else _ASTRAY * max(moved, brief)
+
+    def _balance_roughly(self, aim: _Aim, most: float, *, least: int, close: float) -> bool:
         """Correct with an old stiffness, so often or more, until no node moves by more than a part of the size.
 
-        A pass that has missed clearly is not the last one, and the next one corrects as well.
+        A pass that has missed clearly is not the last one, and the next one corrects as well. Corrections
+        larger than `most` [m] lead nowhere.
         """
-        most = np.inf
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
             if not left < most:
