@@ -67,10 +67,17 @@ class Condenser:
             are made in the background meanwhile (on the CPU, and without contacts).
         sooner: The same where the robot's responses change fast; as many unless told.
         linear: What solves with its stiffness; that of its model unless told.
+        accelerated: Whether corrections learn from those before, as they do where a stiffness serves for several steps.
     """
 
     def __init__(
-        self, robot: Robot, *, refresh: int = 1, sooner: int | None = None, linear: Linear | None = None
+        self,
+        robot: Robot,
+        *,
+        refresh: int = 1,
+        sooner: int | None = None,
+        linear: Linear | None = None,
+        accelerated: bool = False,
     ) -> None:
         self.robot, self.device = robot, robot.device
         self._linear: Linear = linear or robot.model.linear
@@ -89,7 +96,7 @@ class Condenser:
         self._width = 0
         self._lagged: LaggedSolver | None = None
         self._led: LedSolver | None = None
-        self._accelerator = Accelerator()
+        self._accelerator = Accelerator() if accelerated or refresh > 1 else None
         self._resize(0)
         self._refined = False
         if refresh > 1:
@@ -216,13 +223,12 @@ class Condenser:
             self._respond(self._lagged)
         self._refined = True
 
-    def keep(self) -> None:
-        """Look nowhere: the robot stands again where it stood when its responses were found."""
-
     def begin_again(self) -> None:
-        """Factor the stiffness where the robot stands at once, if an old one serves that was taken elsewhere."""
+        """Factor the stiffness where the robot stands at once, unless the one at hand was taken there."""
         lagged, robot = self._lagged, self.robot
-        assert lagged is not None
+        if lagged is None:
+            self.assemble()
+            return
         robot.weigh()
         if lagged.base is None or not np.array_equal(lagged.base.positions, robot.positions.numpy()):
             robot.model.assembly.evaluate(robot.positions)
@@ -265,10 +271,11 @@ class Condenser:
         shares[1 : 1 + len(self._mixing)] = share * (self._mixing @ change)
         self._shares.assign(shares)
         self._adding()
-        if share == 1.0 and self._lagged is not None:
-            self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
-        else:
-            self._accelerator.begin()
+        if self._accelerator is not None:
+            if share == 1.0:
+                self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+            else:
+                self._accelerator.begin()
         return self._largest_of(self._moves)
 
     def correct(self) -> float:
@@ -282,7 +289,8 @@ class Condenser:
             self._linear.solve(self._moves, self._step)
         else:
             self._lagged.solve(self._moves, self._step)
-            self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
+        if self._accelerator is not None:
+            self._step.assign(self._accelerator.step(self._moves.numpy(), self._step.numpy()))
         return self._largest_of(self._step)
 
     def _restart(self, shift: float) -> None:
