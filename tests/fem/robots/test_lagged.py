@@ -89,6 +89,42 @@ def test_a_stiffness_is_renewed_sooner_where_responses_had_to_be_refined() -> No
     assert ages == [0, 1, 0, 1, 2, 3, 0, 1, 0, 1, 2, 3]
 
 
+def test_the_first_step_finds_its_factor_made() -> None:
+    """What is made beforehand is what the step would make, and the robot stays where it is."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    fem.Forward(robot).settle()
+    before = robot.positions.numpy().copy()
+    control = fem.Inverse(robot, fem.InverseSettings(refresh=3), settle=False)
+    np.testing.assert_array_equal(robot.positions.numpy(), before)
+    lagged = control.condenser._lagged
+    assert lagged is not None
+    assert (lagged.factorings, lagged.age) == (1, -1)  # as if no step had been taken, to states as well
+    control.step(robot.places()[0] - [0.0, 0.0, 2e-4])
+    assert (lagged.factorings, lagged.age) == (1, 0)
+
+
+def test_a_move_that_cannot_be_foreseen_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of it, without another stiffness; from there the rest is foreseen better."""
+    robot = Pendulum().robot(device="cpu", threads=1)
+    control = fem.Inverse(robot, fem.InverseSettings(refresh=3))
+    shares: list[float] = []
+    apply, correct = Condenser.apply, Condenser.correct
+
+    def noted(self: Condenser, change: np.ndarray, share: float = 1.0) -> float:
+        shares.append(share)
+        return apply(self, change, share)
+
+    monkeypatch.setattr(Condenser, "apply", noted)
+    monkeypatch.setattr(Condenser, "correct", lambda self: correct(self) if len(shares) > 1 else float("inf"))
+    step = control.step(robot.places()[0] - [0.0, 0.0, 2.5e-3])
+    assert shares[:3] == [1.0, 0.25, 1.0]
+    assert step.passes > 1
+    assert step.distance < 3e-5
+    lagged = control.condenser._lagged
+    assert lagged is not None
+    assert lagged.factorings == 1
+
+
 def test_newton_balances_where_corrections_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a soft robot may snap, such as elements that a cable crushes; an old stiffness knows nothing of it."""
     robot = Pendulum().robot(device="cpu", threads=1)

@@ -67,10 +67,17 @@ class Condenser:
             are made in the background meanwhile (on the CPU, and without contacts).
         sooner: The same where the robot's responses change fast; as many unless told.
         linear: What solves with its stiffness; that of its model unless told.
+        accelerated: Whether corrections learn from those before, as they do where a stiffness serves for several steps.
     """
 
     def __init__(
-        self, robot: Robot, *, refresh: int = 1, sooner: int | None = None, linear: Linear | None = None
+        self,
+        robot: Robot,
+        *,
+        refresh: int = 1,
+        sooner: int | None = None,
+        linear: Linear | None = None,
+        accelerated: bool = False,
     ) -> None:
         self.robot, self.device = robot, robot.device
         self._linear: Linear = linear or robot.model.linear
@@ -89,7 +96,7 @@ class Condenser:
         self._width = 0
         self._lagged: LaggedSolver | None = None
         self._led: LedSolver | None = None
-        self._accelerator = Accelerator()
+        self._accelerator = Accelerator() if accelerated or refresh > 1 else None
         self._resize(0)
         self._refined = False
         if refresh > 1:
@@ -101,6 +108,11 @@ class Condenser:
     def refined(self) -> bool:
         """Whether responses are those of where the robot stands."""
         return self._refined
+
+    @property
+    def of_now(self) -> bool:
+        """Whether the stiffness at hand is that of where the robot stood when the step began."""
+        return self._lagged is None or self._lagged.of_now
 
     @property
     def lagged(self) -> bool:
@@ -134,6 +146,28 @@ class Condenser:
 
     def _replay(self, stages: list[Stage]) -> Replay:
         return Replay(stages, self.device)
+
+    def rehearse(self) -> None:
+        """Do what the steps of a condensation do, so that kernels are loaded and graphs captured before the first one.
+
+        A stiffness that would serve for several steps is factored, for the first step to find. The robot is left a
+        little nearer to balance than it was.
+        """
+        robot, model, lagged = self.robot, self.robot.model, self._lagged
+        if lagged is None:
+            self.assemble()
+        else:
+            robot.weigh()
+            model.assembly.evaluate(robot.positions)
+            self.strokes = robot.aim()
+            self._lay_directions(lagged)
+            self._shifted(self._restart)
+            lagged.refine(model.assembly.values, self._right, self._solved)
+        self.condense()
+        self.apply(np.zeros(self._mixing.shape[1]))
+        self.correct()
+        self.accept_correction()
+        self.outdate()
 
     # --- the steps of a condensation ---
 
@@ -189,13 +223,12 @@ class Condenser:
             self._respond(self._lagged)
         self._refined = True
 
-    def keep(self) -> None:
-        """Look nowhere: the robot stands again where it stood when its responses were found."""
-
     def begin_again(self) -> None:
-        """Factor the stiffness where the robot stands at once, if an old one serves that was taken elsewhere."""
+        """Factor the stiffness where the robot stands at once, unless the one at hand was taken there."""
         lagged, robot = self._lagged, self.robot
-        assert lagged is not None
+        if lagged is None:
+            self.assemble()
+            return
         robot.weigh()
         if lagged.base is None or not np.array_equal(lagged.base.positions, robot.positions.numpy()):
             robot.model.assembly.evaluate(robot.positions)
@@ -238,10 +271,11 @@ class Condenser:
         shares[1 : 1 + len(self._mixing)] = share * (self._mixing @ change)
         self._shares.assign(shares)
         self._adding()
-        if share == 1.0 and self._lagged is not None:
-            self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
-        else:
-            self._accelerator.begin()
+        if self._accelerator is not None:
+            if share == 1.0:
+                self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+            else:
+                self._accelerator.begin()
         return self._largest_of(self._moves)
 
     def correct(self) -> float:
@@ -255,7 +289,8 @@ class Condenser:
             self._linear.solve(self._moves, self._step)
         else:
             self._lagged.solve(self._moves, self._step)
-            self._step.numpy()[:] = self._accelerator.step(self._moves.numpy(), self._step.numpy())
+        if self._accelerator is not None:
+            self._step.assign(self._accelerator.step(self._moves.numpy(), self._step.numpy()))
         return self._largest_of(self._step)
 
     def _restart(self, shift: float) -> None:

@@ -12,6 +12,7 @@ linearisation foresees need not come true. It ends where the targets are near, o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +45,9 @@ _LATER, _SOONER = 5, 4  # steps for which a stiffness serves, and those for whic
 _BRIEF = 1e-3  # of the size: a step so short that nothing needs to be corrected
 _CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves nothing that matters
 _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one balances what is left before it adds its own
-_CORRECTIONS = 12  # at most, with an old stiffness
+_CORRECTIONS = 12  # at most, of a large robot
+_ASTRAY, _ASTRAY_IF_FAR = 2.0, 0.75  # of a move: a correction as large as that leads nowhere
+_FAR = 1e-2  # of the size: a move so long that it is made in parts where corrections lead nowhere
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
@@ -109,6 +112,21 @@ class _Aim:
     thoroughly: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What a pass does.
+
+    Attributes:
+        pairs: Obstacle and outer node of each contact that takes part, shape [c, 2].
+        choice: How efforts change.
+        foreseen: Weighted distance of all effectors from their goals that this leads to, to first order [m].
+    """
+
+    pairs: np.ndarray
+    choice: Choice
+    foreseen: float
+
+
 Sink = Callable[[Step], None]
 """What takes the steps of a control: a stream to a file, a pump."""
 
@@ -142,7 +160,7 @@ class Inverse:
         touching = None if robot.touched is None else TouchingRobot(robot)
         self.condenser = Condenser(
             robot, refresh=self._refresh(), sooner=self.settings.refresh or _SOONER,
-            linear=None if touching is None else touching.linear,
+            linear=None if touching is None else touching.linear, accelerated=self._large,
         )  # fmt: skip
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
         self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=25 if self.condenser.lagged else 15))
@@ -156,6 +174,15 @@ class Inverse:
         self.number = 0
         if settle:
             self.forward.settle()
+        if self._pushing is None:
+            self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Let the first step find kernels loaded, graphs captured and a factor made; the robot stays where it is."""
+        stood = Posture.of(self.robot)
+        with suppress(NotPositiveDefinite):  # the first step tells
+            self.condenser.rehearse()
+        stood.restore(self.robot)
 
     def step(self, targets: Mapping[str, Any] | Any) -> Step:
         """Go towards the targets once.
@@ -252,7 +279,17 @@ class Inverse:
         robot, wanted = self.robot, self.settings.refresh
         if robot.device.is_cuda or robot.constrained or robot.touched is not None:
             return 1
-        return wanted if wanted is not None else (_LATER if robot.model.node_count > _LARGE else 1)
+        return wanted if wanted is not None else (_LATER if self._large else 1)
+
+    @property
+    def _large(self) -> bool:
+        """Whether a factor takes much longer than a correction with it."""
+        return self.robot.model.node_count > _LARGE
+
+    @property
+    def _patient(self) -> bool:
+        """Whether corrections go on while they lead somewhere, before the robot is balanced by Newton's method."""
+        return self.condenser.lagged or (self._large and not self.robot.constrained)
 
     @property
     def _doubtful(self) -> bool:
@@ -329,33 +366,40 @@ class Inverse:
             again: Whether it has moved in this step already.
         """
         self.forward.forget()
-        share, look = aim.share, self.condenser.look_again if again else self.condenser.assemble
+        share, look, plan = aim.share, self.condenser.look_again if again else self.condenser.assemble, None
         thoroughly = False
         while share >= _SMALLEST_SHARE:
-            look()
-            pairs = self.forward.touching()
-            choice = self._choose(pairs, aim.goals)
-            hoped = foreseen(self.robot, self._condensed, aim.goals, choice.change)
-            within = replace(aim, enough=max(aim.enough, hoped + self._slack), thoroughly=thoroughly)
-            moved = self._move(pairs, choice, share, within)
-            if moved is not None and not self.forward.penetrating(pairs):
-                posture = Posture.of(self.robot)
-                return Found(missed(self.robot, aim.goals), hoped, posture, choice, pairs, share, moved)
+            plan = plan or self._planned(look, aim.goals)
+            enough = max(aim.enough, plan.foreseen + self._slack)
+            moved, balanced = self._move(plan, share, replace(aim, enough=enough, thoroughly=thoroughly))
+            if balanced and not self.forward.penetrating(plan.pairs):
+                there, posture = missed(self.robot, aim.goals), Posture.of(self.robot)
+                return Found(there, plan.foreseen, posture, plan.choice, plan.pairs, share, moved)
             before.restore(self.robot)
-            if not self.condenser.lagged:
-                share *= 0.5 if moved is None else 1.0
-            elif self._doubtful:  # old responses ask for too much; those of now may ask for what can be done
-                look = self.condenser.look_again
+            if not self._patient:
+                plan, share = None, share * (1.0 if balanced else 0.5)
+            elif self._doubtful and not self.condenser.of_now:
+                # old responses ask for too much; those of now may ask for what can be done
+                plan, look = None, self.condenser.look_again
+            elif share == 1.0 and not again and moved > _FAR * self.robot.size:  # too far to be foreseen
+                share = 0.25
             elif not thoroughly:  # parts of it may snap
-                look, thoroughly = self.condenser.keep, True
+                thoroughly = True
             else:
-                share, look, thoroughly = 0.25 * share, self.condenser.begin_again, False
+                share, plan, look, thoroughly = 0.25 * share, None, self.condenser.begin_again, False
         raise NoEquilibrium(
             "no part of the step leads to an equilibrium: the robot would collapse; it stays in the last one; "
             "lower the limits of its actuators, or move the target away.",
             fraction=0.0,
             residual=float("nan"),
         )
+
+    def _planned(self, look: Callable[[], None], goals: np.ndarray) -> _Plan:
+        """What to do where the robot stands, after a look at how it responds there."""
+        look()
+        pairs = self.forward.touching()
+        choice = self._choose(pairs, goals)
+        return _Plan(pairs, choice, foreseen(self.robot, self._condensed, goals, choice.change))
 
     def _choose(self, pairs: np.ndarray, goals: np.ndarray) -> Choice:
         condensed = self._condensed = self.condenser.condense(pairs)
@@ -366,15 +410,15 @@ class Inverse:
         situation = Situation(self.robot, condensed, self.forward.forces(pairs), self.settings.dt, self._begun)
         return self.chooser.choose(situation, nearer)
 
-    def _move(self, pairs: np.ndarray, choice: Choice, share: float, aim: _Aim) -> float | None:
-        """Move by a part of a choice and balance the forces; the largest move [m], None where they do not balance."""
-        robot = self.robot
-        moved = self.condenser.apply(choice.change, share)
+    def _move(self, plan: _Plan, share: float, aim: _Aim) -> tuple[float, bool]:
+        """Move by a part of what is planned and balance the forces; the largest move [m], and whether they balance."""
+        robot, change = self.robot, plan.choice.change
+        moved = self.condenser.apply(change, share)
         if not np.isfinite(moved) or moved > 4.0 * self.settings.reach * robot.size:
-            return None
-        self.forward.take(pairs, share * choice.change, clip=True)
+            return moved, False
+        self.forward.take(plan.pairs, share * change, clip=True)
         balanced = self._balance_constrained(moved) if self.robot.constrained else self._balance(moved, aim)
-        return moved if balanced else None
+        return moved, balanced
 
     def _balance(self, moved: float, aim: _Aim) -> bool:
         """Correct with the stiffness at hand while that helps, else by Newton's method.
@@ -385,10 +429,13 @@ class Inverse:
         if aim.thoroughly:
             return self._newton()
         if self.condenser.lagged:
-            return self._balance_roughly(aim, least=1 if brief else 2, close=_CLOSE_IF_BRIEF if brief else _CLOSE)
+            least, close = (1, _CLOSE_IF_BRIEF) if brief else (2, _CLOSE)
+            return self._balance_roughly(aim, self._astray(moved), least=least, close=close)
         settled, last = self.settings.settled * self.robot.size, moved
         if brief:
             return True
+        if self._patient:
+            return self._balance_roughly(aim, self._astray(moved), least=1, close=self.settings.settled)
         for _ in range(self.settings.corrections):
             if last < settled:
                 return True
@@ -399,12 +446,17 @@ class Inverse:
             last = left
         return last < settled or self._newton()
 
-    def _balance_roughly(self, aim: _Aim, *, least: int, close: float) -> bool:
-        """Correct with an old stiffness, so often or more, until no node moves by more than a part of the size.
+    def _astray(self, moved: float) -> float:
+        """A correction that leads nowhere after a move, rather than to a balance [m]."""
+        far, brief = _FAR * self.robot.size, _BRIEF * self.robot.size
+        return _ASTRAY_IF_FAR * moved if moved > far else _ASTRAY * max(moved, brief)
 
-        A pass that has missed clearly is not the last one, and the next one corrects as well.
+    def _balance_roughly(self, aim: _Aim, most: float, *, least: int, close: float) -> bool:
+        """Correct with the stiffness at hand, so often or more, until no node moves by more than a part of the size.
+
+        A pass that has missed clearly is not the last one, and the next one corrects as well. Corrections
+        larger than `most` [m] lead nowhere.
         """
-        most = np.inf
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
             if not left < most:

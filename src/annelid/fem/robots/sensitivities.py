@@ -88,7 +88,13 @@ class LaggedSolver:
         self._pool = Pool(1, "annelid-factor")
         self._job: Job[bool] | None = None
         self._given_up: Job[bool] | None = None  # nobody needs what it makes, but it still uses its arrays
+        self._taken: tuple[np.ndarray, float] | None = None  # the matrix that was factored at once last, and its shift
         self.factorings = 0
+
+    @property
+    def of_now(self) -> bool:
+        """Whether factor and responses were made in this step."""
+        return self.age == 0 and self.responses_age == 0
 
     @property
     def due(self) -> bool:
@@ -105,11 +111,14 @@ class LaggedSolver:
         self.prepare(values, base)
 
     def restart(self, values: wp.array[Any], base: Base, *, shift: float = 0.0) -> None:
-        """Factor a matrix at once; raises `NotPositiveDefinite` if it is not positive definite."""
+        """Factor a matrix at once, unless that was done last; raises `NotPositiveDefinite` if it is not."""
         self.outdate()  # a factor that fails leaves none
-        self._used.factor(values, shift=shift)
+        if self._taken is None or self._taken[1] != shift or not np.array_equal(self._taken[0], values.numpy()):
+            self._taken = None
+            self._used.factor(values, shift=shift)
+            self._taken = values.numpy().copy(), shift
+            self.factorings += 1
         self._respond(self._used, self._room, values, self.directions, self._solved)
-        self.factorings += 1
         self.age, self.base, self.shift, self.responses_age = 0, base, shift, 0
 
     def outdate(self) -> None:
@@ -197,7 +206,7 @@ class LaggedSolver:
     def _adopt(self) -> None:
         """Put what was made in the background to use, waiting for it if need be."""
         if self._job is not None and self._job.result():
-            self._used, self._spare = self._spare, self._used
+            self._used, self._spare, self._taken = self._spare, self._used, None
             if self.responses_age >= self.age:  # none were found since those of the new factor were asked for
                 self._solved, self._fresh = self._fresh, self._solved
                 self.responses_age = self.age
