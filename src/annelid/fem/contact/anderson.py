@@ -57,7 +57,7 @@ class Anderson:
         return bool(self._taken.numpy()[0])
 
     def improve(self, here: wp.array[Any], step: wp.array[Any]) -> bool:
-        """Make a step better, in place, that was found here, both [m] and vec3d of shape [n]; False where none can be."""
+        """Make a step that was found here better, in place, both [m], vec3d of shape [n]; False where none can be."""
         slot, self._seen = (self._seen - 1) % KEPT, self._seen + 1
         known = [here, step, self._last, self._last_step, self._ways, self._changes]
         self._launcher.launch(note_difference, self._count, [slot, *known])
