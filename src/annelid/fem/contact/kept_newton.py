@@ -167,9 +167,15 @@ class KeptNewton(TouchingNewton):
         super()._arrive(positions, fraction, holds)
 
     def _factor(self) -> None:
-        """A factor to guess with, where held nodes move."""
-        if self.kept.age < 0:
-            self._renew(0.0)
+        """A factor to guess with, where held nodes move, shifted if need be."""
+        shift = 0.0
+        while self.kept.age < 0:
+            try:
+                self._renew(shift * self.model.stiffness_scale)
+            except NotPositiveDefinite:
+                shift = max(4.0 * shift, FIRST_SHIFT)
+                if shift > LAST_SHIFT:
+                    raise
 
     def _renewed(self) -> float:
         """The direction with a new factor, shifted if need be; its slope [J]."""
