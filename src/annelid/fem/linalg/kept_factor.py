@@ -122,7 +122,7 @@ class KeptFactor:
 
     def touch(self, blocks: np.ndarray) -> None:
         """Note what contacts had added to the block of each node on the diagonal [N/m], shape [n, 3, 3]."""
-        self.touching, self.touched = blocks, blocks.any(axis=(1, 2))
+        self.touching, self.touched = blocks, np.asarray(blocks.any(axis=(1, 2)))
         overwrite(self._own_touching, blocks)
 
     def turn(self) -> None:
