@@ -117,7 +117,7 @@ class Replays:
 
 
 class Launcher:
-    """Launches like `wp.launch`; on the CPU those that come again with the same arrays are prepared only once.
+    """Launches like `wp.launch`; those that come again with the same arrays are prepared only once.
 
     Args:
         device: Warp device.
@@ -130,9 +130,6 @@ class Launcher:
 
     def launch(self, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]) -> None:
         """Launch a kernel; numbers and structures among the arguments may be others than before."""
-        if not self._device.is_cpu:
-            wp.launch(kernel, count, arguments, device=self._device)
-            return
         key = (kernel, count, *(_place(each) for each in arguments))
         command, before, changing = self._known.get(key) or self._prepared(key, kernel, count, arguments)
         if command is None:  # a launch over nothing

@@ -18,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import AnnelidError
+from annelid.core.readback import Mirror
 from annelid.core.replay import Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
@@ -121,6 +122,7 @@ class Newton:
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
+        self._numbers, self._gone_by = Mirror(self._scalars), 0.0
         self._launcher = Launcher(self.device)
 
     @property
@@ -222,7 +224,7 @@ class Newton:
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
-                if self._lost(positions):
+                if self._lost():
                     break
         except NotPositiveDefinite:
             pass
@@ -240,16 +242,15 @@ class Newton:
         while left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
             found = self._search(positions, fraction, energy, self._direction(), left)
-            if found is None or self._lost(positions):
+            if found is None or self._lost():
                 break
             energy, left = found
             least, since = (left, 0) if left < least else (least, since + 1)
         return Attempt(left <= enough, count, left)
 
-    def _lost(self, positions: wp.array[Any]) -> bool:
-        """Whether nodes are on their way to infinity: there is no minimum."""
-        self._add(positions, self._begin, -1.0, self._jump)
-        return self._largest(self._jump) > _FAR * self._size
+    def _lost(self) -> bool:
+        """Whether nodes were on their way to infinity where it was looked last: there is no minimum."""
+        return self._gone_by > _FAR * self._size
 
     def _good_enough(self, fraction: float, first: float) -> float:
         """Force that may be left on a node [N]; never less than what rounding leaves of large and opposite forces."""
@@ -287,10 +288,12 @@ class Newton:
         self._add(positions, model.rest, -1.0, self._jump)
         model.assembly.dot(model.loads, self._jump, self._scalars, 0)
         self._launch_largest(self._residual, 1)
+        self._add(positions, self._begin, -1.0, self._jump)
+        self._launch_largest(self._jump, 4)
         wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
-        work, left, energy = self._scalars.numpy()[:3]
+        work, left, energy, _, self._gone_by = self._numbers.read().tolist()
         self._magnitude = abs(energy) + abs(fraction * work)
-        return float(energy - fraction * work), float(left) if np.isfinite(energy) else math.inf
+        return energy - fraction * work, left if math.isfinite(energy) else math.inf
 
     def _direction(self) -> float:
         """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""
@@ -312,7 +315,7 @@ class Newton:
         """The solution for the residual into `_step`; its slope along the residual [J]."""
         self.linear.solve(self._residual, self._step)
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
-        return float(self._scalars.numpy()[3])
+        return float(self._numbers.read()[3])
 
     def _factor(self) -> None:
         """Factor the matrix at hand, shifted if need be."""
@@ -370,7 +373,7 @@ class Newton:
 
     def _largest(self, vectors: wp.array[Any]) -> float:
         self._launch_largest(vectors, 4)
-        return float(self._scalars.numpy()[4])
+        return float(self._numbers.read()[4])
 
 
 def _collapse(reached: float, at_once: bool, left: float) -> NoEquilibrium:

@@ -409,6 +409,10 @@ class Solver:
         wp.copy(positions, fresh)
 
 
+_TOUCHING = 100  # iterations of a step that touches: friction and folds may be found node after node
+_LED = 30  # the same with a kept factor, which finds friction on the nodes that touch
+
+
 class DynamicSolver(Solver):
     """Advances a solid in motion, by backward Euler.
 
@@ -444,7 +448,8 @@ class DynamicSolver(Solver):
         if inertia.dt != needed:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world needs {needed:g} s.")
         self.inertia = inertia
-        how = settings or Settings(1e-6, 20 if contacts is None else 30)
+        many = _LED if isinstance(model.linear, KeptFactor) else _TOUCHING
+        how = settings or Settings(1e-6, 20 if contacts is None else many)
         super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
 
     def _prepare(self) -> None:

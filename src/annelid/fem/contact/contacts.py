@@ -11,6 +11,8 @@ import warp as wp
 
 from annelid.core.errors import UnknownName
 from annelid.core.identity import identity
+from annelid.core.readback import Mirror
+from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.corners import CornerContacts
@@ -28,13 +30,14 @@ from annelid.fem.contact.state import Touching, TouchingItself
 from annelid.fem.contact.surface import outer_faces, outer_nodes
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
-from annelid.fem.kernels.motion import tick
+from annelid.fem.kernels.motion import least, tick
 from annelid.fem.kernels.placing import place_obstacles
 from annelid.fem.solid import Solid
 from annelid.shapes import Obstacle
 
 _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
+_PARTS = 256  # of which the least volume is found on the device
 _CAUTION = 0.6
 """Of the way that is free, how much what is driven goes."""
 
@@ -119,6 +122,8 @@ class Contacts:
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
         self._elements = wp.array(np.ascontiguousarray(solid.elements[:, :4]), dtype=wp.int32, device=device)
         self._ratios = wp.zeros(len(solid.elements), dtype=wp.float64, device=device)
+        self._least = wp.zeros(_PARTS, dtype=wp.float64, device=device)
+        self._leasts, self._launcher = Mirror(self._least), Launcher(device)
         warn_of_sag(solid, self.rigids, self.settings.reach)
         self.shift = set_apart(self)
         self.pictures = Obstacles(self.rigids, self._forms, device)
@@ -388,8 +393,9 @@ class Contacts:
 
     def _least_volume(self, positions: wp.array[Any], step: wp.array[Any], scale: float) -> float:
         inputs = [self._elements, self._rest, positions, step, wp.float64(scale)]
-        wp.launch(volume_ratios, len(self._ratios), inputs, [self._ratios], device=self.device)
-        return float(self._ratios.numpy().min())
+        self._launcher.launch(volume_ratios, len(self._ratios), [*inputs, self._ratios])
+        self._launcher.launch(least, _PARTS, [len(self._ratios), self._ratios, self._least])
+        return float(self._leasts.read().min())
 
     def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)

@@ -55,8 +55,7 @@ class KeptNewton(TouchingNewton):
         self._wasted, self._fresh_factor = 0, False
         self._foresees, self._foreseen = contacts.pairs is None, False
         self._concerned: np.ndarray | None = None
-        self._acceleration = Anderson()
-        self._plain: np.ndarray | None = None
+        self._acceleration, self._accelerated = Anderson(model.node_count, self.device), False
         self._many = _MANY["cuda" if self.device.is_cuda else "cpu"]
         self.reduced = ReducedContact(model, contacts)
         if contacts.pairs is not None:
@@ -104,8 +103,8 @@ class KeptNewton(TouchingNewton):
         if not self._foreseen or not np.isfinite(slope):
             return super()._search(positions, fraction, energy, slope, left)
         found = self._whole(positions, fraction, left)
-        if found is None and self._plain is not None:
-            self._step.assign(self._plain)
+        if found is None and self._accelerated and self._acceleration.taken:
+            wp.copy(self._step, self._acceleration.plain)
             self._acceleration.forget()
             found = self._whole(positions, fraction, left)
         if found is not None:
@@ -160,25 +159,23 @@ class KeptNewton(TouchingNewton):
         if slope <= 0.0:
             return self._renewed()
         if self._foreseen and not self.contacts.bodies:
-            self._accelerate()
+            self._accelerated = self._acceleration.improve(self._here, self._step)
         return slope
-
-    def _accelerate(self) -> None:
-        """Make the step better by what became of those before."""
-        plain = np.array(self._step.numpy())
-        better = self._acceleration.better(np.array(self._here.numpy()), plain)
-        self._plain = None if better is None else plain
-        if better is not None:
-            self._step.assign(better)
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         self._here = positions
         super()._arrive(positions, fraction, holds)
 
     def _factor(self) -> None:
-        """A factor to guess with, where held nodes move."""
-        if self.kept.age < 0:
-            self._renew(0.0)
+        """A factor to guess with, where held nodes move, shifted if need be."""
+        shift = 0.0
+        while self.kept.age < 0:
+            try:
+                self._renew(shift * self.model.stiffness_scale)
+            except NotPositiveDefinite:
+                shift = max(4.0 * shift, FIRST_SHIFT)
+                if shift > LAST_SHIFT:
+                    raise
 
     def _renewed(self) -> float:
         """The direction with a new factor, shifted if need be; its slope [J]."""
@@ -201,7 +198,7 @@ class KeptNewton(TouchingNewton):
             each.evaluate(self._here)
         model.assembly.sum_blocks(without=[each for each in self._contact_sets if each is not contacts.nodes])
         self.kept.factor(model.assembly.values, shift=shift)
-        self.kept.touching = own_blocks(contacts, model.node_count)
+        self.kept.touch(own_blocks(contacts, model.node_count))
         self._fresh_factor = True
         self._acceleration.forget()
 
@@ -209,9 +206,9 @@ class KeptNewton(TouchingNewton):
         """Moves of nodes and bodies: all of contact is a small system on the nodes that touch."""
         kept, contacts, bodies = self.kept, self.contacts, self.contacts.bodies
         kept.begin(self._residual)
-        self._plain, self._foreseen = None, self._foresees and not self._failed and self._by_few_nodes()
+        self._accelerated, self._foreseen = False, self._foresees and not self._failed and self._by_few_nodes()
         if self._foreseen:
-            return max(self._slope(), 1e-300)  # forces tell whether it leads on, friction is another one at its end
+            return 1e-300  # forces tell whether it leads on, friction is another one at its end
         kept.end(self._step)
         some = added(contacts, kept, self.model.stiffness_scale)
         if len(some.nodes) > _MOST and not self._fresh_factor and contacts.pairs is None:
@@ -235,7 +232,7 @@ class KeptNewton(TouchingNewton):
         """Slope of the energy along the step, above 0 where it falls [J]."""
         bodies = self.contacts.bodies
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
-        found = float(self._scalars.numpy()[3])
+        found = float(self._numbers.read()[3])
         return found + float(bodies.forces @ bodies.step.ravel()) if bodies else found
 
     def _by_few_nodes(self) -> bool:
@@ -264,10 +261,9 @@ class KeptNewton(TouchingNewton):
         """
         if self._concerned is None or self._fresh_factor:
             self.kept.end(self._step)
-            free = np.array(self._step.numpy())
-            self._concerned = self.reduced.concerned(self._here, free, self.kept.touching)
+            self._concerned = self.reduced.concerned(self._here, self._step, self.kept.touched)
         else:
-            self._concerned = np.union1d(self._concerned, self.reduced.touching())
+            self._concerned = np.union1d(self._concerned, self.reduced.touching(self._here))
         return self._concerned
 
     def _in_contact(self, some: Stiffness, matrix: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

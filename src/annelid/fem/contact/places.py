@@ -30,14 +30,18 @@ class Pose:
 
     def __init__(self, count: int, device: wp.Device) -> None:
         self.places, self.turns = np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
-        self._arrays = wp.zeros(count, dtype=wp.vec3d, device=device), wp.zeros(count, dtype=wp.quatd, device=device)
+        self._arrays = (
+            wp.zeros(count, dtype=wp.vec3d, device=device), wp.array(self.turns, dtype=wp.quatd, device=device)
+        )  # fmt: skip
         self.device_pose = poses_of(*self._arrays)
 
     def set(self, places: np.ndarray, turns: np.ndarray) -> None:
         """Be there from now on."""
-        self.places[:], self.turns[:] = places, turns
-        for array, values in zip(self._arrays, (places, turns), strict=True):
-            overwrite(array, values)
+        for own, array, values in zip((self.places, self.turns), self._arrays, (places, turns), strict=True):
+            before = own.tobytes()
+            own[:] = values
+            if own.tobytes() != before:  # most stay where they are, and a device takes long to be told so
+                overwrite(array, own)
 
     def points(self, owners: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Where points of obstacles are in the world [m], shape [p, 3], of places in their frames [m]."""

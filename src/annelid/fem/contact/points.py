@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.readback import Mirror
 from annelid.core.replay import Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import Points, follow_points, free_parts, keep_stretches, point_gaps, touch_points
@@ -68,6 +69,7 @@ class PointContacts(ElementSet):
         self.pair_tangents = wp.zeros(pairs, dtype=wp.mat33d, device=device)
         self.starts = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._parts = wp.zeros(len(numbers), dtype=wp.float64, device=device)
+        self._part_of = Mirror(self._parts)
         self._gaps = wp.zeros(self.size, dtype=wp.float64, device=device)
         self._launcher = Launcher(device)
 
@@ -95,14 +97,14 @@ class PointContacts(ElementSet):
         self.evaluate(positions, tangent=False)
         wp.copy(forces, self.pair_forces)
         fixed = [self.points, self.forms, self._begin, self._now, self.starts, self.strengths, self.normals]
-        wp.launch(keep_stretches, self.size, [*fixed, positions, self.stretches], device=self.device)
+        self._launcher.launch(keep_stretches, self.size, [*fixed, positions, self.stretches])
         wp.copy(stretches, self.stretches)
 
     def free_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Any, end: Any) -> float:
         """Part of a step of points and obstacles on which no gap falls below a tenth of itself, at most 1."""
         inputs = [self.points, self.forms, begin, end, positions, step]
         self._launcher.launch(free_parts, self.element_count, [*inputs, self._parts])
-        return float(self._parts.numpy().min(initial=1.0))
+        return float(self._part_of.read().min(initial=1.0))
 
     def gaps(self, positions: wp.array[Any], poses: Any) -> np.ndarray:
         """Gaps of all pairs [m], shape [k, o]; infinite where a point belongs to the obstacle."""

@@ -24,9 +24,11 @@ import warp as wp
 from scipy.linalg import lu_factor, lu_solve
 
 from annelid.core.linalg.blas import one_thread
+from annelid.core.replay import Launcher
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.few_points import FewPoints
 from annelid.fem.contact.tangents import Coupling, contact_forces, coupling_with, stiffness_on, touched_nodes
+from annelid.fem.kernels.motion import add_scaled
 from annelid.fem.model import Model
 
 _ROUNDS = 20  # iterations at most
@@ -65,26 +67,32 @@ class ReducedContact:
         self._model, self._contacts = model, contacts
         self._places, self._way = model.vectors(), model.vectors()
         self._few = FewPoints(contacts) if contacts.only_nodes else None
+        self._launcher = Launcher(model.device)
 
-    def touching(self) -> np.ndarray:
-        """Nodes that touch as contacts were evaluated last; those that move, shape [t]."""
-        return np.flatnonzero(touched_nodes(self._contacts, self._model.node_count) & self._contacts.movable)
+    def touching(self, here: wp.array[Any]) -> np.ndarray:
+        """Nodes that touch as contacts were evaluated last, here [m]; those that move, shape [t]."""
+        return np.flatnonzero(self._touched(here) & self._contacts.movable)
 
-    def concerned(self, here: wp.array[Any], free: np.ndarray, had: np.ndarray) -> np.ndarray:
+    def concerned(self, here: wp.array[Any], free: wp.array[Any], had: np.ndarray) -> np.ndarray:
         """Nodes that touch, or would after a step, or that have contacts in the factor; those that move, shape [t].
 
         Args:
             here: Where nodes are [m], vec3d of shape [n].
-            free: Their step if contact stayed as it is [m], shape [n, 3].
-            had: What contacts had added to the factor [N/m], shape [n, 3, 3].
+            free: Their step if contact stayed as it is [m], vec3d of shape [n].
+            had: Nodes to which contacts had added anything in the factor, shape [n].
         """
-        contacts, found = self._contacts, had.any(axis=(1, 2))
-        there = np.array(here.numpy()) + free
-        self._places.assign(there)
+        contacts, found = self._contacts, had
+        self._launcher.launch(add_scaled, self._model.node_count, [wp.float64(1.0), here, free, self._places])
         for places in (self._places, here):
             contacts.evaluate(places)
-            found = found | touched_nodes(contacts, len(there))
+            found = found | self._touched(places)
         return np.flatnonzero(found & contacts.movable)
+
+    def _touched(self, places: wp.array[Any]) -> np.ndarray:
+        """Whether contacts as evaluated last, at these places, concern a node, shape [n]."""
+        if self._few is None:
+            return touched_nodes(self._contacts, self._model.node_count)
+        return self._few.touched(places)
 
     def solve(
         self,
@@ -95,7 +103,7 @@ class ReducedContact:
         had: np.ndarray,
         enough: float,
     ) -> Found | None:
-        """Find what contact does; None where iterations do not lead to an end.
+        """Find what contact does, after it was asked which nodes touch; None where iterations do not lead to an end.
 
         Bodies are where they were afterwards, and friction is as at the end of the step.
 
@@ -109,7 +117,7 @@ class ReducedContact:
         """
         with one_thread():
             if self._few is not None and len(nodes):
-                return _FewProblem(self._contacts, self._few, here, free, nodes, compliance, had).found(enough)
+                return _FewProblem(self._contacts, self._few, free, nodes, compliance, had).found(enough)
             return _Problem(self._contacts, self._places, self._way, here, free, nodes, compliance, had).found(enough)
 
 
@@ -242,7 +250,6 @@ class _FewProblem(_Problem):
         self,
         contacts: Contacts,
         few: FewPoints,
-        here: wp.array[Any],
         free: np.ndarray,
         nodes: np.ndarray,
         compliance: np.ndarray,
@@ -250,7 +257,7 @@ class _FewProblem(_Problem):
     ) -> None:
         self.contacts, self.nodes, self.compliance = contacts, nodes, compliance
         self._few, self._had, self._free = few, had, free.ravel()
-        few.begin(nodes, here.numpy()[nodes])
+        few.begin(nodes)
         self._first = self._now = few.first
         self._begin, self._count = contacts.bodies.unknowns(), 3 * len(nodes)
 
@@ -262,12 +269,21 @@ class _FewProblem(_Problem):
         return self._free + self.compliance @ self._added(moved) - moved, np.zeros(0)
 
     def _tangent(self) -> tuple[_Solve, _Resist]:
-        count, blocks = self._count, self._few.tangents() - self._had
-        parts = self.compliance.reshape(count, -1, 3).transpose(1, 0, 2) @ blocks
-        factored = lu_factor(np.eye(count) + parts.transpose(1, 0, 2).reshape(count, count), check_finite=False)
+        """The same, factored on the nodes that resist: what others do follows from that."""
+        blocks = self._few.tangents() - self._had
+        some = np.flatnonzero(blocks.any(axis=(1, 2)))
+        own, size = (3 * some[:, None] + np.arange(3)).ravel(), 3 * len(some)
+        near = self.compliance[np.ix_(own, own)].reshape(size, len(some), 3).transpose(1, 0, 2) @ blocks[some]
+        matrix = near.transpose(1, 0, 2).reshape(size, size)
+        factored = lu_factor(np.eye(size) + matrix, check_finite=False) if size else None
 
         def solve(left: np.ndarray, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return lu_solve(factored, left, check_finite=False), pulls
+            if factored is None:
+                return left, pulls
+            forces = np.zeros((len(blocks), 3, 1))
+            steps = lu_solve(factored, left[own], check_finite=False)
+            forces[some] = blocks[some] @ steps.reshape(-1, 3, 1)
+            return left - self.compliance @ forces.ravel(), pulls
 
         return solve, lambda steps: (blocks @ steps.reshape(-1, 3, 1)).ravel()
 

@@ -8,6 +8,7 @@ itself among them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Settings
 
+_MOST = 30  # iterations of the second attempt, each of which costs a factor and many solutions
 _WITHOUT = 3  # iterations without foresight after it has failed
 
 
@@ -58,7 +60,8 @@ class SecondNewton(TouchingNewton):
 
     def _few_nodes(self) -> FewNodesNewton:
         if self._again is None:
-            self._again = FewNodesNewton(self.model, self.contacts, self.settings)
+            fewer = replace(self.settings, iterations=min(self.settings.iterations, _MOST))
+            self._again = FewNodesNewton(self.model, self.contacts, fewer)
         return self._again
 
 

@@ -89,6 +89,19 @@ def largest_of(place: int, parts: wp.array[f64], largest_out: wp.array[f64]):
 
 
 @wp.kernel
+def least(count: int, values: wp.array[f64], parts_out: wp.array[f64]):
+    """Least of every so-many-th number; not a number where one is none."""
+    part = wp.tid()
+    found = f64(wp.inf)
+    for i in range(part, count, parts_out.shape[0]):
+        if not values[i] >= found:
+            found = values[i]
+        if wp.isnan(found):
+            break
+    parts_out[part] = found
+
+
+@wp.kernel
 def pull_back(
     rate: f64,
     drag: f64,

@@ -12,6 +12,9 @@ import numpy as np
 import warp as wp
 
 from annelid.core.linalg.blas import one_thread
+from annelid.core.readback import Mirror
+from annelid.core.replay import Launcher
+from annelid.core.state import overwrite
 from annelid.fem.kernels.tiles import add_answers, pick, pull_at
 from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.tile_solver import TileSolver
@@ -101,15 +104,20 @@ class AskedAnswers:
     def forget(self) -> None:
         """Know of no node, because there is another factor."""
         self._nodes = np.zeros(0, int)
+        self._launcher = Launcher(self._factor.device)  # another one, which keeps no answers that are forgotten
         self._answers: list[tuple[int, wp.array[Any]]] = []
 
     def ask(self, new: np.ndarray) -> np.ndarray:
         """Know of more nodes; how all that are known answer to forces on the new ones [m/N], shape [3 a, 3 t]."""
         device, self._nodes = self._factor.device, np.concatenate([self._nodes, new])
         self._rows = wp.array(self._nodes.astype(np.int32), dtype=wp.int32, device=device)
+        self._picked = wp.zeros((len(self._nodes), 1), dtype=wp.vec3d, device=device)
+        self._pulls = wp.zeros(3 * len(self._nodes), dtype=wp.float64, device=device)
+        self._mirror = Mirror(self._picked)
         found = np.zeros((3 * len(self._nodes), 0))
         for some in np.split(new, np.arange(_PULLED, len(new), _PULLED)):  # one size, of which a graph is kept
-            columns = wp.zeros((self._unknowns.node_count, 3 * _PULLED), dtype=wp.vec3d, device=device)
+            shape = 3 * _PULLED, self._unknowns.node_count  # neighbouring threads of `add_answers` read neighbours
+            columns = wp.zeros(shape, dtype=wp.vec3d, device=device).transpose()
             places = wp.array(some.astype(np.int32), dtype=wp.int32, device=device)
             wp.launch(pull_at, (len(some), 3), [places, columns], device=device)
             self._factor.solve(columns, columns)
@@ -126,21 +134,21 @@ class AskedAnswers:
 
     def at(self, known: np.ndarray) -> np.ndarray:
         """The solution that was begun on some nodes, by their places among those known, shape [t, 3]."""
-        picked = wp.zeros((len(self._nodes), 1), dtype=wp.vec3d, device=self._factor.device)
-        if len(picked):
-            wp.launch(pick, picked.shape, [self._rows, self._solution, picked], device=self._factor.device)
-        return np.asarray(picked.numpy()[known, 0])
+        if not len(self._nodes):
+            return np.zeros((0, 3))
+        self._launcher.launch(pick, self._picked.shape, [self._rows, self._solution, self._picked])
+        return np.asarray(self._mirror.read()[known, 0])
 
     def end(self, known: np.ndarray, forces: np.ndarray) -> None:
         """End it, with more forces on such nodes, shape [t, 3]."""
-        device, first = self._factor.device, 0
+        first = 0
         wp.copy(self._out, self._solution)
         if not len(known):
             return
         wide = np.zeros((len(self._nodes), 3))
         wide[known] = forces
-        pulls = wp.array(wide.ravel(), dtype=wp.float64, device=device)
+        overwrite(self._pulls, wide.ravel())
         for count, columns in self._answers:
-            inputs = [3 * first, 3 * count, pulls, columns, self._out]
-            wp.launch(add_answers, self._unknowns.node_count, inputs, device=device)
+            inputs = [3 * first, 3 * count, self._pulls, columns, self._out]
+            self._launcher.launch(add_answers, self._unknowns.node_count, inputs)
             first += count

@@ -6,14 +6,18 @@ asks for `compliance`, how some nodes answer to forces on these nodes, can put t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.state import new_state, rows
+from annelid.core.readback import Mirror
+from annelid.core.replay import Launcher
+from annelid.core.state import new_state, overwrite, rows
 from annelid.fem.assembly import Assembly
+from annelid.fem.kernels.memory import note_other_blocks, tell_memory
 from annelid.fem.linalg.asked import Asked, AskedAnswers, AskedRoots
 from annelid.fem.linalg.frames import NodeFrames
 from annelid.fem.linalg.front_solver import FrontSolver
@@ -49,6 +53,24 @@ class _Turned:
     compliance: np.ndarray | None = None
 
 
+class _Told:
+    """Numbers of a memory and whether its blocks are those at hand, found on the device and read at once."""
+
+    def __init__(self, device: wp.Device) -> None:
+        self._numbers = wp.zeros(4, dtype=wp.float64, device=device)
+        self._mirror, self._launcher = Mirror(self._numbers), Launcher(device)
+
+    def tell(
+        self, memory: KeptMemory, pairs: Sequence[tuple[wp.array[Any], wp.array[Any]]]
+    ) -> tuple[int, int, float, bool]:
+        """Iterations, age and shift of a memory, and whether blocks of a pair differ."""
+        self._launcher.launch(tell_memory, 1, [memory.iterations, memory.age, memory.shift, self._numbers])
+        for theirs, ours in pairs:
+            self._launcher.launch(note_other_blocks, len(ours), [theirs, ours, self._numbers])
+        iterations, age, shift, differs = self._mirror.read().tolist()
+        return int(iterations), int(age), shift, bool(differs)
+
+
 class KeptFactor:
     """Solves with an old factor, roughly.
 
@@ -62,6 +84,7 @@ class KeptFactor:
         age: Steps since the factor was made, -1 where there is none.
         iterations: Iterations of the last step.
         touching: What contacts had added to the block of each node on the diagonal [N/m], shape [n, 3, 3].
+        touched: Nodes to which they had added anything, shape [n].
         factorings: Factors made.
     """
 
@@ -80,8 +103,10 @@ class KeptFactor:
         self._frames = NodeFrames(tetrahedra, unknowns.order.held)
         self._factored = wp.zeros_like(assembly.values)
         self._shift, self.age, self.iterations, self.factorings = 0.0, -1, 0, 0
-        self.touching = np.zeros((unknowns.node_count, 3, 3))
+        self._own_touching = wp.zeros(unknowns.node_count, dtype=wp.mat33d, device=self.device)
+        self.touch(np.zeros((unknowns.node_count, 3, 3)))
         self._turned: _Turned | None = None
+        self._told = _Told(self.device)
         self._forget()
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
@@ -94,6 +119,11 @@ class KeptFactor:
         wp.copy(self._frames.then, self._frames.now)
         self._shift, self.age = shift, 0
         self._forget()
+
+    def touch(self, blocks: np.ndarray) -> None:
+        """Note what contacts had added to the block of each node on the diagonal [N/m], shape [n, 3, 3]."""
+        self.touching, self.touched = blocks, np.asarray(blocks.any(axis=(1, 2)))
+        overwrite(self._own_touching, blocks)
 
     def turn(self) -> None:
         """Turn the factor along with the nodes, as the tetrahedra were evaluated last."""
@@ -142,10 +172,10 @@ class KeptFactor:
         if found.compliance is None:
             self._know(nodes)
             places, count, turns = self._places[nodes], len(nodes), found.turns
-            blocks = self._known.reshape(len(self._nodes), 3, -1, 3)[places][:, :, places]
-            turned = np.einsum("iab,ibjc->iajc", turns, blocks, optimize=True)
-            turned = np.einsum("jdc,iajc->iajd", turns, turned, optimize=True)
-            found.compliance = turned.reshape(3 * count, 3 * count)
+            rows = (3 * places[:, None] + np.arange(3)).ravel()
+            half = turns @ self._known[np.ix_(rows, rows)].reshape(count, 3, 3 * count)
+            blocks = half.reshape(3 * count, count, 3).transpose(1, 0, 2) @ turns.transpose(0, 2, 1)
+            found.compliance = np.ascontiguousarray(blocks.transpose(1, 0, 2)).reshape(3 * count, 3 * count)
         return found.compliance
 
     def had_touching(self, nodes: np.ndarray) -> np.ndarray:
@@ -171,27 +201,34 @@ class KeptFactor:
         memory.iterations.fill_(self.iterations)
         memory.shift.fill_(self._shift)
         memory.batches.assign(self._batches)
-        memory.touching.assign(self.touching)
-        wp.copy(memory.matrix, self._factored)
-        wp.copy(memory.rotations, self._frames.then)
+        for theirs, ours in self._pairs(memory):
+            wp.copy(theirs, ours)
 
     def recall(self, memory: FactorMemory) -> None:
         """Make the factor again, unless it is the one at hand."""
         assert isinstance(memory, KeptMemory)
-        self.iterations, age = int(memory.iterations.numpy()[0]), int(memory.age.numpy()[0])
-        shift, batches = float(memory.shift.numpy()[0]), memory.batches.numpy()
-        pairs = [(memory.matrix, self._factored), (memory.rotations, self._frames.then)]
+        pairs = self._pairs(memory)
+        iterations, age, shift, differs = self._told.tell(memory, pairs)
+        batches = np.array(memory.batches.numpy())
         same = shift == self._shift and (age < 0) == (self.age < 0) and np.array_equal(batches, self._batches)
-        self.age, self.touching = age, np.array(memory.touching.numpy())
-        if same and all(np.array_equal(a.numpy(), b.numpy()) for a, b in pairs):
+        self.age, self.iterations = age, iterations
+        if same and not differs:
             return
         for theirs, ours in pairs:
             wp.copy(ours, theirs)
+        self.touch(np.array(memory.touching.numpy()))
         self._shift = shift
         self._forget()
         if age >= 0:
             self._factor.factor(self._factored, shift=shift)
-            self._ask_again(np.array(batches))
+            self._ask_again(batches)
+
+    def _pairs(self, memory: KeptMemory) -> list[tuple[wp.array[Any], wp.array[Any]]]:
+        """Blocks that a memory has, and the own ones."""
+        return [
+            (memory.matrix, self._factored), (memory.rotations, self._frames.then),
+            (memory.touching, self._own_touching),
+        ]  # fmt: skip
 
     # --- compliances ---
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.linalg.dissection import dissect, operations, sweep
-from annelid.core.replay import Crew
+from annelid.core.replay import Crew, Launcher
 from annelid.fem.assembly import Pattern
 from annelid.fem.kernels.linear import Order, pack, unpack
 from annelid.fem.linalg.fronts import numbered
@@ -114,6 +114,7 @@ class Unknowns:
         self.order.held = self._indices(held @ np.array([1, 2, 4]))
         self.order.nodes = self._indices(free[order])
         self._in_order = self._indices(np.arange(self.count))
+        self._launcher = Launcher(crew.device, kept=8)  # each keeps its vectors
 
     @property
     def node_count(self) -> int:
@@ -129,12 +130,12 @@ class Unknowns:
         """Free components of nodal vectors, vec3d of shape [n, k], into rows [k, ...], in order or at these places."""
         size = (self.count // 3, vectors.shape[1])
         places = self._in_order if rows is None else rows
-        wp.launch(pack, size, [0, self.order, places, vectors, out], device=self.crew.device)
+        self._launcher.launch(pack, size, [0, self.order, places, vectors, out])
 
     def unpacked(self, packed: wp.array[Any], out: wp.array[Any], rows: wp.array[Any] | None = None) -> None:
         """The inverse of `packed`."""
         places = self._in_order if rows is None else rows
-        wp.launch(unpack, out.shape, [0, self.order, places, packed, out], device=self.crew.device)
+        self._launcher.launch(unpack, out.shape, [0, self.order, places, packed, out])
 
     def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.crew.device)
