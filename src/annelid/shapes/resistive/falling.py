@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -63,7 +64,7 @@ def fall(
     normals, arms, areas = pieces_of(body)
     require_above(ground, (body.turn.apply(arms) + body.place)[:, 2], "pieces of the surface")
     mass, unit = body.total_mass, body.unit
-    begun = [
+    begun: list[tuple[ArrayLike, Any]] = [
         (body.place, wp.vec3d), (body.rotation, wp.quatd), (body.velocity, wp.vec3d), (body.spin, wp.vec3d),
         (np.zeros(3), wp.vec3d),
     ]  # fmt: skip
@@ -71,7 +72,8 @@ def fall(
     surface = [wp.array(values, dtype=wp.vec3d, device="cpu") for values in (normals, arms)]
     inputs = [
         steps, every, step, wp.vec3d(*as_vector("gravity", gravity)), ground.numbers(wp.float64), mass,
-        wp.mat33d(unit.inertia * (mass / unit.mass)), *surface, wp.array(areas, dtype=wp.float64, device="cpu"),
+        wp.mat33d(*(unit.inertia * (mass / unit.mass)).ravel().tolist()), *surface,
+        wp.array(areas, dtype=wp.float64, device="cpu"),
     ]  # fmt: skip
     wp.launch(fall_kernel(), 1, [*inputs, *tracks], device="cpu")
     times = step * every * np.arange(_LOOKS + 1)
