@@ -194,7 +194,7 @@ class Model:
         return Features(
             method=world.method,
             sizes=bool(np.ptp(bed.radii) > 0.0 or np.ptp(masses) > 0.0),
-            materials=bool((np.ptp(surfaces, axis=0) > 0.0).any()),
+            materials=any(bool((np.ptp(part, axis=0) > 0.0).any()) for part in self._alike(surfaces)),
             bouncing=self._bounces(),
             rolling=bool((surfaces[:, 2] > 0.0).any()),
             cohesive=bool((surfaces[:, 3] > 0.0).any()),
@@ -209,6 +209,11 @@ class Model:
             guests=self.guests > 0,
             worlds=self.many or self.world_count > 1,
         )
+
+    def _alike(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Rows of grains and of guests, which may be alike among themselves, apart."""
+        own = self.count - self.guests
+        return [rows[:own], rows[own:]] if 0 < own < len(rows) else [rows]
 
     def _parameters(self) -> Any:
         bed, world = self.bed, self.world
@@ -227,6 +232,8 @@ class Model:
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
         p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())
         p.friction, p.restitution, p.rolling, p.cohesion = self.surface_numbers([surface])[0]
+        mine, theirs = self.surface_numbers([surface, bed.materials[bed.kinds[-1]]])  # guests come last
+        p.guest_surface, p.beside_guests = wp.vec4(*theirs.tolist()), wp.vec4(*np.sqrt(mine * theirs).tolist())
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
         p.bounce_speed, p.period = speed, wp.vec3(*world.period)

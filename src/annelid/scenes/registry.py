@@ -30,6 +30,7 @@ SCENES = {
     "sand-walker": ("annelid.scenes.sand_walker", "SandWalker"),
     "gripper": ("annelid.scenes.gripper", "Gripper"),
     "wheel": ("annelid.scenes.wheel", "Wheel"),
+    "intruder": ("annelid.scenes.intruder", "Intruder"),
     "tyre": ("annelid.scenes.tyre", "Tyre"),
     "silicone-cylinder": ("annelid.scenes.silicone_cylinder", "SiliconeCylinder"),
     "finger": ("annelid.scenes.finger", "Finger"),

@@ -17,8 +17,7 @@ from scipy.optimize import brentq
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, SignedDistanceGrid, Sphere
 from annelid.shapes.placed import Quaternion, placed
-from annelid.shapes.resistive.ground import ResistiveGround
-from annelid.shapes.rigid import as_rigids, require_list
+from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.shapes.values import Vector
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
@@ -68,19 +67,7 @@ class Contact:
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
     """The rigid things of a list of obstacles as masses touch them."""
-    sand = sand_of(obstacles)
-    numbered = [(number, one) for number, one in enumerate(obstacles) if one is not sand]
-    rigids = as_rigids([one for _, one in numbered], "springs")
-    return tuple(Contact(rigid, number) for (number, _), rigid in zip(numbered, rigids, strict=True))
-
-
-def sand_of(obstacles: Any) -> ResistiveGround | None:
-    """The ground in a list of obstacles that resists like sand, None where there is none."""
-    require_list(obstacles)
-    found = [one for one in obstacles if isinstance(one, ResistiveGround)]
-    if len(found) > 1:
-        raise InvalidValue(f"springs can move through one ResistiveGround, and obstacles hold {len(found)}: leave one.")
-    return found[0] if found else None
+    return tuple(Contact(rigid, number) for number, rigid in rigids_beside_sand(obstacles, "springs"))
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

@@ -10,6 +10,7 @@ import warp as wp
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import HeightField, Rigid, Sphere
 from annelid.shapes import Plane as PlaneGeometry
+from annelid.shapes.resistive.pictures import sand_parts
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
 from annelid.springs.readout import Readout
@@ -115,10 +116,7 @@ class Painter:
 
     def sand(self) -> list[Plane]:
         """The surface of ground that resists, where there is some and it is drawn."""
-        ground = self.model.world.sand
-        if ground is None or ground.hidden:
-            return []
-        return [Plane(ground.name or "sand", (0.0, 0.0, ground.height), (0.0, 0.0, 1.0), ground.color)]
+        return sand_parts(self.model.world.sand)
 
     @property
     def shown(self) -> list[Contact]:

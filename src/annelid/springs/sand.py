@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ResistiveGround
+from annelid.shapes.resistive.among import require_above
 from annelid.springs.body import Body
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.world import World
@@ -25,13 +26,7 @@ def require_surface(body: Body, sand: ResistiveGround) -> None:
             "the body has no surface that a ResistiveGround could act on: build it from a shape (springs.lattice, box, "
             "block)."
         )
-    surface = np.unique(body.triangles)
-    depths = sand.height - body.positions[surface, 2]
-    if not sand.buried and (depths > 0.0).any():
-        raise InvalidValue(
-            f"{int((depths > 0.0).sum())} of {len(surface)} masses of the surface start below the ResistiveGround, the "
-            f"deepest by {depths.max():.3g} m: move the body up, or give the ground buried=True."
-        )
+    require_above(sand, body.positions[np.unique(body.triangles), 2], "masses of the surface")
 
 
 def require_memory_of_hollows(world: World) -> None:

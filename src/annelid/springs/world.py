@@ -13,12 +13,13 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle, ResistiveGround
+from annelid.shapes.resistive.among import sand_among
 from annelid.shapes.values import as_vector, require_step
 from annelid.springs.actuation import require_function
 from annelid.springs.collisions import Collide
 from annelid.springs.kernels.passes import PASSES
 from annelid.springs.motors import Motor
-from annelid.springs.obstacles import Contact, contacts_of, sand_of
+from annelid.springs.obstacles import Contact, contacts_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 
@@ -91,7 +92,7 @@ class World(Named):
     @cached_property
     def sand(self) -> ResistiveGround | None:
         """The obstacle that resists like sand."""
-        return sand_of(self.obstacles)
+        return sand_among(self.obstacles, "springs")
 
 
 def _require_kind(what: str, given: Sequence[Any], kind: type, accepted: str) -> None:

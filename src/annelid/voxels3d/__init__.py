@@ -90,7 +90,8 @@ def simulation(
         dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
-        obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields; nothing without.
+        obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields, a `ResistiveGround`; nothing
+            without.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
         collisions: "none" of the voxels touch each other; with "self" those of a robot do; with "all" the robots share

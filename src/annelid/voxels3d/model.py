@@ -13,6 +13,8 @@ import warp as wp
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity
+from annelid.shapes.resistive.among import require_above
+from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.changes import Changed, Log, apply, unchanged
 from annelid.voxels3d.collisions import Near, near_by_links, reach_and_margin, surface
 from annelid.voxels3d.kernels.layout import layout
@@ -68,6 +70,7 @@ class Model:
             raise InvalidValue(f"positions must be finite, of shape [{len(counts)}, 3], not {list(corners.shape)}.")
         self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.robot_of_voxel]
         self.corners = corners
+        self._require_above_sand()
         # States have the same arrays, and channels, before and after edits.
         self.remembers = any(shape.link_rows["remembers"].any() for shape in (base or self).shapes)
         self.volumetric = any(shape.link_rows["poisson"].any() for shape in (base or self).shapes)
@@ -141,6 +144,12 @@ class Model:
             for tables in ([(s.next, f) for s, f in pairs], [(s.before, f) for s, f in pairs])
         )
         return after, before
+
+    def _require_above_sand(self) -> None:
+        """Refuse voxels that are built below the surface of sand, unless they may be."""
+        if self.world.sand is not None and self.base is None:
+            halves = np.concatenate([np.full(robot.voxel_count, 0.5 * robot.side_length) for robot in self.robots])
+            require_above(self.world.sand, self.places[:, 2] - halves, "voxels")
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:
         """Sizes of voxels before they are actuated, and their waves; see `kernels.layout`."""
@@ -219,6 +228,8 @@ class Model:
         tables.channel_count = len(self.controls)
         tables.fluid = self.world.fluid
         tables.faces = wp.array(self._open_faces(), dtype=wp.int32, device=self.device)
+        sand = [] if self.world.sand is None else [self.world.sand.numbers(types.real)]
+        tables.sand = wp.array(sand, dtype=resistance(types.real).Ground, device=self.device)
         tables.gravity = types.vec3(*self.world.gravity)
         tables.dt = self.dt
         tables.balanced = int(self.world.links == "balanced")
@@ -232,7 +243,7 @@ class Model:
     def plain(self) -> bool:
         """Whether all links are linear, without a Poisson's ratio, and only gravity and obstacles act from outside."""
         tables = self.tables
-        return not (tables.special or tables.pushed or self.world.force_field or self.world.fluid)
+        return not (tables.special or tables.pushed or self.world.force_field or self.world.fluid or self.world.sand)
 
     @property
     def touching(self) -> bool:
@@ -339,8 +350,8 @@ class Model:
         }  # fmt: skip
 
     def _open_faces(self) -> np.ndarray:
-        """Bits of the faces of voxels without a neighbour, where a fluid pushes on them; see `kernels.layout`."""
-        if not self.world.fluid:
+        """Bits of the faces of voxels without a neighbour, which a fluid or sand pushes on; see `kernels.layout`."""
+        if not (self.world.fluid or self.world.sand):
             return np.zeros(0, int)
         after, before = self.neighbours()
         bits = 1 << np.arange(6).reshape(3, 2)

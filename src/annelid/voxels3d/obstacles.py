@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, Plane, Rigid, Sphere
-from annelid.shapes.rigid import as_rigids
+from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.voxels3d.kernels.layout import BALL, BOX, HEIGHTS, PLANE
 
 _OWN = -1.0  # stands for what the material of a voxel says
@@ -44,8 +44,8 @@ class Contact:
 
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
-    """A list of obstacles as voxels touch them."""
-    return tuple(Contact(rigid, number) for number, rigid in enumerate(as_rigids(obstacles, "3-D voxels")))
+    """The rigid things of a list of obstacles as voxels touch them."""
+    return tuple(Contact(rigid, number) for number, rigid in rigids_beside_sand(obstacles, "3-D voxels"))
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

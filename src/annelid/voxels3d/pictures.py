@@ -10,6 +10,7 @@ from scipy import sparse
 
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import Plane as Halfspace
+from annelid.shapes.resistive.pictures import sand_parts
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
 
@@ -166,7 +167,7 @@ class Painter:
     @cached_property
     def _ground(self) -> list[Any]:
         """The obstacles."""
-        parts: list[Any] = []
+        parts: list[Any] = sand_parts(self.model.world.sand)
         for number, contact in enumerate(self.model.world.contacts):
             rigid = contact.rigid
             name = rigid.name or f"obstacle-{number}"

@@ -53,6 +53,8 @@ class PartSensor(Sensor):
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of 3-D voxels."""
         own, _ = side_of(solver, Solver, f"{self.quantity} of 3-D voxels")
+        if self.quantity == "touch" and own.model.world.sand is not None:
+            raise InvalidValue("touch_of cannot tell what a ResistiveGround does yet: leave it out, or use a Plane.")
         part = _Part(own, self.where)
         if self.quantity == "strain" and not part.now().linked():
             raise InvalidValue("a sensor of strain needs two neighbouring voxels among those that were chosen.")

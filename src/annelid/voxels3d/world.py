@@ -11,7 +11,8 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, Named
-from annelid.shapes import Obstacle
+from annelid.shapes import Obstacle, ResistiveGround
+from annelid.shapes.resistive.among import require_no_hollows, sand_among
 from annelid.shapes.values import as_vector, require_positive, require_step
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.kernels.fields import DEEPEST
@@ -32,7 +33,8 @@ class World(Named):
         dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
-        obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
+        obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at
+            most one `ResistiveGround`.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
         collisions: Whether voxels touch each other: "none" do; those of a robot with "self"; with "all" also those of
@@ -64,11 +66,17 @@ class World(Named):
         object.__setattr__(self, "force_field", _require_field(self.force_field))
         object.__setattr__(self, "fluid", self.fluid and require_positive("fluid", self.fluid))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
+        require_no_hollows(self.sand, "3-D voxels")
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The obstacles as voxels touch them."""
         return contacts_of(self.obstacles)
+
+    @cached_property
+    def sand(self) -> ResistiveGround | None:
+        """The obstacle that resists like sand."""
+        return sand_among(self.obstacles, "3-D voxels")
 
 
 def _require_field(given: Sequence[Formula]) -> tuple[Formula, ...]:

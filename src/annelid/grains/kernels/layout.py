@@ -77,7 +77,8 @@ class Features:
     Attributes:
         method: "nonsmooth", "paper" or "hertz".
         sizes: Grains differ in radius or density.
-        materials: Grains differ in friction, restitution, rolling resistance or cohesion.
+        materials: Grains differ in friction, restitution, rolling resistance or cohesion, or guests do; that all guests
+            differ from all grains is `Parameters.guest_surface`.
         bouncing: Some restitution is not 0.
         rolling: Some rolling resistance is not 0.
         cohesive: Some cohesion is not 0.
@@ -177,6 +178,8 @@ class Parameters:
     deep: wp.float32  # rate at which what is deep in a body is pushed out, where steps converge [1/s]
     over: wp.float32  # how much further than plain sweeps those go that converge
     spread: wp.float32  # and the square of how much their rates of convergence differ
+    guest_surface: wp.vec4  # friction, restitution, rolling resistance and cohesion of equal guests
+    beside_guests: wp.vec4  # and of the contact of one with a grain
     first_guest: wp.int32  # grains from this name on are guests
     varied: wp.array[Varied]  # of each world, where they differ
 

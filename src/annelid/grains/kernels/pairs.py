@@ -216,6 +216,14 @@ _OWN_SURFACE = """
         rolling = SQRT(rolling * my_surface[2]); cohesion = SQRT(cohesion * my_surface[3]);
 """
 
+# Where all grains are alike, and all guests: which pair it is says what to take.
+_TWO_SURFACES = """
+        const F friction = guest ? zero + parameters.beside_guests[0] : zero + parameters.friction,
+                restitution = guest ? zero + parameters.beside_guests[1] : zero + parameters.restitution,
+                rolling = guest ? zero + parameters.beside_guests[2] : zero + parameters.rolling,
+                cohesion = guest ? zero + parameters.beside_guests[3] : zero + parameters.cohesion;
+"""
+
 # Worlds that differ in parameters: both sides of a contact are in the same, and a guest's is not that of a grain.
 _VARIED_SIZES = "const F ri = parameters.radius, mi = my_turning[3]; rj = ri; mj = mi;"
 _SCALED = "friction *= varied.friction; restitution *= varied.restitution; cohesion *= varied.cohesion;"
@@ -392,12 +400,19 @@ def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
     return parts
 
 
+def _surfaces(features: Features) -> str:
+    """Part of the text that says how a pair responds."""
+    if features.materials:
+        return _OWN_SURFACE
+    return _TWO_SURFACES if features.guests else _SAME_SURFACE
+
+
 def _varied_parts(features: Features, world: str) -> dict[str, str]:
     """Parts of the text where worlds differ in parameters: factors on what contacts have, and masses of a world."""
     if not features.varied:
         return {"VARIED": "", "SCALED": "", "LIGHTEST": "parameters.lightest"}
     same = {} if features.sizes else {"SIZES": _VARIED_SIZES}
-    same |= {} if features.materials else {"SURFACES": _SAME_SURFACE.replace("const F", "F")}
+    same |= {} if features.materials else {"SURFACES": _surfaces(features).replace("const F", "F")}
     return {
         **same,
         "VARIED": f"const auto& varied = parameters.varied.data[{world}];"
@@ -427,7 +442,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
-        "SURFACES": _OWN_SURFACE if features.materials else _SAME_SURFACE,
+        "SURFACES": _surfaces(features),
         **(_BOUNCING if features.bouncing else _NOT_BOUNCING),
         "FACET": _FACET if features.guests else "",
         "FACETS": _FACETS if features.guests else "",

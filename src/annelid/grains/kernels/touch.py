@@ -173,6 +173,9 @@ def grain_side(features: Features) -> wp.Function:
                 side.light = wp.min(side.inverse_mass, lightest)
             side.guest = grains.names[i][0] >= parameters.first_guest
         side.surface = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
+        if wp.static(guests):
+            if side.guest:
+                side.surface = parameters.guest_surface
         if wp.static(materials):
             side.surface = grains.surfaces[i]
         if wp.static(varied):

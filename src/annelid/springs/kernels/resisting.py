@@ -10,6 +10,7 @@ import functools
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
+from annelid.shapes.resistive.kernels.holding import slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.springs.kernels.layout import Layout
 
@@ -26,7 +27,7 @@ def resist_of(types: Layout) -> wp.Function:
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
     functions = resistance(real)
-    stress, flow, leave = functions.stress, functions.flow, _leave(types)
+    stress, flow, leave, slowed = functions.stress, functions.flow, _leave(types), slowed_of(real)
 
     @wp.func
     def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
@@ -45,15 +46,7 @@ def resist_of(types: Layout) -> wp.Function:
                         if leave(entry, sand, wp.dot(normal, v_from) * horizon, normal[2]) == real(0.0):
                             push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
                     area = vec3()
-            push = push * inverse_mass
-            speed = wp.length(next_v)
-            if speed > real(0.0):
-                u = next_v / speed
-                slowing = -wp.dot(push, u)
-                if slowing * horizon >= speed:
-                    a = a - next_v / horizon
-                else:
-                    a = a + push + u * wp.min(slowing, real(0.0))  # the fits drive a little where they should not
+            a = slowed(a, next_v, push * inverse_mass, horizon)
         elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
                 sand[0].hollows[entry] = real(0.0)

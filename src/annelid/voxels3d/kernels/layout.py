@@ -6,6 +6,8 @@ from typing import Any
 
 import warp as wp
 
+from annelid.shapes.resistive.kernels.stress import resistance
+
 wp.set_module_options({"enable_backward": False})
 
 PLANE, BALL, BOX, HEIGHTS = range(4)
@@ -135,8 +137,9 @@ def layout(real: Any) -> Layout:
         field_begins=wp.array[wp.int32],  # formulas of the force along x, y and z; empty: none
         field_codes=wp.array[wp.int32],
         field_numbers=wp.array[wp.float64],
-        faces=wp.array[wp.int32],  # bits of open faces: +x, -x, +y, -y, +z, -z; empty without a fluid
+        faces=wp.array[wp.int32],  # bits of open faces: +x, -x, +y, -y, +z, -z; empty without a fluid and sand
         fluid=real,  # density of what voxels move in, times the coefficient of drag [kg/m³]
+        sand=wp.array[resistance(real).Ground],  # ground that resists: one or none
         gravity=vec3,  # [m/s²]
         dt=wp.float64,  # [s]
         balanced=wp.int32,

@@ -10,6 +10,7 @@ from annelid.voxels3d.kernels.contacts import contact_of
 from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
+from annelid.voxels3d.kernels.resisting import resist_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -166,7 +167,7 @@ def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
     turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
-    field, drag = field_of(real), drag_of(real)
+    field, drag, resist = field_of(real), drag_of(real), resist_of(real)
 
     @wp.func
     def loads(i: int, time: wp.float64, tables: Tables) -> wp.spatial_vectord:
@@ -213,6 +214,8 @@ def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
                 force += field(i, u, time, tables)
             if wp.static(not plain) and tables.fluid > real(0.0):
                 force += drag(i, voxel.side, v, tables, motion)
+            if wp.static(not plain) and tables.sand.shape[0] > 0:
+                force = resist(i, voxel, force, u, v, dt, tables, motion)
             if tables.obstacles.shape[0] > 0:
                 v = contact(i, voxel, force, u, v, dt, tables, motion)
             else:
