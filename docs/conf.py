@@ -1,7 +1,9 @@
 """Sphinx configuration."""
 
 import re
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -11,7 +13,9 @@ author = "The Annelid authors"
 project_copyright = "The Annelid authors"
 version = release = installed_version("annelid")
 
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [
+    "gallery_page",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -19,6 +23,8 @@ extensions = [
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
+html_static_path = ["_static"]
+html_css_files = ["front.css"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put code between single backticks
 
