@@ -80,12 +80,12 @@ def _help() -> None:
 
         known = entries()
     console = Console(highlight=False)
-    console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.\n")
+    console.print("[bold]annelid[/bold] simulates soft robots and the loose ground that they live on.")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 1))
     for name, text in COMMANDS.items():
         table.add_row(f"annelid {name}", text)
     console.print(table)
-    console.print(f"\nScenes: {', '.join(known['run'])}.")
+    console.print(f"Scenes: {', '.join(known['run'])}.")
     counts = {"study": "studies", "evolve": "experiments", "train": "tasks", "bench": "benches"}
     numbers = ", ".join(f"{len(known[name])} {what}" for name, what in counts.items())
     listed = f"{numbers}: annelid {'|'.join(counts)} --list."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def cards(made: Sequence[Made], kind: Kind, *, base: str = "") -> str:
 def _card(made: Made, base: str) -> str:
     entry = made.entry
     name, command = html.escape(entry.key.partition("/")[2]), html.escape(entry.command)
-    text = f"<p>{html.escape(entry.summary())}</p><p><code>{command}</code></p>"
+    told = re.sub(r"`+([^`]+)`+", r"<code>\1</code>", html.escape(entry.summary()))
+    text = f"<p>{told}</p><p><code>{command}</code></p>"
     if made.folder is None:
         why = html.escape(made.failure) or "Not made yet: <code>make gallery</code> makes its pictures."
         return f'<article id="{entry.key}"><h3>{name}</h3><p class="missing">{why}</p>{text}</article>'
