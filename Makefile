@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench fuzz docs clean
+.PHONY: help setup run test lint format bench fuzz gallery docs docs-check clean
 
 help:  ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(if $(EXTRA),$(EXTRA:%=$(VENV)/.extra-%),$(VENV)/.dev)  ## Install the package with all development tools, or with an extra: EXTRA=rl
 	@echo "Ready: $(BIN)/annelid"
@@ -42,10 +42,17 @@ bench: $(VENV)/.run  ## Measure the throughput of the spring solver
 fuzz: $(VENV)/.dev  ## Hand 100 000 damaged files to everything that reads files
 	$(BIN)/python tests/fuzz/fuzz.py
 
+gallery: $(VENV)/.run  ## Make pictures and recordings of all scenes, environments, studies and robots in out/gallery/
+	$(BIN)/annelid gallery
+
 docs: $(VENV)/.dev  ## Build the documentation in docs/_build/html/
 	@rm -rf docs/api/_generated  # pages of modules that are gone
 	$(BIN)/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
+	@test -e out/gallery/index.html || echo "Its gallery has no pictures yet: make gallery, then make docs."
 	@echo "Open docs/_build/html/index.html"
+
+docs-check: docs  ## Walk all pages of the documentation in a browser: links, pictures, errors
+	$(BIN)/python docs/_extensions/walk.py docs/_build/html
 
 clean:  ## Remove the environment and everything that was built; out/ stays
 	rm -rf $(VENV) build dist docs/_build docs/api/_generated .pytest_cache .ruff_cache .mypy_cache .hypothesis

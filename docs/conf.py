@@ -1,6 +1,7 @@
 """Sphinx configuration."""
 
 import re
+import sys
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -16,7 +17,9 @@ author = "The Annelid authors"
 project_copyright = "The Annelid authors"
 version = release = installed_version("annelid")
 
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [
+    "gallery_page",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -24,6 +27,8 @@ extensions = [
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
+html_static_path = ["_static"]
+html_css_files = ["front.css"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put code between single backticks
 
@@ -52,6 +57,7 @@ html_title = "Annelid"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_sidebars = {"*": [], "api/**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # as the machine of the reader has it
 
 
 def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import annelid
 from annelid.core.packages import installed
 from annelid.materials import PRESETS, SILICONES, Silicone
 from annelid.scenes.registry import scene_names
@@ -69,3 +70,64 @@ def test_pages_need_nothing_but_markdown_to_be_read() -> None:
     """Where they are read as plain Markdown, nobody fills in what a template leaves out."""
     pages = {page.name: page.read_text(encoding="utf-8") for page in WRITTEN}
     assert [name for name, text in pages.items() if re.search(r"\{\{.*?\}\}", text)] == []
+
+
+ROOT = DOCS.parent
+LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^)\s]+)\)")
+DOC = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`")
+FENCED = re.compile(r"^(```+).*?^\1$", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Places of a page that links can name: its headings, as Sphinx and GitHub write them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def broken(page: Path) -> list[str]:
+    """Links of a page that lead nowhere, whoever reads it: Sphinx, or a person in the repository."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    missing = [name for name in DOC.findall(text) if not _document(page.parent / name)]
+    for link in LINK.findall(text):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            missing.append(link)
+    return missing
+
+
+def _document(place: Path) -> bool:
+    return place.with_name(place.name + ".md").is_file() or place.with_name(place.name + ".rst").is_file()
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [*WRITTEN, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+    assert {page.name: found for page in pages if (found := broken(page))} == {}
+
+
+def test_every_page_has_a_picture() -> None:
+    assert [
+        page.name for page in WRITTEN if "](images/" not in (text := page.read_text()) and "/images/" not in text
+    ] == []
+
+
+def test_every_page_is_in_an_index() -> None:
+    for kind in KINDS:
+        listed = set(re.findall(r"^[\w./-]+$", (DOCS / kind / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
+        assert {page.stem for page in (DOCS / kind).glob("*.md")} - {"index"} <= listed
+
+
+def test_the_drawing_of_floors_is_that_of_the_table() -> None:
+    drawings = runpy.run_path(str(DOCS / "_extensions" / "drawings.py"))
+    design = (DOCS / "explanation" / "design.md").read_text(encoding="utf-8")
+    remedy = "python docs/_extensions/drawings.py draws it"
+    assert (DOCS / "images" / "floors.svg").read_text(encoding="utf-8") == drawings["floors"](design), remedy
+    assert (DOCS / "images" / "data-way.svg").read_text(encoding="utf-8") == drawings["data_way"](), remedy
+
+
+def test_the_citation_has_the_version_and_five_papers() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {annelid.__version__}\n" in text
+    assert len(re.findall(r"^  - type:", text, re.MULTILINE)) == 5

@@ -13,6 +13,7 @@ from annelid.envs.task import Task
 from annelid.evolve.contract import ProblemOptions
 from annelid.evolve.experiments import experiment_names, experiment_summary, named_experiment
 from annelid.evolve.registry import PROBLEMS, SEARCHERS, problem_options, searcher_options
+from annelid.robots.registry import ROBOTS, robot_maker, robot_names
 from annelid.scenes.registry import SCENES, scene_class, scene_names
 from annelid.studies.registry import STUDIES, study_class, study_names
 
@@ -43,6 +44,11 @@ def test_scenes(name: str) -> None:
 @pytest.mark.parametrize("name", study_names())
 def test_studies(name: str) -> None:
     assert study_class(name).name == name
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_robots(name: str) -> None:
+    assert callable(robot_maker(name))
 
 
 @pytest.mark.parametrize("name", bench_names())
@@ -78,6 +84,7 @@ def test_nothing_is_missing() -> None:
     assert modules(STUDIES) == files("studies", "registry", "study")
     assert {name.replace("-", "_") for name in BENCHES} == files("benches", "registry")
     assert set(COMMANDS) == files("commands")
+    assert modules(ROBOTS) == files("robots", "registry")
     assert {kind for _, kind in TASKS.values()} == subclasses("envs", "Task")
     assert set(SCRIPTS) == set(TASKS)
 

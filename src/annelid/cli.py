@@ -25,6 +25,7 @@ COMMANDS = {
     "train": "Train agents",
     "identify": "Find constants of a body from measured tracks",
     "materials": "List materials, their laws and sources, and draw them",
+    "gallery": "Make pictures and recordings of all that has a name",
     "bench": "Measure throughput",
     "soak": "Let everything happen at once for minutes, and check it",
     "doctor": "Show devices and versions, and test that they work",

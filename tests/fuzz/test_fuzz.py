@@ -69,7 +69,8 @@ TRUSTED = {
     "commands/doctor.py", "commands/soak.py", "commands/soaking/visit.py", "commands/soaking/visitor.py",
     "commands/support/experiments.py", "evolve/problems/task_files.py",
     "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
-    "envs/training/scaling.py", "evolve/problems/walks.py", "view/files/html.py", "view/showing.py",
+    "envs/training/scaling.py", "evolve/problems/walks.py", "gallery/making.py", "gallery/study_pages.py",
+    "view/files/html.py", "view/showing.py",
 }  # fmt: skip
 """Modules that read what they have just written or run, what is part of the package, or what the system says."""
 

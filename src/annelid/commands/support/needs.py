@@ -73,7 +73,7 @@ def _needed(command: str, given: Sequence[str]) -> list[Need]:
         needs.append(_OPTIMISER)
     if command == "view":
         needs.append(_VIEWER)
-    elif command == "picture":
+    elif command in ("picture", "gallery"):
         needs.append(_PICTURE)
     elif command == "video":
         needs += _VIDEOS.get(Path(_value(given, "--out")).suffix.lower(), _VIDEOS[".mp4"])

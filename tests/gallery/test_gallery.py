@@ -1,0 +1,124 @@
+"""The gallery: nothing that has a name is missing, and an entry is what its card promises."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from annelid.cli import entries as named
+from annelid.core.errors import UnknownName
+from annelid.core.snapshot import Snapshot, Spheres
+from annelid.gallery import making, pictures, study_pages
+from annelid.gallery.cards import cards, write_index
+from annelid.gallery.entries import KINDS, entries, entry_of
+from annelid.gallery.making import DONE, FAILED, SOURCE, fail, is_made, make, shown, to_make
+from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
+from annelid.gallery.reel import MOST_FRAMES, Reel
+from annelid.robots.registry import robot_names
+
+
+def test_every_name_of_every_registry_is_there() -> None:
+    known = {"scene": named()["run"], "environment": named()["train"], "study": named()["study"]}
+    known["robot"] = robot_names()
+    assert sorted(entries()) == sorted(f"{kind}/{name}" for kind, names in known.items() for name in names)
+    assert [key for key, entry in entries().items() if not (entry.summary() and entry.source.is_file())] == []
+    assert [entry.key for entry in entries().values() if entry.shown_by and entry.shown_by not in entries()] == []
+
+
+def test_an_unknown_entry_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="scene/worm"):
+        entry_of("scene/wurm")
+
+
+def test_a_reel_keeps_few_frames_evenly_spaced() -> None:
+    reel = Reel(budget=1e9)
+    for number in range(1000):
+        reel.offer(lambda number=number: Snapshot(float(number)))
+    steps = np.diff([frame.time for frame in reel.frames])
+    assert MOST_FRAMES // 2 <= len(reel.frames) <= MOST_FRAMES
+    assert set(steps) == {32.0}
+    assert reel.frames[0].time == 0.0
+
+
+def test_a_reel_of_many_points_is_shorter() -> None:
+    reel, grains = Reel(budget=1e9), Spheres("grains", np.zeros((50_000, 3)), 0.01)
+    for number in range(100):
+        reel.offer(lambda number=number: Snapshot(float(number), parts=(grains,)))
+    assert len(reel.frames) <= 20
+
+
+def opened(path: Path) -> tuple[int, np.ndarray]:
+    """Number of images of a file, and the last one."""
+    with Image.open(path) as image:
+        count = getattr(image, "n_frames", 1)
+        image.seek(count - 1)
+        return count, np.asarray(image.convert("RGB"), float)
+
+
+def test_an_entry_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "_PICTURE_SIZE", (180, 120))
+    monkeypatch.setattr(pictures, "_PREVIEW_SIZE", (90, 60))
+    monkeypatch.setattr(pictures, "_PREVIEW_FRAMES", 4)
+    entry = entry_of("scene/worm")
+    folder = make(entry, tmp_path, budget=0.2, device="cpu", threads=1)
+    assert {path.name for path in folder.iterdir()} == {PICTURE, PREVIEW, PAGE, SOURCE, DONE}
+    assert opened(folder / PICTURE)[1].std() > 5.0
+    count, last = opened(folder / PREVIEW)
+    assert count > 1
+    assert last.std() > 5.0
+    page = (folder / PAGE).read_text(encoding="utf-8")
+    times = json.loads(re.search(r'"times":(\[.*?\])', page).group(1))  # type: ignore[union-attr]
+    assert len(times) == json.loads((folder / DONE).read_text())["frames"] > 1
+    assert "class" in (folder / SOURCE).read_text(encoding="utf-8")
+    assert entry not in to_make(tmp_path)
+    assert f'src="scene/worm/{PREVIEW}"' in write_index(tmp_path).read_text(encoding="utf-8")
+
+
+class Drawn:
+    """A study whose plots are there at once."""
+
+    name = "materials"
+    quick = True
+
+    def __init__(self, *, quick: bool) -> None:
+        assert quick
+
+    def compute(self, device: Any, threads: int | None, progress: Any) -> None:
+        assert threads == 1
+
+    def measure(self, found: Any) -> list[Any]:
+        from annelid.core.measurement import Measurement
+
+        return [Measurement("stretch", 2.0, "m", 2.0, 0.1)]
+
+    def plot(self, found: Any, folder: Path) -> list[Path]:
+        files = [folder / "a.png", folder / "b.png"]
+        for path in files:
+            Image.new("RGB", (60, 40), (200, 30, 30)).save(path)
+        return files
+
+
+def test_a_study_is_shown_by_its_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_pages, "study_class", lambda name: Drawn)
+    folder = make(entry_of("study/materials"), tmp_path, device="cpu", threads=1)
+    assert opened(folder / PREVIEW)[0] > 4
+    page = (folder / PAGE).read_text(encoding="utf-8")
+    assert page.count("data:image/png") == 2
+    assert "<td>stretch<td>2 m<td>2<td>yes" in page
+
+
+def test_cards_say_what_is_missing_and_why(tmp_path: Path) -> None:
+    fail(entry_of("scene/worm"), tmp_path, "it took <too> long")
+    assert not is_made(entry_of("scene/worm"), tmp_path)
+    text = "".join(cards(shown(tmp_path), kind) for kind in KINDS)
+    assert "it took &lt;too&gt; long" in text
+    assert text.count("<article") == len(entries())
+    assert text.count("make gallery") == len(entries()) - 1
+    assert (tmp_path / "scene" / "worm" / FAILED).is_file()
+    assert making.FILM_SECONDS > 0.0
