@@ -59,6 +59,8 @@ def read_urdf(
     by_name = {link.name: link for link in links}
     if len(by_name) != len(links):
         raise FileFormatError(f"{path}: two links have the same name.")
+    for end in (end for joint in joints for end in (joint.parent, joint.child)):
+        by_name.setdefault(end, Link(end))  # one that only joints name has no shape
     return RigidTree(root.get("name", path.stem), by_name, by_child)
 
 
