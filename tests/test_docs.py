@@ -121,7 +121,7 @@ def test_every_page_is_in_an_index() -> None:
 
 def test_the_drawing_of_floors_is_that_of_the_table() -> None:
     drawings = runpy.run_path(str(DOCS / "_extensions" / "drawings.py"))
-    design = (DOCS / "explanation" / "design.md").read_text(encoding="utf-8")
+    design = (DOCS / "design.md").read_text(encoding="utf-8")
     remedy = "python docs/_extensions/drawings.py draws it"
     assert (DOCS / "images" / "floors.svg").read_text(encoding="utf-8") == drawings["floors"](design), remedy
     assert (DOCS / "images" / "data-way.svg").read_text(encoding="utf-8") == drawings["data_way"](), remedy

@@ -1,4 +1,4 @@
-"""Imports: they follow the table of docs/explanation/design.md and make no circles.
+"""Imports: they follow the table of docs/design.md and make no circles.
 
 Imports for type checkers and imports inside functions count like all others: a circle is no better for being hidden.
 """
@@ -20,7 +20,7 @@ FACADE = "annelid"
 def read_table(text: str) -> dict[str, int]:
     """Row of each package in the table, counted from the top."""
     block = re.search(r"```\{code-block\} text\n:name: import-table\n\n(.*?)```", text, re.DOTALL)
-    assert block, "docs/explanation/design.md has lost its import table"
+    assert block, "docs/design.md has lost its import table"
     rows = [re.sub(r"\(.*?\)", "", line) for line in block[1].splitlines() if line.strip()]
     return {name: row for row, line in enumerate(rows) for name in re.findall(r"\w+", line)}
 
@@ -70,7 +70,7 @@ def module_name(path: Path) -> list[str]:
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-TABLE = read_table((ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8"))
+TABLE = read_table((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -84,7 +84,7 @@ def test_imports_point_down() -> None:
         unlisted |= (targets | {unit}) - TABLE.keys()
         wrong = sorted(target for target in targets if TABLE.get(target, 0) <= TABLE.get(unit, -1))
         upward += [f"{'.'.join(module)} imports {target}, which does not stand below {unit}" for target in wrong]
-    assert not unlisted, "these have no row in the import table of docs/explanation/design.md"
+    assert not unlisted, "these have no row in the import table of docs/design.md"
     assert not upward
 
 

@@ -1,4 +1,4 @@
-"""The rules for kernels of docs/explanation/design.md, held against the source of every kernel."""
+"""The rules for kernels of docs/design.md, held against the source of every kernel."""
 
 import ast
 import functools

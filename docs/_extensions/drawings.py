@@ -89,6 +89,6 @@ def data_way() -> str:
 
 
 if __name__ == "__main__":
-    design = (DOCS / "explanation" / "design.md").read_text(encoding="utf-8")
+    design = (DOCS / "design.md").read_text(encoding="utf-8")
     (DOCS / "images" / "floors.svg").write_text(floors(design), encoding="utf-8")
     (DOCS / "images" / "data-way.svg").write_text(data_way(), encoding="utf-8")
