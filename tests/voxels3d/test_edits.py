@@ -100,6 +100,8 @@ def test_what_cannot_be_is_refused_as_a_whole() -> None:
         ("no material 4", lambda e: e.add([(4, 0, 0)], material=4)),
         ("no 'force'", lambda e: e.add([(4, 0, 0)], force=1.0)),
         ("no voxels left", lambda e: e.cut(lambda x, y, z: x >= 0)),
+        (r"no voxel in cell \(4, 0, 0\)", lambda e: e.cut([(2, 0, 0), (4, 0, 0)])),
+        (r"\[k, 3\] of its voxels, not by int64 values of shape \[2\]", lambda e: e.cut([2, 3])),
         ("no robot 2", lambda e: e.cut(lambda x, y, z: x >= 0, robot=2)),
         ("joined already", lambda e: e.attach((0, 0, 0), (1, 0, 0))),
         ("not joined", lambda e: e.detach((0, 0, 0), (2, 0, 0))),
@@ -127,6 +129,7 @@ def test_what_cannot_be_is_refused_as_a_whole() -> None:
         with pytest.raises(FileFormatError, match="damaged"):
             simulation.solver.restore_changes({"edit_numbers": numbers, "edit_values": np.zeros((1, 8))}, state)
     with simulation.edit() as late:
-        pass
+        late.cut([(3, 0, 0), (2, 0, 0)])
+    assert len(simulation.positions()) == 2
     with pytest.raises(AnnelidError, match="over"):
         late.cut(lambda x, y, z: x == 3)

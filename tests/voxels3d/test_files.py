@@ -205,6 +205,12 @@ def test_bodies_that_are_none_are_refused(tmp_path: Path) -> None:
     simulation = voxels3d.simulation(setup.robot, **setup.options(), precision="float64", device="cpu", threads=1)
     simulation.step(50)
     assert np.isfinite(simulation.positions()).all()
+    with pytest.raises(InvalidValue, match=r"made of a voxels3d.Robot, not of Simulation.*model.robots\[0\]"):
+        voxels3d.vxa_of(simulation)
+    for wrong, match in ((lambda: voxels3d.Robot.from_array([[[2]]]), "has the number 2, but 1 to 1 are"),
+                         (lambda: voxels3d.Robot(np.array([[[1]]])), "material 1, but there are 1, counted from 0")):  # fmt: skip
+        with pytest.raises(InvalidValue, match=match):
+            wrong()
     unknown: Any = "some"
     with pytest.raises(InvalidValue, match="parts 'some' must be"):
         voxels3d.setup_of(parted, parts=unknown)

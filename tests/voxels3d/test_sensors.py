@@ -105,8 +105,10 @@ def test_sensors_follow_edits_and_robots_that_share_a_world() -> None:
         edit.cut(lambda x, y, z: x == 3)
     np.testing.assert_allclose(simulation.sensors["middle"][0, 0], (0.005 + 0.015 + 0.025 + 0.48) / 7, rtol=1e-6)
     np.testing.assert_allclose(simulation.sensors["ends"][0, 0], 0.135, rtol=1e-6)
-    with pytest.raises(InvalidValue, match="are 7 after an edit"):
-        simulation.sensors["each"]
+    np.testing.assert_array_equal(np.isnan(simulation.sensors["each"]), [[False] * 3 + [True] + [False] * 4])
+    with simulation.edit() as edit:
+        edit.add([(3, 0, 0), (3, 0, 1)])
+    assert np.isfinite(simulation.sensors["each"]).all()  # of the cells that it had, not of others
 
 
 def muscle(worlds: int = 1) -> Any:

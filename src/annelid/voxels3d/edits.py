@@ -49,7 +49,7 @@ class Editor:
         self._over = False
 
     def cut(self, where: Where, *, robot: int = 0) -> None:
-        """Remove voxels: those for which a function of the cells x, y, z, or an array of truth values, is true."""
+        """Remove voxels: those for which a function of the cells x, y, z is true, or those in cells; see `Where`."""
         self._require_open()
         self._log += Log.rows(CUT, robot, self._cells(where, robot))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.shapes.values import Vector, as_vector
 
-Where = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | np.ndarray
-"""Which voxels: a function from the cells x, y, z of voxels to truth values, or an array of these, as the grid."""
+Where = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | np.ndarray | Sequence[Sequence[int]]
+"""Which voxels: a function from the cells x, y, z of voxels to truth values; an array of these, as the grid; or cells,
+shape [k, 3]."""
 
 FREEDOMS = ("x", "y", "z", "rx", "ry", "rz")
 """Freedoms of a voxel: along the axes, and about them."""
@@ -87,10 +88,18 @@ class Push:
 
 def chosen(where: Where, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Numbers of the voxels that are meant."""
-    given = where(*cells.T) if callable(where) else np.asarray(where)
-    mask = np.asarray(given)
+    mask = np.asarray(where(*cells.T) if callable(where) else where)
+    if not callable(where) and mask.dtype.kind in "iu" and mask.ndim == 2 and mask.shape[1] == 3 and len(mask):
+        numbers = numbers_of(mask, cells)
+        if (numbers < 0).any():
+            x, y, z = mask[numbers < 0][0].tolist()
+            raise InvalidValue(f"there is no voxel in cell ({x}, {y}, {z}).")
+        return np.unique(numbers)
     if mask.dtype != np.bool_:
-        raise InvalidValue(f"a part of a robot is told by truth values, not by {mask.dtype} values.")
+        raise InvalidValue(
+            f"a part of a robot is told by a function such as lambda x, y, z: x == 0, by truth values, or by the cells "
+            f"[k, 3] of its voxels, not by {mask.dtype} values of shape {list(mask.shape)}."
+        )
     if mask.shape == shape:
         mask = mask[tuple(cells.T)]
     if mask.shape != (len(cells),):
@@ -101,6 +110,12 @@ def chosen(where: Where, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarra
     if not mask.any():
         raise InvalidValue("the part of the robot that was chosen has no voxels.")
     return np.flatnonzero(mask)
+
+
+def numbers_of(wanted: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Numbers of the voxels in cells that are wanted, -1 where there is none."""
+    numbers = {tuple(cell): number for number, cell in enumerate(cells.tolist())}
+    return np.array([numbers.get(tuple(cell), -1) for cell in wanted.tolist()], int)
 
 
 def _require_times(what: str, begin: float, duration: float) -> None:

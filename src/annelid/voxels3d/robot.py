@@ -65,7 +65,10 @@ class Robot(Described):
         if (grid < 0).all():
             raise InvalidValue("the grid of a robot has no voxels.")
         if grid.max() >= len(materials):
-            raise InvalidValue(f"the grid refers to material {grid.max()}, but there are {len(materials)}.")
+            raise InvalidValue(
+                f"the grid refers to material {grid.max()}, but there are {len(materials)}, counted from 0: -1 is empty; "
+                "Robot.from_array takes arrays in which 0 is."
+            )
         grid.setflags(write=False)
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "materials", materials)
@@ -80,7 +83,12 @@ class Robot(Described):
     def from_array(cls, numbers: Any, materials: Voxel | Sequence[Voxel] = (), **options: Any) -> Robot:
         """A robot from an array [x, y, z] in which 0 is empty and k is the k-th material, as in files of Voxelyze."""
         given = (materials,) if isinstance(materials, Voxel) else tuple(materials)
-        return cls(_whole(numbers) - 1, given or (Voxel(),), **options)
+        grid, given = _whole(numbers), given or (Voxel(),)
+        if grid.size and grid.max() > len(given):
+            raise InvalidValue(
+                f"the array has the number {grid.max()}, but 1 to {len(given)} are the materials, and 0 is empty."
+            )
+        return cls(grid - 1, given, **options)
 
     @cached_property
     def cells(self) -> np.ndarray:

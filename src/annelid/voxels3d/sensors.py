@@ -27,7 +27,7 @@ from annelid.voxels3d.kernels.sensing import (
     scaled_sum,
 )
 from annelid.voxels3d.model import Model
-from annelid.voxels3d.regions import Where, chosen
+from annelid.voxels3d.regions import Where, chosen, numbers_of
 from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.solver import Solver
 
@@ -55,7 +55,7 @@ class PartSensor(Sensor):
         own, _ = side_of(solver, Solver, f"{self.quantity} of 3-D voxels")
         if self.quantity == "touch" and own.model.world.sand is not None:
             raise InvalidValue("touch_of cannot tell what a ResistiveGround does yet: leave it out, or use a Plane.")
-        part = _Part(own, self.where)
+        part = _Part(own, self.where, each=self.each)
         if self.quantity == "strain" and not part.now().linked():
             raise InvalidValue("a sensor of strain needs two neighbouring voxels among those that were chosen.")
         return self._of_each(own, part) if self.each else self._of_part(own, part)
@@ -72,11 +72,6 @@ class PartSensor(Sensor):
         none = wp.zeros((0, 0), dtype=Sums, device=own.device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            if len(part.now().voxels) != counts.sum():
-                raise InvalidValue(
-                    f"the {counts.sum()} voxels that a sensor reads one by one are {len(part.now().voxels)} after an "
-                    "edit: add it again."
-                )
             part.now().read(own, state, kind, size, first, none, out, shape)
 
         return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""))
@@ -124,21 +119,33 @@ class EnergySensor(Sensor):
 
 
 class _Part:
-    """A part of robots, which is chosen again when they were edited.
+    """A part of robots; where a function tells it, it is chosen again when they were edited.
 
     Args:
         solver: The solver.
         where: Which voxels of each robot; None for all.
+        each: Whether its voxels are read one by one: then they stay those that it had at the beginning.
     """
 
-    def __init__(self, solver: Solver, where: Where | None) -> None:
-        self._solver, self._where = solver, where
-        self._members = _Members(solver.model, where)
+    def __init__(self, solver: Solver, where: Where | None, *, each: bool = False) -> None:
+        self._solver, self._where, self._each = solver, where, each
+        model = solver.model
+        distinct = {id(robot): robot for robot in model.robots}
+        found = {key: _chosen(robot, where) for key, robot in distinct.items()}
+        self._members = _Members(model, [found[id(robot)] for robot in model.robots])
+        stays = each or not (where is None or callable(where))
+        self._cells = [robot.cells[found[id(robot)]] for robot in model.robots] if stays else None
 
     def now(self) -> _Members:
         """The voxels of the part."""
-        if self._members.model is not self._solver.model:
-            self._members = _Members(self._solver.model, self._where, edited=True)
+        model = self._solver.model
+        if self._members.model is not model:
+            if self._cells is None:
+                numbers = [_chosen(robot, self._where, edited=True) for robot in model.robots]
+            else:
+                pairs = zip(self._cells, model.robots, strict=True)
+                numbers = [numbers_of(cells, robot.cells) for cells, robot in pairs]
+            self._members = _Members(model, [some if self._each else some[some >= 0] for some in numbers])
         return self._members
 
 
@@ -147,22 +154,17 @@ class _Members:
 
     Args:
         model: The model.
-        where: Which voxels of each robot; None for all.
-        edited: Whether edits may have left none of them.
+        numbers: Those of each robot, from its first voxel on; -1 where one is gone.
     """
 
-    def __init__(self, model: Model, where: Where | None, *, edited: bool = False) -> None:
+    def __init__(self, model: Model, numbers: list[np.ndarray]) -> None:
         self.model = model
-        found: dict[int, np.ndarray] = {}
-        for robot in model.robots:
-            if id(robot) not in found:
-                found[id(robot)] = _chosen(robot, where, edited)
-        numbers = [found[id(robot)] for robot in model.robots]
         counts = np.array([len(some) for some in numbers]).reshape(-1, model.group).sum(axis=1)
         self.first = np.concatenate([[0], np.cumsum(counts)])
-        self.voxels = np.concatenate([first + some for first, some in zip(model.first_voxel, numbers, strict=False)])
+        placed = zip(model.first_voxel, numbers, strict=False)
+        self.voxels = np.concatenate([np.where(some < 0, -1, first + some) for first, some in placed])
         self.inside = np.zeros(model.voxel_count + 1, np.int32)  # and the voxel that closes the list
-        self.inside[self.voxels] = 1
+        self.inside[self.voxels[self.voxels >= 0]] = 1
         device = model.device
         self.arrays = [
             wp.array(values.astype(np.int32), dtype=wp.int32, device=device)
@@ -186,7 +188,7 @@ class _Members:
         return bool(np.logical_or.reduceat(joined, self.first[:-1]).all())
 
 
-def _chosen(robot: Robot, where: Where | None, edited: bool) -> np.ndarray:
+def _chosen(robot: Robot, where: Where | None, *, edited: bool = False) -> np.ndarray:
     """Voxels of a robot that are meant; none where an edit has removed them all."""
     if where is None:
         return np.arange(robot.voxel_count)

@@ -120,6 +120,11 @@ def vxa_of(
         compression: How cells are written.
         name: Name of the robot.
     """
+    if not isinstance(robot, Robot):
+        raise InvalidValue(
+            f"a .vxa file is made of a voxels3d.Robot, not of {robot!r:.60}; the first one of a simulation is "
+            "simulation.solver.model.robots[0]."
+        )
     simulator = replace(
         _damping(robot.materials), fitness=fitness, stop=stop or (None if seconds is None else Formula.after(seconds)),
         volume_effects=any(material.poisson_ratio for material in robot.materials), expansion=not robot.only_cools,

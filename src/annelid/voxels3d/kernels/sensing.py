@@ -234,7 +234,7 @@ def reading_kernel(real: Any) -> wp.Kernel:
         kind: int,
         each: int,  # numbers of each member; 0: members are summed
         begins: wp.array[wp.int32],  # first member of each world, and their number
-        members: wp.array[wp.int32],
+        members: wp.array[wp.int32],  # -1 where one that is read by itself is gone
         inside: wp.array[wp.int32],  # 1 where a voxel is a member
         tables: Tables,
         motion: Motion,
@@ -244,8 +244,12 @@ def reading_kernel(real: Any) -> wp.Kernel:
     ):
         world, part = wp.tid()
         if each > 0:
-            found = value(kind, members[begins[world] + part], inside, tables, motion)
-            scale = wp.float64(1.0)
+            member = members[begins[world] + part]
+            found = Sums()
+            scale = wp.float64(wp.nan)
+            if member >= 0:
+                found = value(kind, member, inside, tables, motion)
+                scale = wp.float64(1.0)
             if kind == wp.static(STRAIN):
                 scale = scale / wp.max(found[1], wp.float64(1.0))
             for n in range(each):
