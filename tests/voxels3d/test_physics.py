@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 from annelid import voxels3d
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import BeginsInside, InvalidValue
 from annelid.scenes.table import Table
 from annelid.shapes import Plane, Rigid, Sphere, Surface
 
@@ -168,3 +169,13 @@ def test_bad_robots_are_refused() -> None:
         voxels3d.Voxel(poisson_ratio=0.5)
     with pytest.raises(InvalidValue, match="must rise"):
         voxels3d.Voxel(curve=((0.1, 1e4), (0.05, 2e4)))
+
+
+def test_a_robot_that_begins_inside_a_slope_is_told_of() -> None:
+    robot = voxels3d.Robot(np.zeros((4, 1, 1), int))
+    slope = Plane(normal=(-np.sin(0.2), 0.0, np.cos(0.2)))
+    with pytest.warns(BeginsInside, match=r"begins 0\.00205 m below obstacle 0, a Plane.*positions=\(x, y, z\)"):
+        voxels3d.simulation(robot, obstacles=[slope], device="cpu", threads=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BeginsInside)
+        voxels3d.simulation(robot, obstacles=[slope], positions=(0.0, 0.0, 0.004), device="cpu", threads=1)

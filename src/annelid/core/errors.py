@@ -118,6 +118,10 @@ class GrainsPushed(UserWarning):
     """Grains that began inside each other or inside a body were pushed apart or taken out, as asked for."""
 
 
+class BeginsInside(UserWarning):
+    """A body begins inside an obstacle, which throws it out."""
+
+
 class PartlyUsed(UserWarning):
     """A file says things that are not simulated; the sentence names them."""
 

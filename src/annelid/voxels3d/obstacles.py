@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import BeginsInside, InvalidValue
 from annelid.shapes import Box, HeightField, Plane, Rigid, Sphere
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.voxels3d.kernels.layout import BALL, BOX, HEIGHTS, PLANE
@@ -46,6 +47,22 @@ class Contact:
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
     """The rigid things of a list of obstacles as voxels touch them."""
     return tuple(Contact(rigid, number) for number, rigid in rigids_beside_sand(obstacles, "3-D voxels"))
+
+
+def warn_inside(contacts: tuple[Contact, ...], centers: np.ndarray) -> None:
+    """Tell of voxels whose centres begin below planes, which throw them out."""
+    for number, contact in enumerate(contacts):
+        if contact.numbers["kind"] != PLANE or not len(centers):
+            continue
+        depth = float(contact.numbers["size"] - (centers @ np.array(contact.numbers["place"])).min())
+        if depth > 0.0:
+            warnings.warn(
+                BeginsInside(
+                    f"a voxel begins {depth:.3g} m below {contact.rigid.called(number)}, which throws the robot out: "
+                    "lift it with positions=(x, y, z); for a robot that stands on a slope, turn gravity instead."
+                ),
+                stacklevel=4,
+            )
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:
