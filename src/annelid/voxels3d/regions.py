@@ -87,14 +87,17 @@ class Push:
 
 
 def chosen(where: Where, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers of the voxels that are meant."""
-    mask = np.asarray(where(*cells.T) if callable(where) else where)
+    """Numbers of the voxels that are meant; in the order of the cells where these were given."""
+    try:
+        mask = np.asarray(where(*cells.T) if callable(where) else where)
+    except ValueError:
+        raise InvalidValue(f"a part of a robot cannot be told by {where!r:.60}: see voxels3d.Robot.fix.") from None
     if not callable(where) and mask.dtype.kind in "iu" and mask.ndim == 2 and mask.shape[1] == 3 and len(mask):
         numbers = numbers_of(mask, cells)
         if (numbers < 0).any():
             x, y, z = mask[numbers < 0][0].tolist()
             raise InvalidValue(f"there is no voxel in cell ({x}, {y}, {z}).")
-        return np.unique(numbers)
+        return np.array(list(dict.fromkeys(numbers.tolist())))
     if mask.dtype != np.bool_:
         raise InvalidValue(
             f"a part of a robot is told by a function such as lambda x, y, z: x == 0, by truth values, or by the cells "

@@ -66,8 +66,8 @@ class Robot(Described):
             raise InvalidValue("the grid of a robot has no voxels.")
         if grid.max() >= len(materials):
             raise InvalidValue(
-                f"the grid refers to material {grid.max()}, but there are {len(materials)}, counted from 0: -1 is empty; "
-                "Robot.from_array takes arrays in which 0 is."
+                f"the grid refers to material {grid.max()}, but there are {len(materials)}, counted from 0: -1 is "
+                "empty. In arrays for Robot.from_array 0 is, and 1 the first."
             )
         grid.setflags(write=False)
         object.__setattr__(self, "grid", grid)
