@@ -307,6 +307,7 @@ def test_materials_as_json_and_as_a_picture(cli: Callable[..., Result], tmp_path
 REFUSED = [
     (["rnu", "worm"], "no command named 'rnu'. Did you mean 'run'?"),
     (["run", "wrom"], "no scene named 'wrom'. Did you mean 'worm'? Known: "),
+    (["picture", "."], "takes a scene, and . is a folder; annelid run takes folders of voxel robots"),
     (["bench", "sprngs"], "no bench named 'sprngs'. Did you mean 'springs'?"),
     (["run"], "name a scene: "),
     (["run", "--json"], "name a scene"),

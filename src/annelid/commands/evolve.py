@@ -60,8 +60,9 @@ def command(arguments: list[str]) -> int:
     name, rest = (None, others) if bare else split_name(others, "file or an experiment", experiment_names())
     if name is None and not bare:
         print("usage: annelid evolve FILE|NAME [ENTRIES] [OPTIONS]; annelid evolve NAME --help tells the options.")
-        print("FILE is a TOML file, or FILE.py:NAME of a task of your own. ENTRIES change an experiment in the words")
-        print("of its file: searcher=cma problem.seconds=10; problem=FILE.py:NAME needs none.\n")
+        print("FILE is a TOML file, FILE.py:NAME of a task of your own, or base.vxa of voxel robots. ENTRIES change an")
+        print("experiment in the words of its file: searcher=cma searcher.population=20 problem.seconds=10;")
+        print("problem=FILE.py:NAME needs none.\n")
         for known in experiment_names():
             print(f"  {known:24s} {experiment_summary(known)}")
         return 0
@@ -126,7 +127,7 @@ def _measurements(found: Outcome) -> list[Measurement]:
 
 def _files(found: Outcome, folder: Path, options: Evolve, machine: Machine) -> list[Path]:
     names = ("history.csv", "best.json", "experiment.json", "results.json", "checkpoint.npz")
-    files = [folder / name for name in names]
+    files = [folder / name for name in names] + sorted(folder.glob("best.vxa"))
     if not options.no_plot:
         files += plotted(lambda: _curves(found, folder / "history.png"))
     if options.video:

@@ -86,6 +86,10 @@ class Problem(ABC):
     def describe(self, parameters: np.ndarray) -> dict[str, Any]:
         """One robot in words and numbers that JSON can hold."""
 
+    def files_of(self, parameters: np.ndarray) -> dict[str, str]:
+        """Files of one robot: texts by the ends of their names, such as ".vxa"."""
+        return {}
+
     def keys(self, batch: np.ndarray) -> list[bytes] | None:
         """A key for each row; rows of equal keys are equal robots and are tried once. None: try every row."""
         return None

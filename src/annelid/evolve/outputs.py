@@ -14,11 +14,16 @@ from annelid.evolve.run import Run
 
 
 def write_results(run: Run, folder: Path) -> list[Path]:
-    """Write history.csv, best.json and experiment.json; the files."""
+    """Write history.csv, best.json and experiment.json, and what files a problem has of the best; the files."""
     run.history.write(folder / "history.csv")
     _write_json(folder / "best.json", best_robots(run))
     _write_json(folder / "experiment.json", run.experiment.to_table())
-    return [folder / name for name in ("history.csv", "best.json", "experiment.json")]
+    names = ["history.csv", "best.json", "experiment.json"]
+    for end, text in _best_files(run).items():
+        names.append(f"best{end}")
+        with replaced(folder / names[-1]) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return [folder / name for name in names]
 
 
 def best_robots(run: Run) -> dict[str, Any]:
@@ -28,6 +33,14 @@ def best_robots(run: Run) -> dict[str, Any]:
     elites = [{"seed": seed, "rows": rows} for seed, rows in zip(run.experiment.seeds, _elites(run), strict=True)]
     found: dict[str, Any] = {"experiment": run.experiment.name, "generation": run.generation, "robots": robots}
     return {**found, "elites": elites} if any(elite["rows"] for elite in elites) else found
+
+
+def _best_files(run: Run) -> dict[str, str]:
+    """Files of the best robot of all repetitions."""
+    found = np.flatnonzero(np.isfinite(run.champion_fitness))
+    if not len(found):
+        return {}
+    return run.problem.files_of(run.champions[found[np.argmax(run.champion_fitness[found])]])
 
 
 def _champion(run: Run, i: int) -> dict[str, Any]:

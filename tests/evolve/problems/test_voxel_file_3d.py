@@ -62,10 +62,12 @@ def test_phases_are_evolved_if_asked_for(base: str) -> None:
 
 def test_the_command_takes_the_file(base: str, tmp_path: Path) -> None:
     experiment = experiment_of(base, ["problem.encoding=direct", "searcher.population=4"])
-    assert experiment.name == "base"
+    assert experiment.name == "base-evolved"
     assert experiment.problem == VoxelFile3d(base=base, encoding="direct")
-    found = evolve(experiment.changed(generations=1), device="cpu", threads=1)
+    found = evolve(experiment.changed(generations=1), device="cpu", threads=1, folder=tmp_path / "out")
     assert found.fitness[0] > 1.0
+    best = voxels3d.setup_of(voxels3d.Vxa.read(tmp_path / "out" / "best.vxa"))
+    assert voxels3d.run_setups([best], device="cpu", threads=1)[0].fitness == found.fitness[0]
     with pytest.raises(FileFormatError, match="cannot be read"):
         VoxelFile3d(base=str(tmp_path / "none.vxa")).build(device="cpu")
     with pytest.raises(InvalidValue, match="three numbers from 1 to 100, or all 0"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from annelid.commands.support.command_options import require_free_names
@@ -22,7 +23,8 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     if name is None:
         print(f"usage: annelid {command} NAME [OPTIONS]; annelid {command} NAME --help tells the options.")
         print("NAME is one of these scenes, or your own file: FILE.py, or FILE.py:SCENE where it has several;")
-        print("or a voxel robot of VoxCAD, evosoro or voxcraft-sim: FILE.vxa, FILE.vxd or FILE.vxc.")
+        robots = " or a folder of them" if command == "run" else ""
+        print(f"or a voxel robot of VoxCAD, evosoro or voxcraft-sim: FILE.vxa, FILE.vxd or FILE.vxc{robots}.")
         if command == "view":
             print("A recording can be named instead, FILE.rec, or the folder of a run that was recorded.")
         print()
@@ -31,6 +33,11 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
         return None
     if not is_own(name) and (what := what_it_is(name)) is not None:
         raise FileFormatError(f"annelid {command} takes a scene, and {name} is none: it is {what}.")
+    if name not in scene_names() and Path(name).is_dir():
+        raise FileFormatError(
+            f"annelid {command} takes a scene, and {name} is a folder; annelid run takes folders of voxel robots, with "
+            "base.vxa and .vxd files, or .vxa files, in them."
+        )
     kind = _kind(name)
     require_free_names(each.name for each in fields(kind))
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())

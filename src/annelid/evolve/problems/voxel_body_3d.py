@@ -14,6 +14,7 @@ from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
 from annelid.evolve.problems.encodings_3d import ENCODINGS
 from annelid.shapes import Plane
+from annelid.voxels3d.files.writing import xml_text
 from annelid.voxels3d.stability import SAFE, recommended_step
 from annelid.voxels3d.tables import compile_robot
 
@@ -140,6 +141,13 @@ class BodyWalk3d(Problem):
             return {}
         names = [material.name for material in self.materials]
         return {"cells": (robot.grid + 1).tolist(), "materials": names, "voxels": robot.voxel_count}
+
+    def files_of(self, parameters: np.ndarray) -> dict[str, str]:
+        """The robot, which runs for as long as in a trial."""
+        robot = self.robot(parameters)
+        return (
+            {} if robot is None else {".vxa": xml_text(voxels3d.vxa_of(robot, seconds=self.options.seconds).to_vxa())}
+        )
 
     def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
         """The robot at the beginning of its walk."""

@@ -52,8 +52,8 @@ class VoxelFile3d:
 
     @property
     def title(self) -> str:
-        """The name of the file."""
-        return Path(self.base).stem
+        """The name of the file, and that it is a search: a run of the file has results of its own."""
+        return f"{Path(self.base).stem}-evolved"
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> FileWalk3d:
         """The problem."""
@@ -121,6 +121,11 @@ class FileWalk3d(Problem):
         phases = file.structure.layers.get("PhaseOffset") if self.options.phases else None
         told: dict[str, Any] = {"cells": file.structure.cells.tolist()}
         return told if phases is None else {**told, "phases": phases[..., 0].tolist()}
+
+    def files_of(self, parameters: np.ndarray) -> dict[str, str]:
+        """The file with the cells of the robot."""
+        (file,) = self.files(np.asarray(parameters, float)[None])
+        return {".vxa": xml_text(file.to_vxa())}
 
     def film(self, parameters: np.ndarray) -> tuple[Simulation[Any], float]:
         """The robot at the beginning of its run."""

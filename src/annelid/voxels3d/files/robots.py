@@ -18,7 +18,7 @@ from annelid.voxels3d.files.settings import Environment, Lattice, Simulator
 from annelid.voxels3d.files.structure import Compression, Structure
 from annelid.voxels3d.files.vxa import Vxa
 from annelid.voxels3d.robot import Robot
-from annelid.voxels3d.stability import recommended_step
+from annelid.voxels3d.stability import SAFE, recommended_step
 from annelid.voxels3d.tables import compile_robot
 from annelid.voxels3d.voxel import Voxel
 
@@ -128,7 +128,7 @@ def vxa_of(
     simulator = replace(
         _damping(robot.materials), fitness=fitness, stop=stop or (None if seconds is None else Formula.after(seconds)),
         volume_effects=any(material.poisson_ratio for material in robot.materials), expansion=not robot.only_cools,
-        collisions=False,
+        collisions=False, dt_fraction=SAFE,
     )  # fmt: skip
     wave, layers = _wave(robot)
     environment = Environment(gravity_enabled=gravity != 0.0, gravity=float(gravity), floor=floor, **wave)
