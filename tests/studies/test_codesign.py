@@ -81,6 +81,9 @@ def test_rates_fall_and_begin_anew() -> None:
         ({"steps": 7}, "multiple of every"),
         ({"rate": 0.0}, "rate must be"),
         ({"hidden": ()}, "hidden must be"),
+        ({"seed": -1}, "seed must be 0 or more"),
+        ({"minutes": -1.0}, "minutes must be"),
+        ({"quick": True, "resume": True}, "keeps nothing that --resume"),
     ],
 )
 def test_bad_options_are_refused(given: dict[str, int], message: str) -> None:

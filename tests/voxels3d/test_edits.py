@@ -69,6 +69,19 @@ def test_detached_voxels_part_and_bonds_hold() -> None:
     assert simulation.positions()[2, 0] - simulation.positions()[1, 0] > 0.012
 
 
+def test_a_voxel_in_the_cell_of_one_that_was_cut_has_links_and_no_bonds() -> None:
+    simulation = floating(bar())
+    with simulation.edit() as edit:
+        edit.attach((0, 0, 0), (2, 0, 0))
+        edit.detach((0, 0, 0), (1, 0, 0))
+    with simulation.edit() as edit:
+        edit.cut(lambda x, y, z: x == 0)
+    with simulation.edit() as edit:
+        edit.add([(0, 0, 0)])
+    assert len(simulation.solver.readout.links) == 3
+    assert len(simulation.solver.model.changed.bonds) == 0
+
+
 def test_turned_robots_are_attached_as_they_stand_and_keep_both_momenta() -> None:
     simulation = floating(bar(3), bar(3), positions=[(0.0, 0.0, 0.0), (0.0, 0.0, 0.03)])
     spins, velocities = simulation.state.spins.numpy(), simulation.state.velocities.numpy()
@@ -108,6 +121,7 @@ def test_what_cannot_be_is_refused_as_a_whole() -> None:
         ("no voxel in cell", lambda e: e.detach((0, 0, 0), (0, 1, 0))),
         ("to itself|one place", lambda e: e.attach((0, 0, 0), (0, 0, 0))),
         ("three whole numbers", lambda e: e.attach((0, 0), (1, 0, 0))),
+        ("detached from all others", lambda e: (e.add([(0, 1, 0)]), e.detach((0, 0, 0), (0, 1, 0)))),
     ]
 
     def edited(ask: Any) -> None:

@@ -216,6 +216,9 @@ def test_bodies_that_are_none_are_refused(tmp_path: Path) -> None:
         voxels3d.setup_of(parted, parts=unknown)
     with pytest.raises(InvalidValue, match="room for 78 materials, not for 200"):
         Structure(np.full((1, 1, 1), 200, np.uint8))
+    many = voxels3d.Robot(np.arange(256).reshape(-1, 1, 1), (voxels3d.Voxel(),) * 256)
+    with pytest.raises(InvalidValue, match="room for 255 materials, not for 256"):
+        voxels3d.vxa_of(many, compression="ZLIB")
 
 
 def formula_file(tmp_path: Path, tree: str) -> voxels3d.Vxa:
@@ -248,8 +251,11 @@ def test_formulas_are_computed_as_they_are_written(tmp_path: Path) -> None:
     np.testing.assert_allclose(formula(x=np.array([1.0, 2.0]), t=3.0), [np.pi - 1.0, np.pi])
     assert formula.variables == {"x", "t"}
     assert voxels3d.Formula.after(2.0)(t=2.5) == 0.5
+    assert voxels3d.Formula(("mtSUB", "x", 3))(x=5) == 2.0
     with pytest.raises(InvalidValue, match="too few operands"):
         voxels3d.Formula(("mtADD", "x"))
+    with pytest.raises(InvalidValue, match="'w' in a formula is neither a finite number nor one of x, y, z"):
+        voxels3d.Formula(("mtABS", "w"))
 
 
 def test_fields_of_force_are_computed_in_kernels_as_on_the_host() -> None:

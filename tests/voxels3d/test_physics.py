@@ -103,6 +103,14 @@ def test_links_break_for_good() -> None:
     assert abs(before[0]) > 0.0
 
 
+def test_broken_links_tell_no_strains() -> None:
+    robot = beam((3, 2, 1), poisson_ratio=0.3, failure_stress=1e4).push(tip, force=(0.6, 0.0, 0.0), end=0.02)
+    simulation = voxels3d.simulation(robot, gravity=(0.0, 0.0, 0.0), precision="float64", device="cpu", threads=1)
+    simulation.run(0.06)
+    assert simulation.solver.readout.link_strains(simulation.state).max() > 1.0
+    assert np.abs(simulation.state.strains.numpy()).max() < 0.1
+
+
 def test_an_axial_mode_has_the_frequency_of_a_chain() -> None:
     still = {"internal_damping": 0.0, "global_damping": 0.0}
     robot = beam(**still).push(tip, force=(1e-3, 0.0, 0.0), end=2e-5)
@@ -163,8 +171,22 @@ def test_bad_robots_are_refused() -> None:
         voxels3d.Robot(np.full((2, 2, 2), 3))
     with pytest.raises(InvalidValue, match="whole numbers of shape"):
         voxels3d.Robot(np.zeros((2, 2)))
+    with pytest.raises(InvalidValue, match="up to 1073741824, not 4294967296"):
+        voxels3d.Robot(np.full((2, 2, 2), 2**32))
+    pair = voxels3d.Robot(np.zeros((2, 1, 1), int))
+    some: Any = 5
+    with pytest.raises(InvalidValue, match="materials of a robot must be .* not 5"):
+        voxels3d.Robot(pair.grid, some)
+    with pytest.raises(InvalidValue, match="give 1e-07 to"):
+        voxels3d.Robot(pair.grid, side_length=1e-30)
+    with pytest.raises(InvalidValue, match="must be some of the voxels 0 to 1, not .2."):
+        voxels3d.Robot(pair.grid, holds=(voxels3d.Hold(np.array([2])),))
     with pytest.raises(InvalidValue, match="is above .* unstable"):
-        voxels3d.simulation(voxels3d.Robot(np.zeros((2, 1, 1), int)), dt=0.01)
+        voxels3d.simulation(pair, dt=0.01)
+    with pytest.raises(InvalidValue, match="shape .3., or .2, 3. for the 2 robots"):
+        voxels3d.simulation([pair, pair], positions=np.zeros((3, 3)))
+    with pytest.raises(InvalidValue, match="finite numbers, not .0.0, 0.0, nan"):
+        voxels3d.simulation(pair, positions=(0.0, 0.0, np.nan))
     with pytest.raises(InvalidValue, match="below 0.5|less than 0.5"):
         voxels3d.Voxel(poisson_ratio=0.5)
     with pytest.raises(InvalidValue, match="must rise"):

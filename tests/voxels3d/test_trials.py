@@ -14,11 +14,11 @@ import pytest
 
 from annelid import voxels3d
 from annelid.cli import main
-from annelid.core.errors import FileFormatError, PartlyUsed
+from annelid.core.errors import FileFormatError, InvalidValue, PartlyUsed
 from annelid.scenes.support.voxel_files import robot_scene
 from annelid.scenes.table import Table
 from annelid.voxels3d.files.folders import read_folder, run_setups
-from annelid.voxels3d.files.trials import stop_step
+from annelid.voxels3d.files.trials import steps_within, stop_step
 
 CPU: dict[str, Any] = {"precision": "float64", "device": "cpu", "threads": 1}
 
@@ -96,6 +96,9 @@ def test_runs_stop_when_the_file_says() -> None:
     assert stop_step(voxels3d.setup_of(table(None, stop_type=1, stop_value=77.0))) == 77
     assert stop_step(voxels3d.setup_of(table(None, stop_type=2, stop_value=0.1))) == math.ceil(0.1 / dt)
     assert stop_step(voxels3d.setup_of(table(None, stop_type=3, stop_value=2.0))) == math.ceil(0.5 / dt)
+    assert stop_step(voxels3d.setup_of(table(0.1)), 10**15) == math.floor(0.1 / dt) + 1
+    with pytest.raises(InvalidValue, match="1 s are 1e.12 time steps .* larger DtFrac"):
+        steps_within(1.0, 1e-12)
     with pytest.warns(PartlyUsed, match="StopConditionType 4"):
         voxels3d.setup_of(table(None, stop_type=4))
 

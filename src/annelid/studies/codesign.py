@@ -84,6 +84,12 @@ class Codesign:
         for what in ("batches", "bodies", "steps", "every", "waves", "population", "generations"):
             if vars(self)[what] < 1:
                 raise InvalidValue(f"{what} must be 1 or more, not {vars(self)[what]}.")
+        if self.seed < 0:
+            raise InvalidValue(f"seed must be 0 or more, not {self.seed}.")
+        if self.minutes is not None and not self.minutes > 0.0:
+            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
+        if self.quick and self.resume:
+            raise InvalidValue("the quick study keeps nothing that --resume could go on with: leave out one of them.")
         if self.steps % self.every:
             raise InvalidValue(f"steps must be a multiple of every, {self.every}, not {self.steps}.")
         if not 0.0 < self.rate < 1.0:

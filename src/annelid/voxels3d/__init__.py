@@ -115,8 +115,18 @@ def simulation(
         dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
         force_field=force_field, fluid=fluid,
     )  # fmt: skip
-    where = None if positions is None else np.tile(np.broadcast_to(positions, (len(group), 3)), (worlds, 1))
+    where = None if positions is None else np.tile(_places(positions, len(group)), (worlds, 1))
     share = len(group) if collisions == "all" else 1
     model = Model(group * worlds, world, choose_device(device), positions=where, group=share)
     warn_inside(world.contacts, model.places)
     return Simulation(Solver(model, threads=threads))
+
+
+def _places(positions: Any, count: int) -> np.ndarray:
+    """Where robots are, a row each."""
+    try:
+        return np.broadcast_to(np.asarray(positions, float), (count, 3))
+    except (TypeError, ValueError):
+        raise InvalidValue(
+            f"positions must be numbers of shape [3], or [{count}, 3] for the {count} robots, not {positions!r:.60}."
+        ) from None

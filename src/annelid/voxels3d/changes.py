@@ -143,14 +143,14 @@ def apply(log: Log, robots: Sequence[Robot]) -> Changed:
         draft, cells = drafts[robot], numbers[part, 2:5]
         if kind == CUT:
             draft.cut(cells)
+            bonds[:] = [b for b in bonds if all(drafts[e[0]].has(e[1:4]) for e in b[0])]
         elif kind == ADD:
             draft.add(cells, numbers[part, 5], log.values[part])
         else:
             for row in part:
                 _join(kind, numbers[row], log.values[row], drafts, bonds)
     robots_now = tuple(draft.robot(number) for number, draft in enumerate(drafts))
-    left = [b for b in bonds if all(drafts[e[0]].has(e[1:4]) for e in b[0])]
-    return Changed(robots_now, tuple(draft.openings() for draft in drafts), _gathered(left))
+    return Changed(robots_now, tuple(draft.openings() for draft in drafts), _gathered(bonds))
 
 
 def _join(
@@ -200,9 +200,11 @@ class _Draft:
         _require(there.all(), f"there is no voxel in cell {_first(cells[~there])}.")
 
     def cut(self, cells: np.ndarray) -> None:
-        """Remove voxels."""
+        """Remove voxels, and what was known of their links: others that come into their cells have all of theirs."""
         self.require(cells)
         self._grid[tuple(cells.T)] = -1
+        ends = ((key, (*key[:3],), (*np.add(key[:3], np.eye(3, dtype=int)[key[3]]),)) for key in self._opened)
+        self._opened = {key for key, lower, upper in ends if self.has(lower) and self.has(upper)}
         self._touched = True
 
     def add(self, cells: np.ndarray, materials: np.ndarray, values: np.ndarray) -> None:

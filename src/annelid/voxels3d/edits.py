@@ -195,6 +195,8 @@ def _place(arrays: dict[str, np.ndarray], added: np.ndarray, after: np.ndarray, 
                 for voxel in np.flatnonzero(~placed & (table[:, axis] >= 0)):
                     if placed[table[voxel, axis]] and voxel not in ready:
                         ready[voxel] = table[voxel, axis], axis, sign
+        if not ready:
+            raise InvalidValue("a voxel that is added cannot be detached from all others in one edit: do so later.")
         for voxel, (near, axis, sign) in ready.items():
             turn = Rotation.from_quat(arrays["rotations"][near].astype(float))
             arm = turn.apply(np.eye(3)[axis] * sign * sides[voxel])

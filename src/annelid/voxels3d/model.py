@@ -66,8 +66,11 @@ class Model:
         self.world_of_voxel = self.robot_of_voxel // group
         self.first_of_world = self.first_voxel[::group]
         corners = np.zeros((len(counts), 3)) if positions is None else np.asarray(positions, float)
-        if corners.shape != (len(counts), 3) or not np.isfinite(corners).all():
-            raise InvalidValue(f"positions must be finite, of shape [{len(counts)}, 3], not {list(corners.shape)}.")
+        if corners.shape != (len(counts), 3):
+            raise InvalidValue(f"positions must be of shape [{len(counts)}, 3], not {list(corners.shape)}.")
+        if not np.isfinite(corners).all():
+            wrong = corners[~np.isfinite(corners).all(axis=1)][0]
+            raise InvalidValue(f"positions of robots must be finite numbers, not {wrong.tolist()}.")
         self.places = np.concatenate([r.centers for r in self.robots]) + corners[self.robot_of_voxel]
         self.corners = corners
         self._require_above_sand()

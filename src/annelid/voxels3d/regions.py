@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -82,8 +83,8 @@ class Push:
         for name in ("force", "moment"):
             object.__setattr__(self, name, as_vector(f"{name} on voxels", vars(self)[name]))
         _require_times("a push", self.begin, self.rise)
-        if not self.end > self.begin:
-            raise InvalidValue(f"a push that begins at {self.begin:g} s must end later, not at {self.end:g} s.")
+        if not (isinstance(self.end, Real) and self.end > self.begin):
+            raise InvalidValue(f"a push that begins at {self.begin:g} s must end later, not at {self.end} s.")
 
 
 def chosen(where: Where, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -123,5 +124,5 @@ def numbers_of(wanted: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 def _require_times(what: str, begin: float, duration: float) -> None:
     for name, value in (("begin", begin), ("duration", duration)):
-        if not (math.isfinite(value) and value >= 0.0):
+        if not (isinstance(value, Real) and math.isfinite(value) and value >= 0.0):
             raise InvalidValue(f"{name} of {what} must be 0 s or more, not {value!r}.")

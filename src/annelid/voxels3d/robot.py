@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from annelid.shapes.values import Vector, require_positive
 from annelid.voxels3d.regions import FREEDOMS, Hold, Push, Where, chosen
 from annelid.voxels3d.voxel import Voxel
 
+_MOST_MATERIALS = 1 << 30
+_LEAST_SIDE, _MOST_SIDE = 1e-7, 1e6  # [m]; inertias go with the fifth power, and float32 ends at 1e-38 and 1e38
 _PER_VOXEL = ("amplitude", "frequency", "phase", "temperature", "stiffness")
 
 
@@ -58,7 +61,7 @@ class Robot(Described):
 
     def __post_init__(self) -> None:
         grid = _whole(self.grid)
-        materials = (self.materials,) if isinstance(self.materials, Voxel) else tuple(self.materials)
+        materials = _as_materials(self.materials)
         for material in materials:
             if not isinstance(material, Voxel):
                 raise InvalidValue(f"each material of a robot must be a voxels3d.Voxel, not {material!r:.60}.")
@@ -73,6 +76,11 @@ class Robot(Described):
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "materials", materials)
         object.__setattr__(self, "side_length", require_positive("side_length", self.side_length))
+        if not _LEAST_SIDE <= self.side_length <= _MOST_SIDE:
+            raise InvalidValue(
+                f"side_length = {self.side_length:g} m is beyond what numbers of masses and inertias can tell; give "
+                f"{_LEAST_SIDE:g} to {_MOST_SIDE:g} m."
+            )
         for name in _PER_VOXEL:
             object.__setattr__(self, name, self._spread(name))
         _require_values(self)
@@ -82,8 +90,7 @@ class Robot(Described):
     @classmethod
     def from_array(cls, numbers: Any, materials: Voxel | Sequence[Voxel] = (), **options: Any) -> Robot:
         """A robot from an array [x, y, z] in which 0 is empty and k is the k-th material, as in files of Voxelyze."""
-        given = (materials,) if isinstance(materials, Voxel) else tuple(materials)
-        grid, given = _whole(numbers), given or (Voxel(),)
+        grid, given = _whole(numbers), _as_materials(materials) or (Voxel(),)
         if grid.size and grid.max() > len(given):
             raise InvalidValue(
                 f"the array has the number {grid.max()}, but 1 to {len(given)} are the materials, and 0 is empty."
@@ -199,7 +206,18 @@ def _whole(grid: Any) -> np.ndarray:
             f"the grid of a robot must be an array of whole numbers of shape [x, y, z], not {given.dtype} of shape "
             f"{list(given.shape)}."
         )
+    if given.size and max(-int(given.min()), int(given.max())) > _MOST_MATERIALS:
+        wrong = given.max() if given.max() > _MOST_MATERIALS else given.min()
+        raise InvalidValue(f"the grid of a robot has numbers of materials up to {_MOST_MATERIALS}, not {wrong}.")
     return given.astype(np.int32)
+
+
+def _as_materials(given: Any) -> tuple[Voxel, ...]:
+    if isinstance(given, Voxel):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise InvalidValue(f"materials of a robot must be one voxels3d.Voxel or several, not {given!r:.60}.")
+    return tuple(given)
 
 
 def _require_values(robot: Robot) -> None:
@@ -221,8 +239,12 @@ def _require_values(robot: Robot) -> None:
         )
     if robot.only_cools and (robot.amplitude[there] < 0.0).any():
         raise InvalidValue("a robot that only cools needs amplitudes of 0 or more: shift their phases by 0.5 instead.")
-    if not (np.isfinite(robot.ramp) and robot.ramp >= 0.0):
+    if not (isinstance(robot.ramp, Real) and np.isfinite(robot.ramp) and robot.ramp >= 0.0):
         raise InvalidValue(f"ramp of a robot must be 0 s or more, not {robot.ramp!r}.")
+    for part in (*robot.holds, *robot.pushes):
+        voxels, count = np.asarray(part.voxels), robot.voxel_count
+        if len(voxels) == 0 or voxels.min() < 0 or voxels.max() >= count:
+            raise InvalidValue(f"what is held or pushed must be some of the voxels 0 to {count - 1}, not {voxels}.")
 
 
 def _require_connected(grid: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from annelid.core.files import as_path
 from annelid.voxels3d.files.history import HistoryWriter
 from annelid.voxels3d.files.parts import Parts
 from annelid.voxels3d.files.robots import Setup, setup_of
-from annelid.voxels3d.files.trials import MOST_STEPS, Result, Trial, run_trials
+from annelid.voxels3d.files.trials import MOST_STEPS, Result, Trial, run_trials, steps_within
 from annelid.voxels3d.files.vxa import Vxa
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
@@ -117,7 +117,7 @@ def _prepared(
     world = World(**options, links=links, precision=precision)
     model = Model([setup.robot for setup in group], world, choose_device(device), positions=positions)
     solver = Solver(model, threads=threads)
-    most = MOST_STEPS if seconds is None else max(1, round(seconds / group[0].dt))
+    most = MOST_STEPS if seconds is None else steps_within(seconds, group[0].dt)
     trials = []
     for number, setup in enumerate(group):
         writer = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -46,6 +47,11 @@ class Formula:
     tokens: tuple[str | float, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.tokens, str):
+            raise InvalidValue(
+                f"tokens of a formula must be a sequence such as ('mtABS', 'x'), not {self.tokens!r:.40}."
+            )
+        object.__setattr__(self, "tokens", tuple(map(_known, self.tokens)))
         if not 0 < len(self.tokens) <= MOST_TOKENS:
             raise InvalidValue(f"a formula has from 1 to {MOST_TOKENS} tokens, not {len(self.tokens)}.")
         waiting = 0
@@ -85,8 +91,8 @@ class Formula:
             OPERATORS.index(token) if token in OPERATORS else -2 - VARIABLES.index(token) if token in VARIABLES else -1
             for token in reversed(self.tokens)
         ]  # fmt: skip
-        numbers = [_number(token) for token in reversed(self.tokens)]
-        return np.array(codes, np.int32), np.array(numbers, float)
+        values = [_number(token) for token in reversed(self.tokens)]
+        return np.array(codes, np.int32), np.array(values, float)
 
 
 def parse_formula(parent: ElementTree.Element, where: str) -> Formula | None:
@@ -145,6 +151,16 @@ def _token(one: ElementTree.Element, where: str) -> str | float:
         return one.tag
     known = ", ".join(("mtCONST", "mtVAR", *_CONSTANTS, *OPERATORS))
     raise FileFormatError(f"{one.tag[:40]!r} in {where} is no operator of a formula: use one of {known}.")
+
+
+def _known(token: Any) -> str | float:
+    """A token of a formula; numbers as floats, which is how they are told from names."""
+    if isinstance(token, str) and (token in _CONSTANTS or token in OPERATORS or token in VARIABLES):
+        return token
+    if isinstance(token, numbers.Real) and not isinstance(token, bool) and math.isfinite(token):
+        return float(token)
+    names = ", ".join((*VARIABLES, *_CONSTANTS, *OPERATORS))
+    raise InvalidValue(f"{token!r:.40} in a formula is neither a finite number nor one of {names}.")
 
 
 def _operands(token: str | float) -> int:

@@ -22,6 +22,8 @@ from annelid.voxels3d.stability import SAFE, recommended_step
 from annelid.voxels3d.tables import compile_robot
 from annelid.voxels3d.voxel import Voxel
 
+_MOST_MATERIALS = 255  # a byte a cell
+
 STOPS = {0: "nothing", 1: "steps", 2: "seconds", 3: "cycles"}
 """Kinds of stops that are understood, beside formulas."""
 
@@ -125,6 +127,10 @@ def vxa_of(
             f"a .vxa file is made of a voxels3d.Robot, not of {robot!r:.60}; the first one of a simulation is "
             "simulation.solver.model.robots[0]."
         )
+    if seconds is not None and not (np.isfinite(seconds) and seconds > 0.0):
+        raise InvalidValue(f"seconds after which a run stops must be above 0, not {seconds!r}.")
+    if len(robot.materials) > _MOST_MATERIALS:
+        raise InvalidValue(f"a .vxa file has room for {_MOST_MATERIALS} materials, not for {len(robot.materials)}.")
     simulator = replace(
         _damping(robot.materials), fitness=fitness, stop=stop or (None if seconds is None else Formula.after(seconds)),
         volume_effects=any(material.poisson_ratio for material in robot.materials), expansion=not robot.only_cools,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.errors import InvalidValue
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.files.history import HistoryWriter
 from annelid.voxels3d.files.robots import Setup
@@ -21,6 +22,7 @@ CHECK = 1.0e-3
 """Simulated time between two looks at a stop that depends on where a robot is [s]."""
 
 _STEPS, _SECONDS, _CYCLES = 1, 2, 3
+_ENDLESS = 1e9  # steps that nobody waits for
 _CHUNK = 4096  # steps between two looks at what goes wrong, and at the keyboard
 
 
@@ -58,6 +60,17 @@ class Result:
         return float(np.linalg.norm(self.positions - self.first_positions, axis=1).sum())
 
 
+def steps_within(seconds: float, dt: float) -> int:
+    """Steps of a time, at least one; more than anybody can wait for are refused."""
+    steps = seconds / dt
+    if not steps <= _ENDLESS:
+        raise InvalidValue(
+            f"{seconds:g} s are {steps:.3g} time steps of {dt:.3g} s, more than {_ENDLESS:g}: take less time, "
+            "or softer or heavier materials or a larger DtFrac."
+        )
+    return max(1, round(steps))
+
+
 def stop_step(setup: Setup, most: int = MOST_STEPS) -> int:
     """Step at which a run ends whatever the robot does: by its formula, where that is of time alone, or by its type."""
     simulator, dt = setup.vxa.simulator, setup.dt
@@ -86,8 +99,8 @@ class Trial:
         simulator, dt = setup.vxa.simulator, setup.dt
         self.last = stop_step(setup, most)
         self._stop = simulator.stop if simulator.stop is not None and _moves(simulator.stop) else None
-        self._settled = min(round(simulator.settling / dt), self.last)
-        period = max(1, int(setup.vxa.environment.period / dt))
+        self._settled = round(min(simulator.settling / dt, self.last))
+        period = int(np.clip(setup.vxa.environment.period / dt, 1, self.last + 1))
         used = [formula.variables for formula in (simulator.stop, simulator.fitness) if formula is not None]
         self._cycle = period if any("angle" in names for names in used) else 0
         self._check = max(1, round(CHECK / dt)) if self._stop is not None else 0
@@ -214,6 +227,9 @@ def _moves(formula: Formula) -> bool:
 
 def _first_above(formula: Formula, setup: Setup, most: int) -> int:
     """First step at which a formula of time is above 0."""
-    steps = np.arange(most + 1)
-    above = np.broadcast_to(formula(t=steps * setup.dt, num_voxel=setup.robot.voxel_count), steps.shape) > 0.0
-    return int(np.argmax(above)) if above.any() else most
+    for begin in range(0, most + 1, MOST_STEPS):  # all steps at once may be more than there is memory for
+        steps = np.arange(begin, min(begin + MOST_STEPS, most + 1))
+        above = np.broadcast_to(formula(t=steps * setup.dt, num_voxel=setup.robot.voxel_count), steps.shape) > 0.0
+        if above.any():
+            return begin + int(np.argmax(above))
+    return most

@@ -10,6 +10,7 @@ from annelid.voxels3d.kernels.contacts import contact_of
 from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
+from annelid.voxels3d.kernels.links import BROKEN
 from annelid.voxels3d.kernels.resisting import resist_of
 
 wp.set_module_options({"enable_backward": False})
@@ -85,7 +86,10 @@ def spun(real: Any) -> wp.Function:
 
 @functools.cache
 def strain_of(real: Any) -> wp.Function:
-    """Strains of a voxel along its axes; those that nothing prescribes follow from the others by Poisson's ratio."""
+    """Strains of a voxel along its axes; those that nothing prescribes follow from the others by Poisson's ratio.
+
+    Links that have broken prescribe nothing, however far their ends are from each other.
+    """
     types = layout(real)
     vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
 
@@ -98,12 +102,12 @@ def strain_of(real: Any) -> wp.Function:
             count = int(0)
             sum = real(0.0)
             row = tables.row_of_link[3 * i + axis]
-            if row >= 0:
+            if row >= 0 and motion.tensions[3 * i + axis] < real(wp.static(BROKEN)):
                 count += 1
                 sum += motion.stretches[3 * i + axis] * tables.links[row].first_share
             slot = 3 * tables.before[3 * i + axis] + axis
             row = tables.row_of_link[slot]
-            if row >= 0:
+            if row >= 0 and motion.tensions[slot] < real(wp.static(BROKEN)):
                 count += 1
                 sum += motion.stretches[slot] * (real(2.0) - tables.links[row].first_share)
             if count == 2 or (count == 1 and ((tables.loaded[i] >> axis) & 1) == 1):
@@ -111,7 +115,8 @@ def strain_of(real: Any) -> wp.Function:
                 loaded = loaded | (1 << axis)
                 total += result[axis]
         if loaded != 7:
-            other = wp.pow(real(1.0) + total, -voxel.poisson) - real(1.0)
+            # Two axes that are squeezed to less than half would ask for the power of a negative number.
+            other = wp.pow(wp.max(real(1.0) + total, real(0.01)), -voxel.poisson) - real(1.0)
             for axis in range(3):
                 if ((loaded >> axis) & 1) == 0:
                     result[axis] = other
