@@ -1,4 +1,4 @@
-"""What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
+"""What every test shares: one core for each process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
 
 import gc
 import os
@@ -8,7 +8,7 @@ import pytest
 
 
 def _take_one_core() -> None:
-    """Give each of several pytest processes a core of its own, before anything counts the cores.
+    """Give each of several pytest processes one core, before anything counts the cores.
 
     Threads that wait for each other at barriers would otherwise spend the cores on waiting for one another's turn.
     Tests of threads say how many they want.
