@@ -1,4 +1,4 @@
-"""What every test shares: one core for each process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
+"""What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
 
 import gc
 import os
