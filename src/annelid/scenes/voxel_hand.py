@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Hand(Checked):
     curl: float = parameter(0.2, "Relative change of the length of muscle", range=(0.0, 0.3), limits=(0.0, 0.5))
     block: int = parameter(3, "Side of the block in cells", range=(1, 5), limits=(1, _ACROSS - 6))
     lift: float = parameter(0.06, "How far the palm is lifted", unit="m", range=(0.0, 0.1), limits=(0.0, 1.0))
+    skin: Literal["blocky", "smooth"] = parameter("blocky", "Whether pictures show cubes or round them off")
 
     def robots(self) -> list[voxels3d.Robot]:
         """The hand, two layers of muscle in each finger of which the outer grows and the inner shrinks; the block."""
@@ -55,7 +56,7 @@ class Hand(Checked):
         """The open hand over the block; its fingers close in a second, then it is lifted."""
         middle = 0.5 * _SIDE * (_ACROSS - self.block)
         return voxels3d.simulation(
-            self.robots(), obstacles=[Plane()], collisions="all", device=device, threads=threads,
+            self.robots(), obstacles=[Plane()], collisions="all", skin=self.skin, device=device, threads=threads,
             positions=[(0.0, 0.0, 0.5 * _SIDE), (middle, middle, 0.0)],
         )  # fmt: skip
 

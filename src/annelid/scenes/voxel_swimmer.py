@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Swimmer(Checked):
                              limits=(-20.0, 20.0))  # fmt: skip
     water: float = parameter(1000.0, "Density of the water times the drag coefficient of faces", unit="kg/m³",
                              range=(0.0, 2000.0), limits=(0.0, 2e4))  # fmt: skip
+    skin: Literal["blocky", "smooth"] = parameter("blocky", "Whether pictures show cubes or round them off")
 
     def robot(self) -> voxels3d.Robot:
         """The fish: two cells across, three high, with a tail fin of five; its head, at low x, does not move itself."""
@@ -50,7 +51,7 @@ class Swimmer(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The fish at rest, as heavy as the water."""
         return voxels3d.simulation(
-            self.robot(), gravity=(0.0, 0.0, 0.0), fluid=self.water, device=device, threads=threads
+            self.robot(), gravity=(0.0, 0.0, 0.0), fluid=self.water, skin=self.skin, device=device, threads=threads
         )
 
     def measure(self, simulation: Simulation[voxels3d.Solver]) -> list[Measurement]:

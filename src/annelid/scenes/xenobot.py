@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Xenobot(Checked):
         0.1, "Spread of the beats of single cells, in beats", range=(0.0, 0.5), limits=(0.0, 1.0)
     )
     seed: int = parameter(0, "Seed of the scatter", limits=SEEDS)
+    skin: Literal["blocky", "smooth"] = parameter("blocky", "Whether pictures show cubes or round them off")
 
     def robot(self) -> voxels3d.Robot:
         """The body: the upper part of an ellipsoid, legs at both ends along x."""
@@ -50,7 +51,7 @@ class Xenobot(Checked):
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The robot at rest on the ground."""
-        return voxels3d.simulation(self.robot(), obstacles=[Plane()], device=device, threads=threads)
+        return voxels3d.simulation(self.robot(), obstacles=[Plane()], skin=self.skin, device=device, threads=threads)
 
     def measure(self, simulation: Simulation[voxels3d.Solver]) -> list[Measurement]:
         """How far it came, in all and along x."""

@@ -29,7 +29,7 @@ from annelid.voxels3d.robot import Robot, largest_connected
 from annelid.voxels3d.sensors import energy_of, orientation_of, position_of, strain_of, touch_of, velocity_of
 from annelid.voxels3d.solver import Solver, State
 from annelid.voxels3d.voxel import Voxel
-from annelid.voxels3d.world import Collisions, Links, World
+from annelid.voxels3d.world import Collisions, Links, Skin, World
 
 __all__ = [
     "Formula",
@@ -79,6 +79,7 @@ def simulation(
     collisions: Collisions = World.collisions,
     force_field: Sequence[Formula] = World.force_field,
     fluid: float = World.fluid,
+    skin: Skin = World.skin,
     positions: Any = None,
     worlds: int = 1,
     device: str | wp.Device = "auto",
@@ -101,6 +102,7 @@ def simulation(
             [s]; none without.
         fluid: Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]: it
             pushes on open faces that move into it. It does not carry them: with neutral buoyancy there is no gravity.
+        skin: How pictures show robots: "blocky", or "smooth", which rounds them off.
         positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
         worlds: Number of copies of the robots; each moves to the bit as it would alone.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -113,7 +115,7 @@ def simulation(
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     world = World(
         dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
-        force_field=force_field, fluid=fluid,
+        force_field=force_field, fluid=fluid, skin=skin,
     )  # fmt: skip
     where = None if positions is None else np.tile(_places(positions, len(group)), (worlds, 1))
     share = len(group) if collisions == "all" else 1

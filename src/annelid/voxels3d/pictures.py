@@ -1,4 +1,4 @@
-"""Snapshots of 3-D voxel robots: one closed skin a material, whose corners lie between the voxels that meet there."""
+"""Snapshots of 3-D voxel robots: one skin, whose corners lie between the voxels that meet there, or a rounded one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from annelid.shapes import Plane as Halfspace
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
+from annelid.voxels3d.skins import Rounded, rounded
 
 COLORS: tuple[Color, ...] = (
     (0.83, 0.42, 0.34), (0.33, 0.58, 0.78), (0.93, 0.75, 0.32), (0.45, 0.68, 0.45), (0.60, 0.48, 0.72),
@@ -69,7 +70,7 @@ class Painter:
         arms = (2.0 * _CORNERS - 1.0)[None] * half[:, None, None]
         turn = self.readout.rotations(state).as_matrix()
         corners = centers[:, None] + np.einsum("vij,vcj->vci", turn, arms)
-        vertices = self._mean(corners.reshape(-1, 3))
+        vertices = self._on_skin(self._mean(corners.reshape(-1, 3)))
         fields = {name: self._field(state, name) for name in look.fields}
         return [Mesh(name, vertices, triangles, fields, color=color) for name, triangles, color in self._materials]
 
@@ -78,8 +79,14 @@ class Painter:
         if labels:
             owners = np.zeros(self._vertex_count, int)
             owners[self._vertex_of] = np.repeat(values, 8)  # a corner has the material of one of its voxels
+            if self._rounded is not None:
+                owners = owners[self._rounded.nearest]
             return Field(owners.astype(float), unit, None, labels)
-        return Field(self._mean(np.repeat(values, 8)[:, None])[:, 0], unit)
+        return Field(self._on_skin(self._mean(np.repeat(values, 8)[:, None]))[:, 0], unit)
+
+    def _on_skin(self, of_vertices: np.ndarray) -> np.ndarray:
+        """Numbers of vertices between voxels as those of the vertices that are drawn."""
+        return of_vertices if self._rounded is None else np.asarray(self._rounded.matrix @ of_vertices)
 
     def _values(self, state: Any, name: str) -> tuple[np.ndarray, str, tuple[str, ...]]:
         """A field of each voxel, its unit, and labels where it is a category."""
@@ -150,15 +157,26 @@ class Painter:
         return np.concatenate(numbers)
 
     @cached_property
-    def _materials(self) -> list[tuple[str, np.ndarray, Color]]:
-        """Name, triangles and colour of the skin of each material."""
+    def _faces(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices of the open faces of voxels, shape [f, 4], and the material of each."""
         after = [np.where(s.next >= 0, 1, -1) for s in self.model.shapes]
         before = [np.where(s.before >= 0, 1, -1) for s in self.model.shapes]
         open_faces = np.stack([np.concatenate(after), np.concatenate(before)], axis=2).reshape(-1, 6) < 0
         voxel, face = np.nonzero(open_faces)
-        quads = self._vertex_of.reshape(-1, 8)[voxel[:, None], _FACES[face]]
+        return self._vertex_of.reshape(-1, 8)[voxel[:, None], _FACES[face]], self._material_of[voxel]
+
+    @cached_property
+    def _rounded(self) -> Rounded | None:
+        """The rounded skin, where the world asks for it."""
+        return rounded(self._faces[0], self._vertex_count) if self.model.world.skin == "smooth" else None
+
+    @cached_property
+    def _materials(self) -> list[tuple[str, np.ndarray, Color]]:
+        """Name, triangles and colour of the skin of each material."""
+        quads, owner = self._faces
+        if self._rounded is not None:
+            quads, owner = self._rounded.quads, owner[self._rounded.face_of]
         triangles = np.stack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).astype(np.int32)
-        owner = self._material_of[voxel]
         return [
             (name, np.ascontiguousarray(triangles[owner == number].reshape(-1, 3)), color)
             for number, (name, color) in enumerate(self._palette)

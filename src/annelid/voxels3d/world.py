@@ -24,6 +24,8 @@ Links = Literal["balanced", "compatible"]
 
 Collisions = Literal["none", "self", "all"]
 
+Skin = Literal["blocky", "smooth"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class World(Named):
@@ -43,6 +45,7 @@ class World(Named):
             [s]; none without.
         fluid: Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]; 0:
             none. It does not carry them: with neutral buoyancy there is no gravity.
+        skin: How pictures show robots: "blocky", or "smooth", which rounds them off. Nothing else depends on it.
     """
 
     dt: float | Auto = "auto"
@@ -53,6 +56,7 @@ class World(Named):
     collisions: Collisions = "none"
     force_field: Sequence[Formula] = ()
     fluid: float = 0.0
+    skin: Skin = "blocky"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -62,6 +66,8 @@ class World(Named):
             raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
         if self.collisions not in get_args(Collisions):
             raise InvalidValue(f"collisions {self.collisions!r} must be 'none', 'self' or 'all'.")
+        if self.skin not in get_args(Skin):
+            raise InvalidValue(f"skin {self.skin!r} must be 'blocky' or 'smooth'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         object.__setattr__(self, "force_field", _require_field(self.force_field))
         object.__setattr__(self, "fluid", self.fluid and require_positive("fluid", self.fluid))

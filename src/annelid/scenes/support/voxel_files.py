@@ -50,13 +50,15 @@ class RobotFile(Checked):
     parts: Literal["refuse", "largest", "all"] = parameter(
         "refuse", "What becomes of a body in several parts that share no face"
     )
+    skin: Literal["blocky", "smooth"] = parameter("blocky", "Whether pictures show cubes or round them off")
 
     def build(self, *, device: Any = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The robot where the file puts it; the run ends when the file says."""
         setup = voxels3d.setup_of(self.vxa, parts=self.parts)
         simulation = voxels3d.simulation(
-            setup.robot, **setup.options(), links=self.links, precision=self.precision, device=device, threads=threads
-        )
+            setup.robot, **setup.options(), links=self.links, precision=self.precision, skin=self.skin, device=device,
+            threads=threads,
+        )  # fmt: skip
         readout = simulation.solver.readout
         history = None
         if self.vxa.simulator.record_step > 0:  # where it goes is known at the end
