@@ -21,10 +21,10 @@ run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 
 # Processes that tests start would compile the package again where the environment forbids to keep bytecode. Assertions
 # that tell their values take each process some seconds to prepare: they come for what has failed. A third
-# process computes on two cores while others wait for a browser.
+# and a fourth process compute on two cores while others wait for a browser.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/.dev  ## Run the test suite, three files at a time
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --assert=plain || { \
+test: $(VENV)/.dev  ## Run the test suite, four files at a time
+	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --assert=plain || { \
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
