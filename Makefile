@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench fuzz gallery docs docs-check clean
+.PHONY: help setup run test tutorials lint format bench fuzz gallery docs docs-check clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,12 +21,15 @@ run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 
 # Processes that tests start would compile the package again where the environment forbids to keep bytecode. Assertions
 # that tell their values take each process some seconds to prepare: they come for what has failed. A third
-# and a fourth process compute on two cores while others wait for a browser.
+# process computes on two cores while others wait for a browser; a fourth one takes longer than it saves.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/.dev  ## Run the test suite, four files at a time
-	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --assert=plain || { \
+test: $(VENV)/.dev  ## Run the test suite, three files at a time
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --assert=plain || { \
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
+
+tutorials: $(VENV)/.dev  ## Run all tutorials of the documentation, the long ones too
+	ANNELID_TUTORIALS=all $(BIN)/python -m pytest tests/test_tutorials.py
 
 lint: $(VENV)/.dev  ## Check style, formatting and types
 	$(BIN)/ruff check
