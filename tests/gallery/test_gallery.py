@@ -17,9 +17,9 @@ from annelid.core.snapshot import Snapshot, Spheres
 from annelid.gallery import making, pictures, study_pages
 from annelid.gallery.cards import cards, write_index
 from annelid.gallery.entries import KINDS, entries, entry_of
+from annelid.gallery.footage import MOST_FRAMES, Footage
 from annelid.gallery.making import DONE, FAILED, SOURCE, fail, is_made, make, shown, to_make
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
-from annelid.gallery.reel import MOST_FRAMES, Reel
 from annelid.robots.registry import robot_names
 
 
@@ -36,21 +36,21 @@ def test_an_unknown_entry_is_answered_with_the_nearest() -> None:
         entry_of("scene/wurm")
 
 
-def test_a_reel_keeps_few_frames_evenly_spaced() -> None:
-    reel = Reel(budget=1e9)
+def test_footage_keeps_few_frames_evenly_spaced() -> None:
+    footage = Footage(budget=1e9)
     for number in range(1000):
-        reel.offer(lambda number=number: Snapshot(float(number)))
-    steps = np.diff([frame.time for frame in reel.frames])
-    assert MOST_FRAMES // 2 <= len(reel.frames) <= MOST_FRAMES
+        footage.offer(lambda number=number: Snapshot(float(number)))
+    steps = np.diff([frame.time for frame in footage.frames])
+    assert MOST_FRAMES // 2 <= len(footage.frames) <= MOST_FRAMES
     assert set(steps) == {32.0}
-    assert reel.frames[0].time == 0.0
+    assert footage.frames[0].time == 0.0
 
 
-def test_a_reel_of_many_points_is_shorter() -> None:
-    reel, grains = Reel(budget=1e9), Spheres("grains", np.zeros((50_000, 3)), 0.01)
+def test_footage_of_many_points_is_shorter() -> None:
+    footage, grains = Footage(budget=1e9), Spheres("grains", np.zeros((50_000, 3)), 0.01)
     for number in range(100):
-        reel.offer(lambda number=number: Snapshot(float(number), parts=(grains,)))
-    assert len(reel.frames) <= 20
+        footage.offer(lambda number=number: Snapshot(float(number), parts=(grains,)))
+    assert len(footage.frames) <= 20
 
 
 def opened(path: Path) -> tuple[int, np.ndarray]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annelid.core.errors import MissingPackage, UnknownName
+from annelid.core.errors import MissingPackage
+from annelid.core.listing import listed
 from annelid.core.own_files import is_own, split_own
 from annelid.core.packages import installed, optional, require_installed
 
@@ -84,10 +84,7 @@ def settings_of(name: str) -> Any:
 
 def task(name: str) -> Any:
     """The task of an environment."""
-    if name not in TASKS:
-        raise UnknownName("environment", name, TASKS)
-    module, attribute = TASKS[name]
-    return getattr(import_module(module), attribute)
+    return listed("environment", name, TASKS)
 
 
 def make_env(name: Named, *, render_mode: str | None = None, **options: Any) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from annelid.core.errors import UnknownName
+from annelid.core.listing import listed
 
 if TYPE_CHECKING:
     from annelid.evolve.experiment import Experiment
@@ -38,14 +37,10 @@ def experiment_names() -> list[str]:
 
 def named_experiment(name: str) -> Experiment:
     """An experiment by its name."""
-    if name not in _EXPERIMENTS:
-        raise UnknownName("experiment", name, _EXPERIMENTS)
-    module, attribute = _EXPERIMENTS[name]
-    made: Experiment = getattr(import_module(module), attribute)()
+    made: Experiment = listed("experiment", name, _EXPERIMENTS)()
     return made
 
 
 def experiment_summary(name: str) -> str:
     """What a named experiment is about, in one line."""
-    module, attribute = _EXPERIMENTS[name]
-    return (getattr(import_module(module), attribute).__doc__ or "").strip().splitlines()[0]
+    return (listed("experiment", name, _EXPERIMENTS).__doc__ or "").strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""Films of scenes, environments and robots: a reel of frames, and where the camera stands."""
+"""Films of scenes, environments and robots: footage, and where the camera stands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annelid.envs.baselines import scripted
 from annelid.envs.registration import make_worlds
 from annelid.envs.spaces import host_observations, packed
 from annelid.gallery.entries import Entry
-from annelid.gallery.reel import Reel
+from annelid.gallery.footage import Footage
 from annelid.gallery.shown_robots import SECONDS, breathing
 from annelid.robots.registry import robot_maker
 from annelid.scenes.registry import scene_class
@@ -62,12 +62,12 @@ def _film_simulation(
     field = next((name for name in _COLOURS if name in offered), next(iter(offered), None))
     look = Look(fields=() if field is None else (field,))
     steps = max(1, round(seconds / _FIRST_FRAMES / simulation.dt))
-    reel = Reel(budget)
-    reel.offer(lambda: simulation.snapshot(look))
-    while simulation.time < seconds - 0.5 * simulation.dt and not reel.over:
+    footage = Footage(budget)
+    footage.offer(lambda: simulation.snapshot(look))
+    while simulation.time < seconds - 0.5 * simulation.dt and not footage.over:
         simulation.step(steps)
-        reel.offer(lambda: simulation.snapshot(look))
-    return Film(reel.frames, camera, follow, field)
+        footage.offer(lambda: simulation.snapshot(look))
+    return Film(footage.frames, camera, follow, field)
 
 
 def _film_episode(name: str, budget: float, device: str, threads: int | None) -> Film:
@@ -75,9 +75,9 @@ def _film_episode(name: str, budget: float, device: str, threads: int | None) ->
     worlds = make_worlds(name, 1, device=device, threads=threads)
     policy = scripted(name, worlds)
     worlds.restart(seeds=[0])
-    reel = Reel(budget)
-    reel.offer(worlds.snapshot)
-    while not (reel.over or worlds.done.numpy()[0]):
+    footage = Footage(budget)
+    footage.offer(worlds.snapshot)
+    while not (footage.over or worlds.done.numpy()[0]):
         worlds.step(policy(packed(host_observations(worlds))))
-        reel.offer(worlds.snapshot)
-    return Film(reel.frames, worlds.camera, worlds.followed, None)
+        footage.offer(worlds.snapshot)
+    return Film(footage.frames, worlds.camera, worlds.followed, None)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from annelid.core.errors import UnknownName
+from annelid.core.listing import listed
 
 ROBOTS = {
     "bellows": ("annelid.robots.bellows", "bellows"),
@@ -37,7 +36,4 @@ def robot_names() -> list[str]:
 
 def robot_maker(name: str) -> Any:
     """What makes a robot, by its name."""
-    if name not in ROBOTS:
-        raise UnknownName("robot", name, ROBOTS)
-    module, attribute = ROBOTS[name]
-    return getattr(import_module(module), attribute)
+    return listed("robot", name, ROBOTS)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from annelid.core.errors import UnknownName
+from annelid.core.listing import listed
 
 if TYPE_CHECKING:
     from annelid.core.scene import Scene
@@ -65,10 +64,7 @@ def scene_names() -> list[str]:
 
 def scene_class(name: str) -> type[Scene]:
     """The class of a scene by its name."""
-    if name not in SCENES:
-        raise UnknownName("scene", name, SCENES)
-    module, attribute = SCENES[name]
-    found: type[Scene] = getattr(import_module(module), attribute)
+    found: type[Scene] = listed("scene", name, SCENES)
     return found
 
 

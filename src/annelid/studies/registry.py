@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from annelid.core.errors import UnknownName
+from annelid.core.listing import listed
 
 if TYPE_CHECKING:
     from annelid.studies.study import Study
@@ -51,10 +50,7 @@ def study_names() -> list[str]:
 
 def study_class(name: str) -> type[Study]:
     """The class of a study by its name."""
-    if name not in STUDIES:
-        raise UnknownName("study", name, STUDIES)
-    module, attribute = STUDIES[name]
-    found: type[Study] = getattr(import_module(module), attribute)
+    found: type[Study] = listed("study", name, STUDIES)
     return found
 
 

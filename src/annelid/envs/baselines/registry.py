@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-from annelid.core.errors import UnknownName
+from annelid.core.listing import listed
 from annelid.envs.worlds import Policy, Worlds
 
 SCRIPTS = {
@@ -34,9 +31,5 @@ def has_script(name: str) -> bool:
 
 def scripted(name: str, worlds: Worlds) -> Policy:
     """The scripted policy of an environment, for these worlds; it sees their time besides what it is given."""
-    if name not in SCRIPTS:
-        raise UnknownName("environment with a scripted policy", name, SCRIPTS)
-    module, function = SCRIPTS[name]
-    made: Any = getattr(import_module(module), function)
-    policy: Policy = made(worlds)
+    policy: Policy = listed("environment with a scripted policy", name, SCRIPTS)(worlds)
     return policy

@@ -1,11 +1,12 @@
-"""A reel of evenly spaced frames of something whose length is not known before its time is up."""
+"""Evenly spaced frames of something whose length is not known before its time is up."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
+from annelid.core.snapshot import Snapshot
+from annelid.view.files.parts import finite_parts, points_of
 
 MOST_FRAMES = 48
 _LEAST_FRAMES = 12
@@ -13,7 +14,7 @@ _MOST_POINTS = 1_000_000
 """Of all frames together: a page must open at once."""
 
 
-class Reel:
+class Footage:
     """Keeps few frames: when it is full every second one is dropped, and from then on only every second is taken.
 
     Args:
@@ -30,7 +31,7 @@ class Reel:
 
     @property
     def over(self) -> bool:
-        """Whether its time is up; a reel of one frame goes on."""
+        """Whether its time is up; one frame is not enough."""
         return len(self.frames) > 1 and time.process_time() > self._end
 
     def offer(self, take: Callable[[], Snapshot]) -> None:
@@ -44,10 +45,4 @@ class Reel:
 
 
 def _points(snapshot: Snapshot) -> int:
-    return sum(_size(part) for part in snapshot.parts if not isinstance(part, Plane))
-
-
-def _size(part: Mesh | Lines | Spheres) -> int:
-    if isinstance(part, Mesh):
-        return len(part.vertices)
-    return len(part.points) if isinstance(part, Lines) else len(part.centers)
+    return sum(len(points_of(part)) for part in finite_parts(snapshot))
