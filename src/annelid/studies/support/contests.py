@@ -260,4 +260,4 @@ def draw_curves(axis: Any, arms: Sequence[Arm], colors: Sequence[str], labels: S
     axis.set(title=title, xlabel="generation", ylabel="relative velocity [1/s]")
     axis.set_xlim(0, max(len(arm.best) for arm in arms) - 1 or 1)
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper left")
