@@ -12,8 +12,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+
+from annelid.core.compiled_once import turn
 
 
 def share_compiled_headers() -> None:
@@ -40,9 +43,11 @@ class _Sharing:
             self._build(*arguments, **options)
             return
         shared = _folder()
-        _copy_new(shared, Path(private))
-        self._build(*arguments, **options)  # with headers that it cannot read, Warp compiles without
-        _copy_new(Path(private), shared)
+        # Who comes first compiles headers; who comes at the same time waits for them, which takes no core.
+        with nullcontext() if any(shared.glob("*.pch")) else turn(shared.parent, "headers"):
+            _copy_new(shared, Path(private))
+            self._build(*arguments, **options)  # with headers that it cannot read, Warp compiles without
+            _copy_new(Path(private), shared)
 
 
 def _folder() -> Path:

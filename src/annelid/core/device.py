@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 import warp as wp
 
 from annelid.core.compiled_headers import share_compiled_headers
+from annelid.core.compiled_once import compile_once
+from annelid.core.compiled_structures import leave_out_uncalled
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 
 
@@ -51,6 +53,8 @@ def _init() -> None:
 
 _start_warp()
 share_compiled_headers()
+compile_once()
+leave_out_uncalled()
 
 _UNDISTURBED = threading.RLock()
 

@@ -1,0 +1,74 @@
+"""What one process compiles, others wait for instead of compiling it too."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from warp._src import codegen
+from warp._src.context import Module
+
+from annelid.core import compiled_once, compiled_structures
+
+
+class _Module:
+    """Compiles what is not there, as Warp's modules do, and counts how often."""
+
+    def __init__(self) -> None:
+        self.built, self.begun, self.go_on = 0, threading.Event(), threading.Event()
+
+    def compile(self, device: None, output_dir: str, output_name: str) -> bool:
+        target = Path(output_dir, output_name)
+        if target.exists():
+            return False
+        self.begun.set()
+        assert self.go_on.wait(60.0)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(b"compiled")
+        self.built += 1
+        return True
+
+
+def test_warp_compiles_by_way_of_it() -> None:
+    found = Module._compile
+    assert hasattr(found, "__wrapped__")
+    compiled_once.compile_once()  # a second time changes nothing
+    assert Module._compile is found
+
+
+def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
+    module, in_turn = _Module(), compiled_once._taking_turns(_Module.compile)
+    arguments = (module, None, str(tmp_path / "cache" / "wp_module"), "module.o")
+    (tmp_path / "cache").mkdir()
+    first = threading.Thread(target=in_turn, args=arguments)
+    first.start()
+    assert module.begun.wait(60.0)
+    second = threading.Thread(target=in_turn, args=arguments)  # files are locked against threads as against processes
+    second.start()
+    module.go_on.set()
+    first.join()
+    second.join()
+    assert module.built == 1
+    assert in_turn(*arguments) is False
+
+
+def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_once, "PATIENCE", 0.0)
+    with compiled_once.turn(tmp_path, "00"), compiled_once.turn(tmp_path, "00"):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_left_to_warp(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with compiled_once.turn(tmp_path / "file", "00"):
+        pass
+
+
+def test_functions_of_structures_are_local() -> None:
+    found = codegen.struct_template
+    lines = [line for line in found.splitlines() if " add(" in line or " adj_atomic_add(" in line]
+    assert len(lines) == 2
+    assert all(line.startswith("static ") for line in lines)
+    compiled_structures.leave_out_uncalled()  # a second time changes nothing
+    assert codegen.struct_template == found
