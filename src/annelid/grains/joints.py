@@ -15,7 +15,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.core.pacing import whole_steps
+from annelid.core.pacing import interval_in_steps
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable
@@ -43,8 +43,8 @@ class _Leader:
     def __init__(self, simulation: Simulation[Any], own: Solver, tree: RigidTree) -> None:
         self.simulation, self.own = simulation, own
         self.first, self.controls = _own_joints(own.model, tree)
-        self.every = self.controls[0].every
-        self.seconds = wp.float64(whole_steps(self.every, simulation.dt) * simulation.dt)
+        self.every = _steps(self.controls, simulation.dt) * simulation.dt
+        self.seconds = wp.float64(self.every)
         device = own.device
         columns = [simulation.controls.index(control.name) for control in self.controls]
         self.columns = wp.array(columns, dtype=wp.int32, device=device)
@@ -61,7 +61,7 @@ class _Leader:
             where = [self.columns, len(solver.controls), self.first, count, self.lows, self.highs, self.seconds]
             inputs = [*where, place.clock, place.commands, mine.joints]
             wp.launch(kernels.advance_joints, (own.worlds, len(self.controls)), inputs, device=own.device)
-            inputs = [self.ways, self.first, count, self.seconds, mine.joints]
+            inputs = [self.ways, self.first, count, self.seconds, mine.joints, mine.places, mine.turns]
             outputs = [mine.drives, mine.body_forecast, mine.body_turning]
             wp.launch(kernels.drive_links, (own.worlds, self.parts), inputs, outputs, device=own.device)
 
@@ -83,6 +83,11 @@ def _own_joints(model: Model, tree: RigidTree) -> tuple[int, list[JointControl]]
     return places[0], found
 
 
+def _steps(controls: Sequence[JointControl], dt: float) -> int:
+    """Whole steps of an interval: where joints get to does not depend on it, so that nobody is told of rounding."""
+    return round(interval_in_steps(controls[0].every, dt))
+
+
 def _ways(own: Solver, tree: RigidTree) -> Any:
     """The ways to all parts, for kernels."""
     walks, device = [way_to(tree, part) for part in tree.parts], own.device
@@ -96,8 +101,9 @@ def _ways(own: Solver, tree: RigidTree) -> Any:
     ways.leaders = wp.array([hop.leader for hop in hops], dtype=wp.int32, device=device)
     ways.factors = wp.array([hop.factor for hop in hops], dtype=wp.float64, device=device)
     ways.offsets = wp.array([hop.offset for hop in hops], dtype=wp.float64, device=device)
-    ways.tails = _transforms([tail for _, tail in walks], device)
     numbers = [_driven(own.model, part.name, tree) for part in tree.parts]
+    tails = [tail @ _axes(own.model, number) for (_, tail), number in zip(walks, numbers, strict=True)]
+    ways.tails = _transforms(tails, device)
     ways.bodies = wp.array(numbers, dtype=wp.int32, device=device)
     ways.body_count = len(own.model.bodies) // own.worlds
     return ways
@@ -109,6 +115,14 @@ def _driven(model: Model, name: str, tree: RigidTree) -> int:
     if not (isinstance(body, Solid) and body.rigid.moves == "driven") or number in model.paths:
         raise InvalidValue(f"joints of {tree.name} are commanded: give its bodies(motion='driven') as obstacles.")
     return number
+
+
+def _axes(model: Model, number: int) -> np.ndarray:
+    """The axes of inertia of a body, which its rotation in a state is of, as a frame of its shape."""
+    frame, body = np.eye(4), model.bodies[number]
+    assert isinstance(body, Solid)
+    frame[:3, :3] = body.axes
+    return frame
 
 
 def _transforms(frames: Sequence[np.ndarray], device: wp.Device) -> wp.array[Any]:
@@ -127,7 +141,7 @@ class JointSensor(Sensor):
         """The sensor of a solver of grains, or of bodies among them."""
         own, side = side_of(solver, Solver, f"joints of {self.tree.name}")
         first, controls = _own_joints(own.model, self.tree)
-        count, steps = len(joints_among(own.model.world.controls)), whole_steps(controls[0].every, solver.dt)
+        count, steps = len(joints_among(own.model.world.controls)), _steps(controls, solver.dt)
         assert isinstance(solver, Controllable)
         commanded = solver.commanded
 

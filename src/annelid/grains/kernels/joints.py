@@ -18,7 +18,7 @@ class Ways:
     leaders: wp.array[wp.int32]
     factors: wp.array[wp.float64]
     offsets: wp.array[wp.float64]
-    tails: wp.array[wp.transformd]  # from the last joint to the centre of mass of each part
+    tails: wp.array[wp.transformd]  # from the last joint to the axes of inertia of each part
     bodies: wp.array[wp.int32]  # number of each part among the bodies of a world
     body_count: wp.int32  # bodies of a world
 
@@ -50,11 +50,11 @@ def advance_joints(
 
 
 @wp.func
-def place_of(ways: Ways, part: int, joints: wp.array[wp.vec3d], row: int, end: int) -> wp.transformd:
-    """Frame of the centre of mass of a part at the beginning or at the end of the interval."""
+def place_of(ways: Ways, part: int, joints: wp.array[wp.vec3d], row: int) -> wp.transformd:
+    """Frame of the axes of inertia of a part at the end of the interval."""
     frame = wp.transformd(wp.vec3d(), wp.quatd(wp.float64(0.0), wp.float64(0.0), wp.float64(0.0), wp.float64(1.0)))
     for k in range(ways.firsts[part], ways.firsts[part + 1]):
-        value = ways.factors[k] * joints[row + ways.leaders[k]][end] + ways.offsets[k]
+        value = ways.factors[k] * joints[row + ways.leaders[k]][1] + ways.offsets[k]
         shift = wp.vec3d()
         turn = wp.quatd(wp.float64(0.0), wp.float64(0.0), wp.float64(0.0), wp.float64(1.0))
         if ways.slides[k] == 1:
@@ -86,16 +86,18 @@ def drive_links(
     joint_count: int,
     seconds: wp.float64,
     joints: wp.array[wp.vec3d],
+    places: wp.array[wp.vec3],
+    turns: wp.array[wp.quat],
     drives_out: wp.array[wp.vec3],
     forecast_out: wp.array[wp.vec3],
     turning_out: wp.array[wp.vec3],
 ):
-    """Send parts evenly where the joints take them."""
+    """Send parts evenly from where they are to where the joints take them: what rounding does to them is made good."""
     world, part = wp.tid()
     row, b = world * joint_count + first, world * ways.body_count + ways.bodies[part]
-    before, after = place_of(ways, part, joints, row, 0), place_of(ways, part, joints, row, 1)
-    way = wp.transform_get_translation(after) - wp.transform_get_translation(before)
-    turn = turned_by(wp.transform_get_rotation(before), wp.transform_get_rotation(after))
+    after = place_of(ways, part, joints, row)
+    way = wp.transform_get_translation(after) - wp.vec3d(places[b])
+    turn = turned_by(wp.normalize(wp.quatd(turns[b])), wp.transform_get_rotation(after))
     velocity, spin = wp.vec3(way / seconds), wp.vec3(turn / seconds)
     drives_out[2 * b] = velocity
     drives_out[2 * b + 1] = spin
