@@ -1,8 +1,9 @@
 """Sphinx configuration."""
 
+import inspect
 import re
 import sys
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import mock
+from sphinx.util.inspect import stringify_signature
 
 from annelid.commands.atlas import write_page
 from annelid.commands.support.study_results import find_results
@@ -71,6 +73,15 @@ def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, 
     lines[:] = "".join(pieces).split("\n")
 
 
+def tell_fields(app: Sphinx, what: str, name: str, item: Any, options: Any, signature: str | None, returns: Any) -> Any:
+    """Give dataclasses that look at the names of their arguments first (`Named`) the signature of their fields."""
+    if what == "class" and is_dataclass(item) and signature == "(*given, **options)":
+        fields = inspect.signature(item.__init__)
+        fields = fields.replace(parameters=list(fields.parameters.values())[1:])
+        return stringify_signature(fields, show_annotation=False, show_return_annotation=False), returns
+    return None
+
+
 def import_offered(app: Sphinx) -> None:
     """Import the names that packages offer on demand: autodoc sees only what is there."""
     listed = re.findall(r"^ {3}(annelid[.\w]*)$", (Path(app.srcdir) / "api" / "index.rst").read_text(), re.MULTILINE)
@@ -92,6 +103,7 @@ def make_atlas(app: Sphinx) -> None:
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", import_offered)
     app.connect("builder-inited", make_atlas)
+    app.connect("autodoc-process-signature", tell_fields)
     app.connect("autodoc-process-docstring", escape_formulas, priority=400)  # before napoleon
 
 
