@@ -1,13 +1,17 @@
 """Sphinx configuration."""
 
+import inspect
 import re
 import sys
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from importlib import import_module
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.ext.autodoc.mock import mock
+from sphinx.util.inspect import stringify_signature
 
 from annelid.commands.atlas import write_page
 from annelid.commands.support.study_results import find_results
@@ -23,7 +27,6 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
@@ -32,7 +35,10 @@ html_css_files = ["front.css"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put code between single backticks
 
-myst_enable_extensions = ["deflist", "dollarmath"]
+myst_enable_extensions = [
+    "deflist"
+]  # formulas are written with Unicode: MathJax would have to be fetched from its server
+myst_update_mathjax = False
 myst_heading_anchors = 3
 
 # Tutorials are notebooks. They are executed once, about a minute in all, and again only where their cells have changed.
@@ -67,6 +73,24 @@ def escape_formulas(app: Sphinx, what: str, name: str, item: Any, options: Any, 
     lines[:] = "".join(pieces).split("\n")
 
 
+def tell_fields(app: Sphinx, what: str, name: str, item: Any, options: Any, signature: str | None, returns: Any) -> Any:
+    """Give dataclasses that look at the names of their arguments first (`Named`) the signature of their fields."""
+    if what == "class" and is_dataclass(item) and signature == "(*given, **options)":
+        fields = inspect.signature(item.__init__)
+        fields = fields.replace(parameters=list(fields.parameters.values())[1:])
+        return stringify_signature(fields, show_annotation=False, show_return_annotation=False), returns
+    return None
+
+
+def import_offered(app: Sphinx) -> None:
+    """Import the names that packages offer on demand: autodoc sees only what is there."""
+    listed = re.findall(r"^ {3}(annelid[.\w]*)$", (Path(app.srcdir) / "api" / "index.rst").read_text(), re.MULTILINE)
+    with mock(autodoc_mock_imports):
+        for module in map(import_module, listed):
+            for name in getattr(module, "__all__", ()):
+                getattr(module, name)
+
+
 def make_atlas(app: Sphinx) -> None:
     """The page of published numbers beside ours, from the results in the checkout."""
     root = Path(app.srcdir).parent
@@ -77,7 +101,9 @@ def make_atlas(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", import_offered)
     app.connect("builder-inited", make_atlas)
+    app.connect("autodoc-process-signature", tell_fields)
     app.connect("autodoc-process-docstring", escape_formulas, priority=400)  # before napoleon
 
 

@@ -1,7 +1,6 @@
 """Walk a built site in a browser: python walk.py FOLDER. Tells every broken link, missing picture and error of a page.
 
-Links to other sites are not followed, and what pages ask of other machines is refused: nothing but the site itself is
-tested. Formulas need MathJax from its server; that it is missing is no error of a page.
+Links to other sites are not followed. A page that asks another machine for anything is at fault: it is read offline.
 """
 
 import functools
@@ -94,9 +93,13 @@ class Walk:
             if not source or source.startswith(self.address):
                 self.faults.append(f"{now[0]}: {text}")
 
+        def refuse(route: Any) -> None:
+            complain(f"asks another machine for {route.request.url}")
+            route.abort()
+
         tab.on("pageerror", lambda error: complain(str(error)))
         tab.on("console", lambda m: complain(m.text, m.location["url"]) if m.type == "error" else None)
-        tab.route(lambda url: not url.startswith((self.address, "data:", "blob:")), lambda route: route.abort())
+        tab.route(lambda url: not url.startswith((self.address, "data:", "blob:")), refuse)
         first = self.address + "index.html"
         waiting, seen = deque([first]), {first}
         while waiting:

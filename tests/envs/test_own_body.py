@@ -11,7 +11,7 @@ import pytest
 from annelid import envs
 from annelid.shapes import Box
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "envs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "task.md"
 NAME = "Creep"
 SMALL = {"pitch": 0.05, "seconds": 0.1}
 

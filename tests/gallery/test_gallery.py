@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from annelid.cli import entries as named
+from annelid.commands.gallery import command
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Snapshot, Spheres
 from annelid.gallery import making, pictures, study_pages
@@ -34,6 +35,13 @@ def test_every_name_of_every_registry_is_there() -> None:
 def test_an_unknown_entry_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="scene/worm"):
         entry_of("scene/wurm")
+
+
+def test_a_robot_that_is_shown_at_work_is_made_as_that_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr("annelid.commands.gallery.make", lambda entry, *_, **__: made.append(entry.key))
+    assert command(["robot/runner", "robot/bellows", "--out", str(tmp_path)]) == 0
+    assert made == ["scene/runner", "robot/bellows"]
 
 
 def test_footage_keeps_few_frames_evenly_spaced() -> None:

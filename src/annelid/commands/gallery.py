@@ -43,7 +43,8 @@ def command(arguments: list[str]) -> int:
     if gallery.jobs < 1:
         raise InvalidValue(f"--jobs must be 1 or more, not {gallery.jobs}.")
     for key in keys:
-        make(entry_of(key), gallery.out, budget=gallery.film_seconds, device=machine.device, threads=machine.threads)
+        entry = entry_of(entry_of(key).shown_by or key)  # a robot that is shown at work has no film of its own
+        make(entry, gallery.out, budget=gallery.film_seconds, device=machine.device, threads=machine.threads)
     if not keys:
         _make_all(gallery, machine)
     page = write_index(gallery.out)

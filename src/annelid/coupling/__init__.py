@@ -26,7 +26,8 @@ from annelid.coupling.state import State
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.fem.robots.actuators import Actuator
-from annelid.grains.controls import BodyControl
+from annelid.grains.controls import AnyControl
+from annelid.grains.joints import lead_joints
 from annelid.grains.steps import meeting_step
 from annelid.shapes import Obstacle, Surface
 
@@ -63,7 +64,7 @@ def simulation(
     spring_dt: float | Auto = ...,
     gravity: tuple[float, float, float] = ...,
     obstacles: Sequence[Obstacle] = ...,
-    controls: Sequence[BodyControl] = ...,
+    controls: Sequence[AnyControl] = ...,
     springs: Mapping[str, Any] | None = ...,
     grains: Mapping[str, Any] | None = ...,
     skin: Surface | None = ...,
@@ -86,7 +87,7 @@ def simulation(
     gravity: tuple[float, float, float] = ...,
     obstacles: Sequence[Obstacle] = ...,
     actuators: Sequence[Actuator] = ...,
-    controls: Sequence[BodyControl] = ...,
+    controls: Sequence[AnyControl] = ...,
     solid: Mapping[str, Any] | None = ...,
     grains: Mapping[str, Any] | None = ...,
     skin: Surface | None = ...,
@@ -110,7 +111,7 @@ def simulation(
     gravity: tuple[float, float, float] = World.gravity,
     obstacles: Sequence[Obstacle] = (),
     actuators: Sequence[Actuator] = (),
-    controls: Sequence[BodyControl] = (),
+    controls: Sequence[AnyControl] = (),
     springs: Mapping[str, Any] | None = None,
     solid: Mapping[str, Any] | None = None,
     grains: Mapping[str, Any] | None = None,
@@ -167,7 +168,7 @@ def simulation(
             solid=solid or {},
             grains=grains or {},
         )
-        return solid_simulation(
+        among = solid_simulation(
             body,
             bed,
             surroundings,
@@ -179,6 +180,8 @@ def simulation(
             device=device,
             threads=threads,
         )
+        lead_joints(among, controls)
+        return among
     given = {"grain_dt": grain_dt != "auto", "actuators": len(actuators) > 0, "solid": bool(solid)}
     _require_left_out("a springs.Body", "solids", **given)
     world = World(
@@ -202,7 +205,9 @@ def simulation(
         device=device,
     )
     _warn_of_steps(model)
-    return Simulation(Solver(model, threads=threads))
+    made = Simulation(Solver(model, threads=threads))
+    lead_joints(made, controls)
+    return made
 
 
 def _require_left_out(body: str, others: str, **given: bool) -> None:

@@ -13,7 +13,7 @@ from annelid.core.options import Auto, Named
 from annelid.coupling.steps import LIVELY
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
-from annelid.grains.controls import BodyControl, require_controls
+from annelid.grains.controls import AnyControl, require_controls
 from annelid.grains.material import response_of
 from annelid.grains.rigid import touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
@@ -39,7 +39,7 @@ class MeetingWorld(Named):
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     obstacles: Sequence[Obstacle] = field(default=(), repr=False)
-    controls: Sequence[BodyControl] = ()
+    controls: Sequence[AnyControl] = ()
     grains: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

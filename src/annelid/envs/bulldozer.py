@@ -47,7 +47,7 @@ class BulldozerField(Task):
     Attributes:
         grains: Number of grains; 50,000 is the paper's picture.
         radius: Radius of a grain [m].
-        dt: Time step [s]: 1e-3 is accurate, 1e-2 is fast; see `docs/howto/envs.md` for what that costs.
+        dt: Time step [s]: 1e-3 is accurate, 1e-2 is fast; see `docs/reference/environments.md` for what that costs.
         substeps: Steps in an action; None takes 0.1 s: 100 at 1e-3, 10 at 1e-2.
         iterations: Sweeps over all contacts in a step; None takes 1, or 6 above 3e-3 s.
         seconds: Length of an episode [s].

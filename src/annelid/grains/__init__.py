@@ -11,9 +11,17 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
-from annelid.grains.controls import BodyControl, force_control, spin_control, torque_control, velocity_control
+from annelid.grains.controls import (
+    AnyControl,
+    BodyControl,
+    force_control,
+    spin_control,
+    torque_control,
+    velocity_control,
+)
 from annelid.grains.energy import energy_of
 from annelid.grains.filling import fill, jittered_lattice, pour
+from annelid.grains.joints import joints_of, lead_joints
 from annelid.grains.material import GLASS, SAND, Grain
 from annelid.grains.model import Model
 from annelid.grains.packing import overlaps, packing_fraction
@@ -63,6 +71,7 @@ __all__ = [
     "grain_velocity",
     "height_map",
     "jittered_lattice",
+    "joints_of",
     "orientation_of",
     "overlaps",
     "packing_fraction",
@@ -100,7 +109,7 @@ def simulation(
     bounce_speed: float | None = World.bounce_speed,
     calm_speed: float | None = World.calm_speed,
     contact_step: float | None = World.contact_step,
-    controls: Sequence[BodyControl] = (),
+    controls: Sequence[AnyControl] = (),
     worlds: int = 1,
     world_of: np.ndarray | None = None,
     overlapping: str = "refuse",
@@ -128,7 +137,8 @@ def simulation(
         bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
-        controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`.
+        controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`, and
+            joints of robots, see `annelid.shapes.articulated.joint_controls`.
         worlds: Copies of bed and bodies side by side that do not touch; each takes commands of its own.
         world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
             copied either and name their worlds (`Rigid.world`).
@@ -144,4 +154,6 @@ def simulation(
         contact_step=contact_step, controls=controls,
     )  # fmt: skip
     model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
-    return Simulation(Solver(model, threads=threads))
+    made = Simulation(Solver(model, threads=threads))
+    lead_joints(made, controls)
+    return made

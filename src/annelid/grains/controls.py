@@ -9,7 +9,7 @@ For example::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from annelid.core.options import Named
 from annelid.core.quantity import require_distinct
 from annelid.grains.rigid import Solid, Touched
 from annelid.shapes import Obstacle
+from annelid.shapes.articulated.controls import JointControl
 
 AXES = ("x", "y", "z")
 
@@ -80,6 +81,10 @@ class BodyControl(Named):
         return Control(self.name, self.low, self.high, rest, _UNITS[self.quantity], does)
 
 
+AnyControl = BodyControl | JointControl
+"""What moves bodies: one body, or a joint of a robot."""
+
+
 def velocity_control(
     name: str, body: Obstacle | int | str, axis: str, *, low: float, high: float, rest: float | None = None
 ) -> BodyControl:  # fmt: skip
@@ -113,22 +118,27 @@ def require_controls(controls: Any) -> None:
     if not isinstance(controls, Sequence) or isinstance(controls, str):
         raise InvalidValue(f"controls must be a list, not {type(controls).__name__}.")
     for one in controls:
-        if not isinstance(one, BodyControl):
+        if not isinstance(one, BodyControl | JointControl):
             raise InvalidValue(
-                f"each control of grains must be one of velocity_control, spin_control, force_control or "
-                f"torque_control, not {one!r:.60}."
+                f"each control of grains must be one of velocity_control, spin_control, force_control, torque_control "
+                f"or joint_controls, not {one!r:.60}."
             )
 
 
+def joints_among(controls: Sequence[AnyControl]) -> list[JointControl]:
+    """The joints of robots among controls, in their order."""
+    return [control for control in controls if isinstance(control, JointControl)]
+
+
 def channels_of(
-    controls: Sequence[BodyControl], bodies: Sequence[Touched], numbers: Sequence[int], worlds: int
+    controls: Sequence[AnyControl], bodies: Sequence[Touched], numbers: Mapping[str, int], worlds: int
 ) -> tuple[tuple[Control, ...], np.ndarray]:
     """The channels, and which of them each body follows, shape [bodies, CHANNELS], -1 for none.
 
     Args:
         controls: The controls.
         bodies: Bodies of all worlds, one world after the other.
-        numbers: The body of each control.
+        numbers: The body of each control of one body, by the name of the control.
         worlds: Number of worlds.
     """
     table = np.full((len(bodies), CHANNELS), -1, np.int32)
@@ -138,14 +148,17 @@ def channels_of(
             "controls need as many bodies in each world, in the same order: give one world and worlds=n."
         )
     found = []
-    for channel, (control, number) in enumerate(zip(controls, numbers, strict=True)):
-        for copy in range(number % each, len(bodies), each):
+    for channel, control in enumerate(controls):
+        if isinstance(control, JointControl):  # which moves several bodies, see `grains.joints`
+            found.append(control.channel)
+            continue
+        for copy in range(numbers[control.name] % each, len(bodies), each):
             body = bodies[copy]
             if not isinstance(body, Solid):
                 raise InvalidValue(f"control {control.name!r} names {body.rigid.called(copy)}, which cannot move.")
             made = control.channel(body, copy)
             if table[copy, control.place] >= 0:
-                other = controls[table[copy, control.place]].name
+                other = controls[int(table[copy, control.place])].name
                 raise InvalidValue(f"controls {other!r} and {control.name!r} are both of the {made.does}.")
             table[copy, control.place] = channel
         found.append(made)

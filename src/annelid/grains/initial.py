@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.controls import resting_commands
 from annelid.core.state import new_state
 from annelid.core.variation import unvaried
+from annelid.grains.controls import joints_among
 from annelid.grains.kernels.layout import FLAGS, LIMIT, REACHES, STALE, UNKNOWN, WORLD_REACHES
 from annelid.grains.model import Model
 from annelid.grains.paths import PathTable
@@ -111,7 +112,15 @@ def _bodies(model: Model, paths: PathTable) -> dict[str, wp.array[Any]]:
         # How many there are is not known yet: many, so that what rests is not kicked at the first step.
         "contacts": wp.full(count, _MANY, dtype=wp.float32, device=model.device),
         "commands": resting_commands(model.controls, model.world_count, model.device),
+        "joints": _resting_joints(model),
     }
+
+
+def _resting_joints(model: Model) -> wp.array[Any]:
+    """Joints of all worlds at the beginning, see `grains.joints`, shape [worlds · joints]."""
+    begin = np.array([control.begin for control in joints_among(model.world.controls)], float)
+    row = np.column_stack([begin, begin, np.full_like(begin, -1.0)])
+    return wp.array(np.tile(row, (model.world_count, 1)), dtype=wp.vec3d, device=model.device)
 
 
 def _array(table: np.ndarray, dtype: Any, device: wp.Device) -> wp.array[Any]:

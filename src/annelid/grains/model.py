@@ -17,7 +17,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
 from annelid.grains.bed import Bed
-from annelid.grains.controls import channels_of
+from annelid.grains.controls import BodyControl, channels_of
 from annelid.grains.dashpot import dashpots
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Grain
@@ -88,7 +88,8 @@ class Model:
         self.worlds = np.repeat(np.arange(self.copies, dtype=np.int32), len(bed)) if copied else given
         self.world_count = max(self.copies, 1 + int(max([self.worlds.max(), *(body.world for body in self.bodies)])))
         self.body_of = {id(body.source): number for number, body in enumerate(self._own)}
-        numbers = [self.number(control.body) for control in self.world.controls]
+        single = [control for control in self.world.controls if isinstance(control, BodyControl)]
+        numbers = {control.name: self.number(control.body) for control in single}
         self.controls, self.channel_of = channels_of(self.world.controls, self.bodies, numbers, self.world_count)
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
@@ -201,7 +202,7 @@ class Model:
             periodic=(world.period[0] > 0.0, world.period[1] > 0.0, world.period[2] > 0.0),
             kinds=tuple(sorted(kinds)),
             tracked=any(isinstance(body, Solid) for body in self.bodies),
-            commanded=bool(self.controls),
+            commanded=bool((self.channel_of >= 0).any()),
             free=bool(free),
             points=crowded and any(body.rigid.points > 0 for body in free),
             tolerant=world.tolerance is not None and not self.converges,

@@ -169,7 +169,7 @@ class Solver:
         there = state_arrays(target)
         for name, one in declared(self.state_type).items():
             count = len(there[name]) - one.spare
-            if one.of in ("row", "body", "channel") and count > 0:
+            if one.of in ("row", "body", "channel", "joint") and count > 0:
                 wp.copy(there[name], state_arrays(source)[name], src_offset=world * count, count=count)
         first, guests = self.model.count - self.model.guests, self.model.guests
         names = target.names.numpy()[:, 0]

@@ -8,7 +8,7 @@ Rows belong to
 - `place`, `body-place`: a place in a list of neighbours, of bodies; `rolling-place`, `rolling-body-place`: the same
   where rolling resistance is kept;
 - `body`: a body; `body-list`: what touches it; `point`: a point of a body and another body that it may touch;
-- `channel`: a control of a world; `world`: a world, where there are several;
+- `channel`: a control of a world; `joint`: a joint of a robot that is one; `world`: a world, where there are several;
 - `simulation`: none of these.
 
 An array that a structure of the kernels (`kernels.layout`) holds under the same name is bound to it by `workspace`.
@@ -23,6 +23,7 @@ import warp as wp
 
 from annelid.core.state import nested, rows
 from annelid.core.variation import Variation
+from annelid.grains.controls import joints_among
 from annelid.grains.model import Model
 
 
@@ -65,6 +66,7 @@ class State:
         point_impulses: Impulses on points of bodies by other bodies [N s].
         point_predicted: Those predicted for the next step [N s].
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        joints: Joints of robots that are controls, see `grains.joints`, shape [worlds · joints].
         begun: Step at which each world began, shape [worlds].
         variation: Parameters in which worlds differ; empty while they do not.
         reach: Margins and speeds of the lists.
@@ -106,6 +108,7 @@ class State:
     point_impulses: wp.array[Any] = rows("point", wp.vec3)
     point_predicted: wp.array[Any] = rows("point", wp.vec3)
     commands: wp.array[Any] = rows("channel", wp.vec4d)
+    joints: wp.array[Any] = rows("joint", wp.vec3d)
     begun: wp.array[Any] = rows("world", wp.int64)
     variation: Variation = nested()
     reach: wp.array[Any] = rows("simulation", wp.float32)
@@ -136,5 +139,6 @@ def row_counts(model: Model, points: int, places: int, body_places: int) -> dict
         "body-list": bodies,
         "point": points,
         "channel": len(model.controls) * model.world_count,
+        "joint": len(joints_among(model.world.controls)) * model.world_count,
         "world": model.world_count,
     }

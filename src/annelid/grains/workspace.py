@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.state import declared, state_arrays
+from annelid.grains.controls import joints_among
 from annelid.grains.kernels.cells import SCAN_SPAN
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
 from annelid.grains.kernels.sums import ContactSum
@@ -67,12 +68,14 @@ class Workspace:
         model, bodies = self.model, self.bodies
         of_bodies = np.array([body.world for body in model.bodies], np.int32)
         owners = bodies.points.numpy()[:, 3].astype(int)
+        worlds = np.arange(model.world_count, dtype=np.int32)
         found = {
             "grain": model.worlds,
             "row": np.sort(model.worlds, kind="stable"),
             "body": of_bodies,
             "point": np.repeat(of_bodies[owners], bodies.point_places),
-            "channel": np.repeat(np.arange(model.world_count, dtype=np.int32), len(model.controls)),
+            "channel": np.repeat(worlds, len(model.controls)),
+            "joint": np.repeat(worlds, len(joints_among(model.world.controls))),
         }
         return {name: wp.array(worlds, dtype=wp.int32, device=self.device) for name, worlds in found.items()}
 

@@ -10,7 +10,7 @@ from numbers import Real
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Auto, Named
-from annelid.grains.controls import BodyControl, require_controls
+from annelid.grains.controls import AnyControl, require_controls
 from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector, require_positive, require_step
@@ -55,7 +55,8 @@ class World(Named):
             step, and at least a ten-thousandth of a radius a step; beside free bodies it is a twentieth of √(gR).
         contact_step: Contacts are as stiff as softness and correction make them in a step of this length [s], whatever
             the step is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.
-        controls: Channels that move driven bodies and pull free ones, see `grains.velocity_control`.
+        controls: Channels that move driven bodies and pull free ones, see `grains.velocity_control`, and joints of
+            robots, see `shapes.articulated.joint_controls`.
     """
 
     dt: float | Auto = "auto"
@@ -75,7 +76,7 @@ class World(Named):
     bounce_speed: float | None = None
     calm_speed: float | None = None
     contact_step: float | None = None
-    controls: Sequence[BodyControl] = ()
+    controls: Sequence[AnyControl] = ()
 
     def __post_init__(self) -> None:
         for name in ("gravity", "period"):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from annelid import fem, grains, springs
 from annelid.core.errors import FileFormatError, InvalidValue, Unsupported
 from annelid.shapes import Box, Rigid, tet_beam
-from annelid.shapes.articulated import JointDrive, RigidTree, read_mjcf, read_urdf
+from annelid.shapes.articulated import JointDrive, RigidTree, joint_controls, read_mjcf, read_urdf
 
 ARM = """<robot name="arm">
   <link name="base"><collision><geometry><box size="0.1 0.1 0.04"/></geometry></collision></link>
@@ -155,6 +156,49 @@ def test_joints_take_commands(arm: RigidTree) -> None:
     assert simulation.state_hash() == there
     with pytest.raises(InvalidValue, match="2 finite numbers"):
         drive.command([1.0, math.nan])
+
+
+def test_joints_are_controls(arm: RigidTree, tmp_path: Path) -> None:
+    begin = {"shoulder": 0.3, "slide": 0.05}
+    simulation = grains.simulation(
+        BED, obstacles=arm.bodies(begin, motion="driven"), controls=joint_controls(arm, begin, every=0.01),
+        dt=0.001, worlds=2, device="cpu", threads=1,
+    )  # fmt: skip
+    assert simulation.controls.names == arm.names
+    assert (simulation.controls.highs == [3.0, 1.0]).all()
+    simulation.sensors.add("joints", grains.joints_of(arm))
+    simulation.sensors.add("turn", grains.orientation_of("arm/fore"))
+    simulation.controls["shoulder"] = [2.0, -1.0]
+    simulation.controls["slide"] = [1.0, 0.0]
+    simulation.step(35)  # ends within an interval
+    expected = [{"shoulder": 0.37, "slide": 0.085}, {"shoulder": 0.265, "slide": 0.05}]
+    np.testing.assert_allclose(simulation.sensors["joints"], [list(e.values()) for e in expected], atol=1e-7)
+    simulation.step(5)
+    places = simulation.state.places.numpy().reshape(2, -1, 3)
+    reached = [arm.bodies({"shoulder": 0.38, "slide": 0.09}), arm.bodies({"shoulder": 0.26, "slide": 0.05})]
+    np.testing.assert_allclose(places, [centers(bodies) for bodies in reached], atol=4e-7)  # rounding of ten steps
+    fore = Rotation.from_quat([body.rotation for bodies in reached for body in bodies if body.name == "arm/fore"])
+    assert (Rotation.from_quat(simulation.sensors["turn"]) * fore.inv()).magnitude().max() < 1e-6
+    saved, there = tmp_path / "joints.npz", simulation.state_hash()
+    simulation.step(20)
+    assert simulation.sensors["joints"][0, 1] == pytest.approx(0.1)  # its limit
+    simulation.reset()
+    simulation.controls.command({"shoulder": [2.0, -1.0], "slide": [1.0, 0.0]})
+    simulation.step(23)
+    simulation.save(saved)
+    simulation.step(17)
+    assert simulation.state_hash() == there
+    simulation.load(saved)
+    simulation.step(17)
+    assert simulation.state_hash() == there
+
+
+def test_joints_are_refused_without_all_of_them_or_driven_links(arm: RigidTree) -> None:
+    joints = joint_controls(arm)
+    with pytest.raises(InvalidValue, match=r"all joints of arm \(shoulder, slide\)"):
+        grains.simulation(BED, obstacles=arm.bodies(motion="driven"), controls=joints[:1], device="cpu")
+    with pytest.raises(InvalidValue, match="motion='driven'"):
+        grains.simulation(BED, obstacles=arm.bodies(), controls=joints, device="cpu")
 
 
 def test_joints_follow_a_policy_beside_solids(arm: RigidTree) -> None:

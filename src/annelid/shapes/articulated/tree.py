@@ -3,7 +3,7 @@
 arm = read_urdf("arm.urdf").placed((0.0, 0.0, 0.2))
 obstacles = arm.bodies({"shoulder": 0.4})                # stands still
 obstacles = arm.bodies(motion=lambda times: ...)         # joints along a path
-obstacles = arm.bodies(motion="driven")                  # joints take commands: `JointDrive`
+obstacles = arm.bodies(motion="driven")                  # joints take commands: `joint_controls`
 """
 
 from __future__ import annotations
@@ -268,8 +268,8 @@ class RigidTree:
 
         Args:
             values: Values of the joints as it begins, see `values`.
-            motion: "fixed"; "driven", moved by a `JointDrive`; or a function of times [s], shape [k], that gives the
-                values of the joints then, shape [k, joints].
+            motion: "fixed"; "driven", moved by `joint_controls` or a `JointDrive`; or a function of times [s], shape
+                [k], that gives the values of the joints then, shape [k, joints].
             surface: How surfaces respond to contact.
             color: Colour in pictures.
             cells: Cells along the longest side of a mesh that has to be baked, see `Rigid`.
