@@ -63,6 +63,7 @@ html_title = "Annelid"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_sidebars = {"*": [], "api/**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
+html_show_search_summary = False  # it would be fetched, which browsers refuse for pages that are opened as files
 html_context = {"default_mode": "auto"}  # as the machine of the reader has it
 
 

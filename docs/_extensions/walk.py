@@ -23,6 +23,7 @@ PICTURES = """async () => {
   return images.filter((image) => !image.naturalWidth).map((image) => image.src);
 }"""
 _PATIENCE = 60_000  # [ms]
+_SEARCHING = 10_000
 
 
 class Page(HTMLParser):
@@ -85,6 +86,13 @@ class Walk:
         tab.goto(address, wait_until="load", timeout=_PATIENCE)
         self.faults += [f"{address}: the picture {source} is missing" for source in tab.evaluate(PICTURES)]
 
+    def search(self, tab: Any, word: str) -> None:
+        """Look for a word that is on many pages."""
+        tab.goto(f"{self.address}search.html?q={word}", wait_until="load", timeout=_PATIENCE)
+        tab.wait_for_timeout(_SEARCHING)
+        if tab.query_selector("#search-results ul li a") is None:
+            self.faults.append(f"{self.address}search.html: {word} is not found")
+
     def all(self, tab: Any) -> int:
         """Visit all pages; their number."""
         now = [self.address]
@@ -109,6 +117,8 @@ class Walk:
                 if target not in seen:
                     seen.add(target)
                     waiting.append(target)
+        now[0] = self.address + "search.html"
+        self.search(tab, "worm")
         return len(seen)
 
 
