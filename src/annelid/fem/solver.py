@@ -34,9 +34,10 @@ from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite, OneByOne
-from annelid.fem.parameters import AT_REST, IN_MOTION
+from annelid.fem.parameters import AMONG_BODIES, AT_REST, IN_MOTION, TOUCHING
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
+from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
 from annelid.fem.solid import Solid
@@ -269,11 +270,10 @@ class Solver:
     def _picture(self, state: State, look: Look) -> Snapshot:
         """A picture of one world."""
         picture = self._painter.snapshot(state, look)
-        if self.contacts is None or not isinstance(state.touch, Touching):
-            return picture
-        return replace(
-            picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch, self._body_size(state)))
-        )
+        parts = [*picture.parts, *cable_lines(self.drives, state.positions.numpy())]
+        if self.contacts is not None and isinstance(state.touch, Touching):
+            parts += self.contacts.pictures.parts(state.touch, self._body_size(state))
+        return replace(picture, parts=tuple(parts))
 
     def _body_size(self, state: State) -> float:
         """How large free bodies of a state of one world are, of what they were built."""
@@ -475,7 +475,9 @@ class DynamicSolver(Solver):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
-        return IN_MOTION
+        if self.contacts is None:
+            return IN_MOTION
+        return AMONG_BODIES if self.contacts.bodies else TOUCHING
 
     def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
         assert self.contacts is not None
@@ -483,7 +485,7 @@ class DynamicSolver(Solver):
         return (KeptNewton if kept else SecondNewton)(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
-        return Adjustment(self.model, self.drives, self.inertia)
+        return Adjustment(self.model, self.drives, self.inertia, self.contacts)
 
     def _velocities(self) -> wp.array[Any]:
         return self.model.vectors()

@@ -19,7 +19,7 @@ from annelid.fem.contact.leading import Leading
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
-from annelid.fem.parameters import AMONG_BODIES, IN_MOTION, TOUCHING
+from annelid.fem.parameters import AMONG_SIZED_BODIES, IN_MOTION, TOUCHING
 from annelid.fem.robots.drives import Drive
 from annelid.fem.solver import DynamicSolver
 from annelid.fem.state import State
@@ -65,7 +65,7 @@ class BatchedSolver(DynamicSolver):
         """What can differ from world to world."""
         if self.contacts is None:
             return IN_MOTION
-        return AMONG_BODIES if self.contacts.bodies else TOUCHING
+        return AMONG_SIZED_BODIES if self.contacts.bodies else TOUCHING
 
     @property
     def troubles(self) -> wp.array[Any]:

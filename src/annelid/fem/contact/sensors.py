@@ -18,7 +18,7 @@ from annelid.fem.solid import Where
 from annelid.shapes import Obstacle
 
 _XYZ = ("x", "y", "z")
-_UNITS = {"forces": "N", "places": "m", "velocities": "m/s"}
+_UNITS = {"forces": "N", "point_forces": "N", "places": "m", "velocities": "m/s"}
 
 
 @runtime_checkable
@@ -43,16 +43,18 @@ class ContactSensor(Sensor):
     """Reads a sum over pairs of node and obstacle, or a row of an obstacle; made by `contact_force_on` and its like.
 
     Attributes:
-        quantity: "forces", "places" or "velocities".
+        quantity: "forces", "point_forces" (of rigid things on each other), "places" or "velocities".
         obstacle: The obstacle: as it was given, its name, or its number; None for all.
         where: Which nodes.
         sign: 1 for forces on the solid, -1 for those on obstacles.
+        other: The other obstacle, where rigid things push each other; None for all.
     """
 
     quantity: str
     obstacle: Obstacle | int | str | None = None
     where: Where = None
     sign: float = 1.0
+    other: Obstacle | int | str | None = None
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solid that touches."""
@@ -62,9 +64,9 @@ class ContactSensor(Sensor):
                 "and contact=fem.Contact()."
             )
         device, worlds = solver.device, solver.worlds
-        rows, count = self._rows(solver.contacts)
+        rows, signs, count = self._rows(solver.contacts)
         members = wp.array(rows.astype(np.int32), dtype=wp.int32, device=device)
-        shares = wp.array(np.full(len(rows), self.sign), dtype=wp.float64, device=device)
+        shares = wp.array(self.sign * signs, dtype=wp.float64, device=device)
         sums = wp.zeros((worlds, PARTS), dtype=Sums, device=device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
@@ -74,16 +76,34 @@ class ContactSensor(Sensor):
 
         return Reading(read, (3,), _UNITS[self.quantity], _XYZ)
 
-    def _rows(self, contacts: Contacts) -> tuple[np.ndarray, int]:
-        """Rows of one world that are summed, and how many it has."""
+    def _rows(self, contacts: Contacts) -> tuple[np.ndarray, np.ndarray, int]:
+        """Rows of one world that are summed, their signs, and how many it has."""
         every = np.arange(len(contacts.rigids))
         chosen = every if self.obstacle is None else np.array([contacts.number_of(self.obstacle)])
+        if self.quantity == "point_forces":
+            return self._rows_of_points(contacts, int(chosen[0]))
         if self.quantity != "forces":
-            return chosen, len(every)
+            return chosen, np.ones(len(chosen)), len(every)
         nodes = np.flatnonzero(np.isin(contacts.outer, contacts.solid.indices(self.where)))
         if len(nodes) == 0:
             raise InvalidValue("a sensor of contact needs at least one node of the outer surface that is not held.")
-        return (nodes[:, None] * len(every) + chosen).ravel(), len(contacts.outer) * len(every)
+        rows = (nodes[:, None] * len(every) + chosen).ravel()
+        return rows, np.ones(len(rows)), len(contacts.outer) * len(every)
+
+    def _rows_of_points(self, contacts: Contacts, body: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Pairs of points of free bodies and obstacles: the body's own, and those that push it from other bodies."""
+        rigids, owners = contacts.rigids, contacts.bodies.owners
+        other = None if self.other is None else contacts.number_of(self.other)
+        if rigids[body].moves != "free" and (other is None or rigids[other].moves != "free"):
+            raise InvalidValue(
+                f"forces between rigid things are those of free bodies, and {rigids[body].called(body)}, is not free: "
+                "name one that is (motion='free'), or read what the solid does to it by fem.contact_force_of."
+            )
+        owner, obstacle = np.repeat(owners, len(rigids)), np.tile(np.arange(len(rigids)), len(owners))
+        signs = np.where(owner == body, 1.0, 0.0) * (True if other is None else obstacle == other)
+        signs -= np.where(obstacle == body, 1.0, 0.0) * (True if other is None else owner == other)
+        rows = np.flatnonzero(signs)
+        return rows, signs[rows], len(signs)
 
 
 def contact_force_on(where: Where = None, *, obstacle: Obstacle | int | str | None = None) -> Sensor:
@@ -94,6 +114,14 @@ def contact_force_on(where: Where = None, *, obstacle: Obstacle | int | str | No
 def contact_force_of(obstacle: Obstacle | int | str) -> Sensor:
     """Force of a solid on an obstacle at the end of the last step [N], x, y, z."""
     return ContactSensor("forces", obstacle, sign=-1.0)
+
+
+def contact_force_between(body: Obstacle | int | str, other: Obstacle | int | str | None = None) -> Sensor:
+    """Force of rigid things, or of one of them, on a free body at the end of the last step [N], x, y, z.
+
+    A table under a thing that is grasped: what is left of its weight there.
+    """
+    return ContactSensor("point_forces", body, other=other)
 
 
 def obstacle_position(obstacle: Obstacle | int | str) -> Sensor:
