@@ -24,6 +24,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.places import on_device
 from annelid.fem.contact.second_newton import SecondNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
@@ -177,22 +178,28 @@ class Solver:
         self,
         state: State,
         obstacle: Obstacle | int | str,
-        places: wp.array[Any],
-        turns: wp.array[Any],
-        mask: wp.array[Any],
+        places: Any,
+        turns: Any = None,
+        mask: Any = None,
     ) -> None:
         """Put an obstacle somewhere else in masked worlds, as their episodes begin, where it touches nothing.
 
         Args:
             state: The state.
             obstacle: The obstacle, its name or its number.
-            places: Its centre of mass in each world [m], vec3d of shape [worlds], on the device.
-            turns: How its frame is turned, quatd of shape [worlds].
-            mask: Which worlds, bool of shape [worlds].
+            places: Its centre of mass in each world [m]: vec3d of shape [worlds] on the device, or three numbers for
+                all or for each.
+            turns: How its frame is turned, quatd of shape [worlds], or a quaternion x, y, z, w for all or for each;
+                None for not at all.
+            mask: Which worlds, bool of shape [worlds]; None for all.
         """
         if self.contacts is None or not isinstance(state.touch, Touching):
             raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
-        self.contacts.place(state.touch, obstacle, places, turns, mask)
+        worlds, device = self.worlds, self.device
+        where = on_device(places, wp.vec3d, worlds, "places of an obstacle [m]", device)
+        turned = on_device((0.0, 0.0, 0.0, 1.0) if turns is None else turns, wp.quatd, worlds, "its turns", device)
+        which = on_device(True if mask is None else mask, wp.bool, worlds, "the mask", device)
+        self.contacts.place(state.touch, obstacle, where, turned, which)
 
     def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
         """Set how a driven obstacle moves from now on, in all worlds.

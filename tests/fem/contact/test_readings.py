@@ -113,6 +113,13 @@ def test_a_checkpoint_goes_on_with_the_same_bits_and_so_does_each_of_many_worlds
     forces = simulation.solver.readout.contact_forces(simulation.state)
     np.testing.assert_array_equal(many.solver.readout.contact_forces(many.state), np.tile(forces, (2, 1, 1)))
     assert many.solver.readout.own_forces(many.state).shape == many.positions().shape
+    before = many.state.touch.places.numpy().copy()
+    many.solver.place(many.state, "box", [(-0.2, 0.0, 0.1), (-0.3, 0.0, 0.1)], mask=[False, True])
+    moved = many.state.touch.places.numpy()
+    np.testing.assert_array_equal(moved[:5], before[:5])
+    np.testing.assert_array_equal(moved[5], [-0.3, 0.0, 0.1])
+    with pytest.raises(InvalidValue, match="3 finite numbers for all worlds or for each of 2"):
+        many.solver.place(many.state, "box", [0.0, 1.0])
     for world in range(2):
         one = many.solver.world(many.state, world)
         np.testing.assert_array_equal(one.positions.numpy(), simulation.positions())
