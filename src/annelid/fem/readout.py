@@ -63,6 +63,16 @@ class Readout:
             found[:, self._surface] = state.touch.own_forces.numpy().reshape(worlds, -1, 3)
         return found.reshape(-1, 3)
 
+    @property
+    def touches(self) -> bool:
+        """Whether there is contact to be read."""
+        return self._outer is not None
+
+    def contact_sizes(self, state: Any) -> np.ndarray:
+        """How hard each node is pushed and rubbed by all that it touches at the end of the last step [N], shape [n]."""
+        forces = self.contact_forces(state).sum(axis=1) + self.own_forces(state)
+        return np.asarray(np.linalg.norm(forces, axis=1))
+
     def summary(self, state: Any) -> Summary:
         """Totals of the solid, or of those in all worlds; the work of pressures and other loads is in no energy."""
         worlds = self._worlds(state)

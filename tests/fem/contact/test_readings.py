@@ -95,6 +95,10 @@ def test_pictures_show_obstacles_where_they_are() -> None:
     assert isinstance(box, Mesh)
     middle = simulation.state.touch.places.numpy()[2]
     np.testing.assert_allclose(np.asarray(box.vertices).mean(axis=0), middle, atol=1e-6)
+    shown = {part.name: part for part in simulation.snapshot(Look(fields=("contact",))).parts}["solid"]
+    forces = simulation.solver.readout.contact_forces(simulation.state).sum(axis=1)
+    assert shown.fields["contact"].unit == "N"
+    assert np.max(shown.fields["contact"].values) == pytest.approx(np.linalg.norm(forces, axis=1).max(), rel=1e-6)
     (seen,) = [one for one in simulation.solver.scenery().moving if one.part.name == "box-2"]
     np.testing.assert_allclose(seen.points(simulation.state).numpy(), box.vertices, atol=1e-6)
 
