@@ -199,6 +199,7 @@ def test_what_a_solid_does_not_do_is_said() -> None:
     """Until solids touch themselves, whoever watches one is told."""
     for dynamic in (True, False):
         assert "does not touch itself" in fem.simulation(bar(), dynamic=dynamic, device="cpu").limitation
+    assert fem.simulation(bar(), contact=fem.Contact(itself=False), device="cpu").limitation == ""
 
 
 def test_bad_settings_are_refused() -> None:

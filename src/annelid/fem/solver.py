@@ -116,7 +116,8 @@ class Solver:
     @property
     def limitation(self) -> str:
         """What a user might expect of it and does not get."""
-        return NO_SELF_CONTACT if self.contacts is None or self.contacts.pairs is None else ""
+        asked = self.model.world.contact.itself is False  # who says so knows
+        return NO_SELF_CONTACT if not asked and (self.contacts is None or self.contacts.pairs is None) else ""
 
     @property
     def controls(self) -> tuple[Control, ...]:
