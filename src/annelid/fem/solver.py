@@ -41,6 +41,7 @@ from annelid.fem.readout import Readout
 from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
+from annelid.fem.settling import Settling
 from annelid.fem.solid import Solid
 from annelid.fem.state import State
 from annelid.fem.world import World
@@ -459,9 +460,14 @@ class DynamicSolver(Solver):
         many = _LED if isinstance(model.linear, KeptFactor) else _TOUCHING
         how = settings or Settings(1e-6, 20 if contacts is None else many)
         super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
+        self._settling = Settling(self.dt)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
+
+    def collect_events(self, *states: State) -> list[Event]:
+        """Besides strains, whether many steps are left unsettled, told once."""
+        return super().collect_events(*states) + self._settling.events(states[0])
 
     def adjoint(self, state: State) -> SolidAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
