@@ -50,7 +50,7 @@ class Readout:
         pairs = state.touch.forces.numpy().reshape(worlds, len(self._outer), -1, 3)
         found = np.zeros((worlds, count, *pairs.shape[2:]))
         found[:, self._outer] = pairs
-        return found.reshape(-1, *pairs.shape[2:])
+        return found.reshape(worlds * count, *pairs.shape[2:])
 
     def own_forces(self, state: Any) -> np.ndarray:
         """Force of the surface, which touches itself, on each node at the end of the last step [N], shape [n, 3].

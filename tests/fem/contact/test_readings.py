@@ -63,6 +63,14 @@ def test_a_name_of_two_obstacles_and_a_list_of_solids_are_refused() -> None:
         fem.simulation([block(), block()], device="cpu")
 
 
+def test_a_solid_that_touches_nothing_but_itself_is_drawn_by_contact() -> None:
+    simulation = fem.simulation(block(), contact=fem.Contact(itself=True), device="cpu")
+    readout, state = simulation.solver.readout, simulation.state
+    assert readout.contact_forces(state).shape == (len(simulation.positions()), 0, 3)
+    assert not readout.contact_sizes(state).any()
+    simulation.snapshot(Look(fields=("contact",)))
+
+
 def test_a_small_body_that_would_hover_is_warned_of() -> None:
     pebble = Rigid(Box((0.02, 0.02, 0.02)), motion="free", position=(0.3, 0.0, 0.1), name="pebble")
     with pytest.warns(CoarseForContact, match=r"named 'pebble', is only 0.02 m wide.*Contact\(reach=0.002\)"):
