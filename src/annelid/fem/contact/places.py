@@ -28,7 +28,7 @@ def on_device(given: Any, dtype: Any, worlds: int, what: str, device: wp.Device)
     """
     if isinstance(given, wp.array):
         return given
-    width = () if dtype is wp.bool else (len(dtype()),)
+    width: tuple[int, ...] = () if dtype is wp.bool else (len(dtype()),)
     try:
         values = np.asarray(given, bool if dtype is wp.bool else float)
     except (TypeError, ValueError):
