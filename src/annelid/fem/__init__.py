@@ -24,6 +24,7 @@ from annelid.fem.contact.sensors import (
     contact_force_on,
     obstacle_position,
     obstacle_velocity,
+    self_contact_force_on,
 )
 from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamics import Inertia
@@ -129,6 +130,7 @@ __all__ = [
     "orientation_of",
     "outcome_in_words",
     "position_of",
+    "self_contact_force_on",
     "simulation",
     "strain_energy",
     "stroke_of",

@@ -69,6 +69,10 @@ def test_a_solid_that_touches_nothing_but_itself_is_drawn_by_contact() -> None:
     assert readout.contact_forces(state).shape == (len(simulation.positions()), 0, 3)
     assert not readout.contact_sizes(state).any()
     simulation.snapshot(Look(fields=("contact",)))
+    with pytest.raises(InvalidValue, match=r"fem\.self_contact_force_on"):
+        simulation.sensors.add("force", fem.contact_force_on())
+    with pytest.raises(InvalidValue, match=r"contact=fem.Contact\(itself=True\)"):
+        resting().sensors.add("own", fem.self_contact_force_on())
 
 
 def test_a_small_body_that_would_hover_is_warned_of() -> None:

@@ -18,7 +18,7 @@ from annelid.fem.solid import Where
 from annelid.shapes import Obstacle
 
 _XYZ = ("x", "y", "z")
-_UNITS = {"forces": "N", "point_forces": "N", "places": "m", "velocities": "m/s"}
+_UNITS = {"forces": "N", "point_forces": "N", "own_forces": "N", "places": "m", "velocities": "m/s"}
 
 
 @runtime_checkable
@@ -43,7 +43,8 @@ class ContactSensor(Sensor):
     """Reads a sum over pairs of node and obstacle, or a row of an obstacle; made by `contact_force_on` and its like.
 
     Attributes:
-        quantity: "forces", "point_forces" (of rigid things on each other), "places" or "velocities".
+        quantity: "forces", "point_forces" (of rigid things on each other), "own_forces" (of the surface on itself),
+            "places" or "velocities".
         obstacle: The obstacle: as it was given, its name, or its number; None for all.
         where: Which nodes.
         sign: 1 for forces on the solid, -1 for those on obstacles.
@@ -78,7 +79,14 @@ class ContactSensor(Sensor):
 
     def _rows(self, contacts: Contacts) -> tuple[np.ndarray, np.ndarray, int]:
         """Rows of one world that are summed, their signs, and how many it has."""
+        if self.quantity == "own_forces":
+            return self._rows_of_surface(contacts)
         every = np.arange(len(contacts.rigids))
+        if len(every) == 0:
+            raise InvalidValue(
+                "there is no obstacle whose contact could be read: give fem.simulation obstacles; what pieces of the "
+                "solid do to each other is read by fem.self_contact_force_on."
+            )
         chosen = every if self.obstacle is None else np.array([contacts.number_of(self.obstacle)])
         if self.quantity == "point_forces":
             return self._rows_of_points(contacts, int(chosen[0]))
@@ -89,6 +97,15 @@ class ContactSensor(Sensor):
             raise InvalidValue("a sensor of contact needs at least one node of the outer surface that is not held.")
         rows = (nodes[:, None] * len(every) + chosen).ravel()
         return rows, np.ones(len(rows)), len(contacts.outer) * len(every)
+
+    def _rows_of_surface(self, contacts: Contacts) -> tuple[np.ndarray, np.ndarray, int]:
+        """Nodes of the surface that touches itself."""
+        if contacts.surface is None:
+            raise InvalidValue("this solid does not touch itself: give contact=fem.Contact(itself=True).")
+        rows = np.flatnonzero(np.isin(contacts.surface, contacts.solid.indices(self.where)))
+        if len(rows) == 0:
+            raise InvalidValue("a sensor of contact needs at least one node of the outer surface.")
+        return rows, np.ones(len(rows)), len(contacts.surface)
 
     def _rows_of_points(self, contacts: Contacts, body: int) -> tuple[np.ndarray, np.ndarray, int]:
         """Pairs of points of free bodies and obstacles: the body's own, and those that push it from other bodies."""
@@ -122,6 +139,14 @@ def contact_force_between(body: Obstacle | int | str, other: Obstacle | int | st
     A table under a thing that is grasped: what is left of its weight there.
     """
     return ContactSensor("point_forces", body, other=other)
+
+
+def self_contact_force_on(where: Where = None) -> Sensor:
+    """Force of the solid's own surface on nodes at the end of the last step [N], x, y, z.
+
+    Of the nodes of a piece it is what the other pieces do to it; of all nodes the sum is 0.
+    """
+    return ContactSensor("own_forces", where=where)
 
 
 def obstacle_position(obstacle: Obstacle | int | str) -> Sensor:
