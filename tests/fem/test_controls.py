@@ -10,6 +10,8 @@ import pytest
 
 from annelid import control, envs, fem
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.snapshot import Lines
+from annelid.fem.robots.drives import CableDrive
 
 from .robots.robots import LENGTH, hollow, hollow_solid, trunk
 
@@ -139,6 +141,17 @@ def test_sensors_read_what_the_robot_knows() -> None:
     assert bend[1] < -0.1 or bend[1] > 0.1
     assert np.abs(bend[[0, 2]]).max() < 0.1 * abs(bend[1])
     assert read.labels[:3] == ("tip.x", "tip.y", "tip.z")
+
+
+def test_cables_are_drawn_in_motion_too() -> None:
+    robot = trunk(tension=(0.0, 6.0))
+    simulation = fem.simulation(robot.solid, actuators=robot.actuators, worlds=2, device="cpu", threads=1)
+    lines = {part.name: part for part in simulation.snapshot().parts if isinstance(part, Lines)}
+    (cable,) = [drive for drive in simulation.solver.drives if drive.actuator.name == "up"]
+    assert isinstance(cable, CableDrive)
+    places = cable.points(robot.solid.nodes)
+    np.testing.assert_allclose(lines["up"].points[: len(places)], places, atol=1e-7)
+    assert len(lines["up"].points) == 2 * len(places)
 
 
 def test_a_chamber_is_read_in_motion() -> None:

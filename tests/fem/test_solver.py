@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from annelid import fem
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import Lines, Look, Mesh, Spheres
+from annelid.fem.settling import StepsUnsettled
 from annelid.shapes import ground
 
 from .solids import bar
@@ -199,6 +201,21 @@ def test_what_a_solid_does_not_do_is_said() -> None:
     """Until solids touch themselves, whoever watches one is told."""
     for dynamic in (True, False):
         assert "does not touch itself" in fem.simulation(bar(), dynamic=dynamic, device="cpu").limitation
+    assert fem.simulation(bar(), contact=fem.Contact(itself=False), device="cpu").limitation == ""
+
+
+def test_many_unsettled_steps_are_warned_of_once() -> None:
+    """Newton's method may take one iteration only, which is never enough for a beam that falls."""
+    beam = bar().fix(lambda p: p[:, 0] < 1e-9)
+    simulation = fem.simulation(beam, dt=0.05, settings=fem.Settings(1e-14, 1), device="cpu", threads=1)
+    with pytest.warns(
+        StepsUnsettled, match=r"steps were not solved to the last digit: take a smaller dt, such as 0.025 s"
+    ):
+        simulation.step(25)
+    assert [event.kind for event in simulation.events] == ["unsettled"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulation.step(5)
 
 
 def test_bad_settings_are_refused() -> None:

@@ -24,7 +24,9 @@ def cube(height: float = 0.5, side: int = 3):
     Args:
         height: Height of the fall [m]
     """
-    return springs.simulation(springs.block((side,) * 3).moved((0.0, 0.0, height)))
+    simulation = springs.simulation(springs.block((side,) * 3).moved((0.0, 0.0, height)))
+    simulation.sensors.add("Left foot", springs.position_of())
+    return simulation
 
 def _helper():
     return 1
@@ -64,6 +66,7 @@ def test_a_function_becomes_a_scene_with_options(
     assert not ended.value.code
     numbers = {m["name"]: m["value"] for m in json.loads(capsys.readouterr().out)["measurements"]}
     assert numbers["center-z"] == pytest.approx(2.1, abs=0.01)
+    assert numbers["left-foot-z"] == pytest.approx(numbers["center-z"], rel=1e-5)
     assert (tmp_path / "out" / "mine" / "results.json").is_file()
     assert "`annelid run mine.py --record`" in str(what_it_is(tmp_path / "out" / "mine" / "final.npz"))
 

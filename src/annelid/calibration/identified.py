@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.described import Described
-from annelid.core.measurement import Measurement
+from annelid.core.measurement import Measurement, hyphened
 from annelid.optimise.free import Space
 from annelid.optimise.uncertainty import Uncertainty
 
@@ -135,20 +135,15 @@ class Identified(Described):
         """Constants, deviations and what is left, for a report."""
         rows = []
         for name, value in self.constants.items():
-            hyphened = name.replace("_", "-").replace(".", "-").lower()
-            rows.append(Measurement(hyphened, value))
-            rows.append(Measurement(f"{hyphened}-deviation", self.deviations[name]))
+            rows.append(Measurement(hyphened(name), value))
+            rows.append(Measurement(f"{hyphened(name)}-deviation", self.deviations[name]))
         rows.append(Measurement("noise", self.noise, "mm"))
         for run in self.runs:
             kind = "held-out" if run.held_out else "fitted"
             for marker, left in zip(run.markers, run.left, strict=True):
-                rows.append(Measurement(f"{kind}-{_hyphened(run.name)}-{_hyphened(marker)}-rms", float(left), "mm"))
+                rows.append(Measurement(f"{kind}-{hyphened(run.name)}-{hyphened(marker)}-rms", float(left), "mm"))
         rows.append(Measurement("simulations", float(self.evaluations)))
         return rows
-
-
-def _hyphened(text: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
 
 
 def _percent(size: float) -> str:

@@ -19,6 +19,11 @@ from annelid.core.errors import InvalidValue
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
 
 
+def hyphened(text: str) -> str:
+    """A name of a user's own as that of a measurement: "Tip.x" becomes "tip-x"; "number" where nothing is left."""
+    return "-".join(re.findall("[a-z0-9]+", text.lower())) or "number"
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One measured number beside what it should be.

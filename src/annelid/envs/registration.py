@@ -47,8 +47,8 @@ def make_worlds(
     """A batch of worlds without an interface.
 
     Args:
-        name: Name of an environment, such as "annelid/Bulldozer-v0", a `Task` of one's own, its class, or the
-            FILE.py:NAME where that is.
+        name: Name of an environment, such as "annelid/Bulldozer-v0" or "Bulldozer", a `Task` of one's own, its class,
+            or the FILE.py:NAME where that is.
         count: Number of worlds.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -84,7 +84,13 @@ def settings_of(name: str) -> Any:
 
 def task(name: str) -> Any:
     """The task of an environment."""
-    return listed("environment", name, TASKS)
+    return listed("environment", in_full(name), TASKS)
+
+
+def in_full(name: str) -> str:
+    """The name of an environment with namespace and version, where it was given without them."""
+    whole = f"annelid/{name}-v0"
+    return whole if whole in TASKS else name
 
 
 def make_env(name: Named, *, render_mode: str | None = None, **options: Any) -> Any:

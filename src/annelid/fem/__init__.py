@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.options import Auto, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
@@ -18,7 +18,14 @@ from annelid.fem.batch.settings import Together
 from annelid.fem.batch.solver import BatchedSolver
 from annelid.fem.contact.contacts import Contacts, touched_by
 from annelid.fem.contact.newton import TouchingNewton
-from annelid.fem.contact.sensors import contact_force_of, contact_force_on, obstacle_position, obstacle_velocity
+from annelid.fem.contact.sensors import (
+    contact_force_between,
+    contact_force_of,
+    contact_force_on,
+    obstacle_position,
+    obstacle_velocity,
+    self_contact_force_on,
+)
 from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
@@ -55,7 +62,7 @@ from annelid.fem.sensors import (
     velocity_of,
     volume_of,
 )
-from annelid.fem.solid import Solid, Volume
+from annelid.fem.solid import Solid, Volume, require_solid
 from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
@@ -108,6 +115,7 @@ __all__ = [
     "Together",
     "Volume",
     "World",
+    "contact_force_between",
     "contact_force_of",
     "contact_force_on",
     "effort_of",
@@ -122,6 +130,7 @@ __all__ = [
     "orientation_of",
     "outcome_in_words",
     "position_of",
+    "self_contact_force_on",
     "simulation",
     "strain_energy",
     "stroke_of",
@@ -160,7 +169,7 @@ def equilibrium(
         threads: CPU threads; None takes all cores.
         settings: How it is found.
     """
-    require_kind("the body", solid, Solid, "a fem.Solid")
+    require_solid(solid)
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
     contacts = touched_by(solid, world.obstacles, world.contact, chosen)
@@ -238,7 +247,7 @@ def simulation(
         linear: How linear systems are solved, see `Model`.
         settings: How equilibria are found.
     """
-    require_kind("the body", solid, Solid, "a fem.Solid")
+    require_solid(solid)
     touches = bool(as_rigids(obstacles, "solids")) or (contact or Contact()).touches_itself(solid)
     if touches and integrator == "midpoint" and dynamic:
         raise InvalidValue(

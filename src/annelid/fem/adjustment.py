@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from annelid.core.variation import Variation
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.parameters import Varied, alike, require_effect, varied_worlds
@@ -15,17 +16,25 @@ from annelid.fem.robots.drives import Drive
 class Adjustment:
     """Makes a model that of a world.
 
-    Arrays keep their places, so that nothing is compiled, recorded or ordered anew. The host is told six numbers of the
-    world when its turn comes, because it decides there when forces are small; nothing else leaves the device.
+    Arrays keep their places, so that nothing is compiled, recorded or ordered anew. The host is told eight numbers of
+    the world when its turn comes, because it decides there when forces are small; nothing else leaves the device.
 
     Args:
         model: The model.
         drives: Actuators that act on it, in which liquids may have weight.
         inertia: Its inertia, if it is in motion.
+        contacts: What it touches, if friction and masses of bodies may differ.
     """
 
-    def __init__(self, model: Model, drives: Sequence[Drive] = (), inertia: Inertia | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        drives: Sequence[Drive] = (),
+        inertia: Inertia | None = None,
+        contacts: Contacts | None = None,
+    ) -> None:
         self._model, self._drives, self._inertia = model, tuple(drives), inertia
+        self._contacts = contacts
 
     @contextmanager
     def of(self, variation: Variation) -> Iterator[None]:
@@ -51,3 +60,5 @@ class Adjustment:
             self._inertia.vary(varied)
         for drive in self._drives:
             drive.vary(varied)
+        if self._contacts is not None:
+            self._contacts.vary(*((1.0, 1.0) if varied is None else (varied.friction, varied.body_mass)))

@@ -18,22 +18,22 @@ _FACTORS = (factor("stiffness", "Young's moduli"), factor("mass", "the density o
 AT_REST: tuple[Parameter, ...] = declared_parameters(*_FACTORS)
 """Parameters of solids that go from equilibrium to equilibrium; contacts keep their friction."""
 
-IN_MOTION: tuple[Parameter, ...] = declared_parameters(*_FACTORS, factor("damping", "velocity_damping", 0.0))
+_MOVING = (*_FACTORS, factor("damping", "velocity_damping", 0.0))
+_TOUCHING = (*_MOVING, factor("friction", "the friction of contacts", 0.0))
+_BODIES = (*_TOUCHING, factor("body_mass", "masses of free bodies"))
+_SIZES = factor("body_size", "sizes of free bodies, about their centres of mass", 0.1, 10.0)
+
+IN_MOTION: tuple[Parameter, ...] = declared_parameters(*_MOVING)
 """Parameters of solids in motion."""
 
-TOUCHING: tuple[Parameter, ...] = declared_parameters(
-    *_FACTORS, factor("damping", "velocity_damping", 0.0), factor("friction", "the friction of contacts", 0.0)
-)
-"""Parameters of solids that are stepped together among obstacles."""
+TOUCHING: tuple[Parameter, ...] = declared_parameters(*_TOUCHING)
+"""The same among obstacles."""
 
-AMONG_BODIES: tuple[Parameter, ...] = declared_parameters(
-    *_FACTORS,
-    factor("damping", "velocity_damping", 0.0),
-    factor("friction", "the friction of contacts", 0.0),
-    factor("body_mass", "masses of free bodies"),
-    factor("body_size", "sizes of free bodies, about their centres of mass", 0.1, 10.0),
-)
+AMONG_BODIES: tuple[Parameter, ...] = declared_parameters(*_BODIES)
 """The same where some of the obstacles are free bodies."""
+
+AMONG_SIZED_BODIES: tuple[Parameter, ...] = declared_parameters(*_BODIES, _SIZES)
+"""The same of worlds that are stepped together, which may have bodies of other sizes."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,16 @@ class Varied:
         stiffness: Factor on Young's moduli.
         mass: Factor on densities.
         damping: Factor on the damping of velocities.
+        friction: Factor on the friction of contacts.
+        body_mass: Factor on masses of free bodies.
     """
 
     pull: tuple[float, float, float]
     stiffness: float = 1.0
     mass: float = 1.0
     damping: float = 1.0
+    friction: float = 1.0
+    body_mass: float = 1.0
 
 
 def alike(gravity: np.ndarray) -> Varied:

@@ -19,7 +19,7 @@ _LOAD = (0.80, 0.25, 0.20)
 _HELD = (0.20, 0.30, 0.55)
 _THREAD = (0.15, 0.15, 0.18)
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
-_UNITS = {"displacement": "m", "von-mises": "Pa", "strain": "", "speed": "m/s", "material": ""}
+_UNITS = {"displacement": "m", "von-mises": "Pa", "strain": "", "speed": "m/s", "contact": "N", "material": ""}
 
 
 class Painter:
@@ -51,8 +51,9 @@ class Painter:
     @property
     def fields(self) -> tuple[str, ...]:
         """Scalars that can be asked for."""
-        many = len(self.model.solid.materials) > 1
-        return ("displacement", "von-mises", "strain", "speed", *(("material",) if many else ()))
+        touched = ("contact",) if self._readout.touches else ()
+        many = ("material",) if len(self.model.solid.materials) > 1 else ()
+        return ("displacement", "von-mises", "strain", "speed", *touched, *many)
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """What `look` asks for: the surface, held nodes as spheres, loads as lines; reinforcement is always there."""
@@ -97,6 +98,8 @@ class Painter:
     def _field(self, state: Any, name: str) -> Any:
         if name == "material":
             return self._materials
+        if name == "contact":
+            return self._readout.contact_sizes(state)[self._skin.numpy()].astype(np.float32)
         model = self.model
         values = wp.zeros(len(self._skin), dtype=wp.float32, device=model.device)
         if name in ("von-mises", "strain"):

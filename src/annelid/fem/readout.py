@@ -40,27 +40,42 @@ class Readout:
         return np.zeros((len(state.positions), 3))
 
     def contact_forces(self, state: Any) -> np.ndarray:
-        """Force of each obstacle on each node at the end of the last step [N], shape [n, o, 3]; of one world.
+        """Force of each obstacle on each node at the end of the last step [N], shape [n, o, 3]; world after world.
 
         Nodes that cannot touch, inner and held ones, feel none.
         """
-        found = np.zeros((self.model.node_count, 0, 3))
-        if isinstance(state.touch, Touching) and self._outer is not None:
-            pairs = state.touch.forces.numpy().reshape(len(self._outer), -1, 3)
-            found = np.zeros((self.model.node_count, pairs.shape[1], 3))
-            found[self._outer] = pairs
-        return found
+        worlds, count = self._worlds(state), self.model.node_count
+        if not isinstance(state.touch, Touching) or self._outer is None:
+            return np.zeros((worlds * count, 0, 3))
+        pairs = state.touch.forces.numpy().reshape(worlds, len(self._outer), -1, 3)
+        found = np.zeros((worlds, count, *pairs.shape[2:]))
+        found[:, self._outer] = pairs
+        return found.reshape(worlds * count, *pairs.shape[2:])
 
     def own_forces(self, state: Any) -> np.ndarray:
-        """Force of the surface, which touches itself, on each node at the end of the last step [N], shape [n, 3]."""
-        found = np.zeros((self.model.node_count, 3))
+        """Force of the surface, which touches itself, on each node at the end of the last step [N], shape [n, 3].
+
+        Of several worlds world after world.
+        """
+        worlds = self._worlds(state)
+        found = np.zeros((worlds, self.model.node_count, 3))
         if isinstance(state.touch, TouchingItself) and self._surface is not None:
-            found[self._surface] = state.touch.own_forces.numpy()
-        return found
+            found[:, self._surface] = state.touch.own_forces.numpy().reshape(worlds, -1, 3)
+        return found.reshape(-1, 3)
+
+    @property
+    def touches(self) -> bool:
+        """Whether there is contact to be read."""
+        return self._outer is not None
+
+    def contact_sizes(self, state: Any) -> np.ndarray:
+        """How hard each node is pushed and rubbed by all that it touches at the end of the last step [N], shape [n]."""
+        forces = self.contact_forces(state).sum(axis=1) + self.own_forces(state)
+        return np.asarray(np.linalg.norm(forces, axis=1))
 
     def summary(self, state: Any) -> Summary:
         """Totals of the solid, or of those in all worlds; the work of pressures and other loads is in no energy."""
-        worlds = len(state.positions) // self.model.node_count
+        worlds = self._worlds(state)
         pairs = zip(*(np.split(of(state), worlds) for of in (self.positions, self.velocities)), strict=True)
         parts = zip(pairs, self._energies(state), self._varied(state), strict=True)
         found = [self._summary(x, v, energy, varied) for (x, v), energy, varied in parts]
@@ -72,7 +87,11 @@ class Readout:
 
     def _varied(self, state: Any) -> list[Varied]:
         """What the parameters of each world make of it."""
-        return varied_worlds(state.variation, len(state.positions) // self.model.node_count, self.model.gravity)
+        return varied_worlds(state.variation, self._worlds(state), self.model.gravity)
+
+    def _worlds(self, state: Any) -> int:
+        """How many worlds a state has."""
+        return len(state.positions) // self.model.node_count
 
     def _summary(self, x: np.ndarray, v: np.ndarray, elastic: float, varied: Varied) -> Summary:
         """Totals of one world."""

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.options import require_kind
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -347,6 +348,17 @@ def _carried(nodes: np.ndarray, columns: np.ndarray, motion: Path) -> Carried:
         )
     followed(motion, np.zeros(1), WHOSE)  # refuses what gives no places and turns
     return Carried(nodes, columns, motion)
+
+
+def require_solid(body: object) -> None:
+    """Refuse what is no solid; several of them are one of joined meshes."""
+    if isinstance(body, list | tuple) and body and all(isinstance(each, Solid) for each in body):
+        raise InvalidValue(
+            f"a simulation is of one fem.Solid, not of a list of {len(body)}: where they are to touch, join their "
+            "meshes, fem.Solid(one.mesh + other.mesh, material); where they are worlds of their own, worlds= makes "
+            "copies of one mesh, and each other mesh needs a simulation of its own."
+        )
+    require_kind("the body", body, Solid, "a fem.Solid")
 
 
 def _axes(axes: str) -> np.ndarray:

@@ -24,6 +24,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.kept_newton import KeptNewton
 from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.newton import TouchingNewton
+from annelid.fem.contact.places import on_device
 from annelid.fem.contact.second_newton import SecondNewton
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
@@ -34,11 +35,13 @@ from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.newton import Holds, Newton, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite, OneByOne
-from annelid.fem.parameters import AT_REST, IN_MOTION
+from annelid.fem.parameters import AMONG_BODIES, AT_REST, IN_MOTION, TOUCHING
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
+from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
+from annelid.fem.settling import Settling
 from annelid.fem.solid import Solid
 from annelid.fem.state import State
 from annelid.fem.world import World
@@ -114,7 +117,8 @@ class Solver:
     @property
     def limitation(self) -> str:
         """What a user might expect of it and does not get."""
-        return NO_SELF_CONTACT if self.contacts is None or self.contacts.pairs is None else ""
+        asked = self.model.world.contact.itself is False  # who says so knows
+        return NO_SELF_CONTACT if not asked and (self.contacts is None or self.contacts.pairs is None) else ""
 
     @property
     def controls(self) -> tuple[Control, ...]:
@@ -176,22 +180,28 @@ class Solver:
         self,
         state: State,
         obstacle: Obstacle | int | str,
-        places: wp.array[Any],
-        turns: wp.array[Any],
-        mask: wp.array[Any],
+        places: Any,
+        turns: Any = None,
+        mask: Any = None,
     ) -> None:
         """Put an obstacle somewhere else in masked worlds, as their episodes begin, where it touches nothing.
 
         Args:
             state: The state.
             obstacle: The obstacle, its name or its number.
-            places: Its centre of mass in each world [m], vec3d of shape [worlds], on the device.
-            turns: How its frame is turned, quatd of shape [worlds].
-            mask: Which worlds, bool of shape [worlds].
+            places: Its centre of mass in each world [m]: vec3d of shape [worlds] on the device, or three numbers for
+                all or for each.
+            turns: How its frame is turned, quatd of shape [worlds], or a quaternion x, y, z, w for all or for each;
+                None for not at all.
+            mask: Which worlds, bool of shape [worlds]; None for all.
         """
         if self.contacts is None or not isinstance(state.touch, Touching):
             raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
-        self.contacts.place(state.touch, obstacle, places, turns, mask)
+        worlds, device = self.worlds, self.device
+        where = on_device(places, wp.vec3d, worlds, "places of an obstacle [m]", device)
+        turned = on_device((0.0, 0.0, 0.0, 1.0) if turns is None else turns, wp.quatd, worlds, "its turns", device)
+        which = on_device(True if mask is None else mask, wp.bool, worlds, "the mask", device)
+        self.contacts.place(state.touch, obstacle, where, turned, which)
 
     def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
         """Set how a driven obstacle moves from now on, in all worlds.
@@ -269,11 +279,10 @@ class Solver:
     def _picture(self, state: State, look: Look) -> Snapshot:
         """A picture of one world."""
         picture = self._painter.snapshot(state, look)
-        if self.contacts is None or not isinstance(state.touch, Touching):
-            return picture
-        return replace(
-            picture, parts=(*picture.parts, *self.contacts.pictures.parts(state.touch, self._body_size(state)))
-        )
+        parts = [*picture.parts, *cable_lines(self.drives, state.positions.numpy())]
+        if self.contacts is not None and isinstance(state.touch, Touching):
+            parts += self.contacts.pictures.parts(state.touch, self._body_size(state))
+        return replace(picture, parts=tuple(parts))
 
     def _body_size(self, state: State) -> float:
         """How large free bodies of a state of one world are, of what they were built."""
@@ -451,9 +460,14 @@ class DynamicSolver(Solver):
         many = _LED if isinstance(model.linear, KeptFactor) else _TOUCHING
         how = settings or Settings(1e-6, 20 if contacts is None else many)
         super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
+        self._settling = Settling(self.dt)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""
+
+    def collect_events(self, *states: State) -> list[Event]:
+        """Besides strains, whether many steps are left unsettled, told once."""
+        return super().collect_events(*states) + self._settling.events(states[0])
 
     def adjoint(self, state: State) -> SolidAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
@@ -475,7 +489,9 @@ class DynamicSolver(Solver):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
-        return IN_MOTION
+        if self.contacts is None:
+            return IN_MOTION
+        return AMONG_BODIES if self.contacts.bodies else TOUCHING
 
     def _touching_newton(self, settings: Settings | None) -> TouchingNewton:
         assert self.contacts is not None
@@ -483,7 +499,7 @@ class DynamicSolver(Solver):
         return (KeptNewton if kept else SecondNewton)(self.model, self.contacts, settings)
 
     def _made_adjustment(self) -> Adjustment:
-        return Adjustment(self.model, self.drives, self.inertia)
+        return Adjustment(self.model, self.drives, self.inertia, self.contacts)
 
     def _velocities(self) -> wp.array[Any]:
         return self.model.vectors()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.fem.batch.choice import SteppedOneByOne, how_together
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import Box, Plane, Rigid, Surface, ground
 
@@ -133,3 +135,13 @@ def test_more_contacts_than_there_is_room_for_are_left_to_conjugate_gradients() 
         simulation.step(10)
     assert tight.state.unsettled.numpy()[0] == 0
     np.testing.assert_allclose(tight.positions(), roomy.positions(), atol=1e-6)
+
+
+def test_many_worlds_on_a_gpu_that_cannot_be_stepped_together_are_warned_of() -> None:
+    gpu: Any = SimpleNamespace(is_cpu=False)
+    asked: dict[str, Any] = {"worlds": 64, "dynamic": True, "more": False, "itself": False}
+    assert how_together("auto", rubber_block(), fem.World(), [], gpu, corners=False, **asked) is not None
+    with pytest.warns(SteppedOneByOne, match="64 worlds are stepped one after the other.*corners and edges"):
+        assert how_together("auto", rubber_block(), fem.World(), [], gpu, corners=True, **asked) is None
+    with pytest.warns(SteppedOneByOne, match="need a law"):
+        assert how_together("auto", block(), fem.World(), [], gpu, corners=False, **asked) is None

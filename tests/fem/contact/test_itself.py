@@ -45,6 +45,8 @@ def test_a_block_dropped_on_another_rests_there_with_its_weight() -> None:
     simulation.step(16)
     forces, weight = own_forces(simulation), 9.81 * 1000.0 * 0.05 * 0.05 * 0.04
     np.testing.assert_allclose(forces[first:].sum(axis=0), [0.0, 0.0, weight], atol=1e-3 * weight)
+    simulation.sensors.add("upper", fem.self_contact_force_on(np.arange(first, solid.node_count)))
+    np.testing.assert_allclose(simulation.sensors["upper"][0], forces[first:].sum(axis=0), atol=1e-6)
     np.testing.assert_allclose(forces.sum(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(velocity(simulation), 0.0, atol=1e-4)
     ground_force = simulation.state.touch.forces.numpy().sum(axis=0)[2]

@@ -23,7 +23,7 @@ from .fakes import Hop, Things
 pytest.importorskip("viser", reason="needs viser: pip install annelid[view]")
 
 from annelid.view.browser.given import Given
-from annelid.view.browser.live import LiveViewer
+from annelid.view.browser.live import LiveViewer, steps_a_click
 from annelid.view.browser.replay import ReplayViewer
 
 
@@ -51,6 +51,10 @@ def test_nobody_watching_costs_nothing(viewer: LiveViewer) -> None:
     viewer.runner.play()
     until(lambda: simulation.step_count > 1000)
     assert asked == []
+
+
+def test_a_click_takes_fewer_of_long_steps() -> None:
+    assert [steps_a_click(dt) for dt in (1e-4, 1e-3, 0.01, 0.5)] == [100, 50, 5, 1]
 
 
 def test_what_a_physics_does_not_do_yet_is_said(viewer: LiveViewer) -> None:

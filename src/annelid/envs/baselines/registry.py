@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annelid.core.listing import listed
+from annelid.envs.registration import in_full
 from annelid.envs.worlds import Policy, Worlds
 
 SCRIPTS = {
@@ -26,10 +27,10 @@ SCRIPTS = {
 
 def has_script(name: str) -> bool:
     """Whether someone wrote a policy for this environment; a task of one's own has none."""
-    return name in SCRIPTS
+    return in_full(name) in SCRIPTS
 
 
 def scripted(name: str, worlds: Worlds) -> Policy:
     """The scripted policy of an environment, for these worlds; it sees their time besides what it is given."""
-    policy: Policy = listed("environment with a scripted policy", name, SCRIPTS)(worlds)
+    policy: Policy = listed("environment with a scripted policy", in_full(name), SCRIPTS)(worlds)
     return policy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,6 +18,11 @@ from annelid.fem.robots.drives import Drive
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
 from annelid.shapes.rigid import as_rigids
+
+
+class SteppedOneByOne(UserWarning):
+    """Worlds on a GPU cannot be stepped together, which would be much faster."""
+
 
 Choice = bool | Literal["auto"] | Together
 
@@ -50,16 +56,24 @@ def how_together(
     """
     if choice is False:
         return None
-    if choice == "auto" and (device.is_cpu or worlds is None or worlds < 2 or corners):
+    if choice == "auto" and (device.is_cpu or worlds is None or worlds < 2):
         return None
     if choice not in (True, "auto"):
         require_kind("together", choice, Together, "True, False, 'auto' or a fem.Together")
     reason = _obstacle(solid, world, drives, worlds=worlds, dynamic=dynamic, more=more)
     if itself and reason is None:
         reason = "their surfaces would touch themselves or other pieces, give contact=fem.Contact(itself=False)"
+    if corners and reason is None and choice == "auto":
+        reason = "corners and edges of obstacles would pass between nodes, which together=True puts up with"
     if reason is None:
         return choice if isinstance(choice, Together) else _usual(world)
     if choice == "auto":
+        warnings.warn(
+            f"{worlds} worlds are stepped one after the other on {device}, not together: {reason}; together=False says "
+            "that this is meant.",
+            SteppedOneByOne,
+            stacklevel=4,
+        )
         return None
     raise InvalidValue(f"these worlds cannot be stepped together: {reason}; or leave out together.")
 

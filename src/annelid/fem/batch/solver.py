@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.events import Event
 from annelid.core.replay import Graphs
 from annelid.core.state import state_arrays
 from annelid.core.variation import Parameter
@@ -19,9 +20,9 @@ from annelid.fem.contact.leading import Leading
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
-from annelid.fem.parameters import AMONG_BODIES, IN_MOTION, TOUCHING
+from annelid.fem.parameters import AMONG_SIZED_BODIES, IN_MOTION, TOUCHING
 from annelid.fem.robots.drives import Drive
-from annelid.fem.solver import DynamicSolver
+from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 
 _GRAPHS = 8  # graphs that are kept, of as many states and numbers of steps
@@ -65,7 +66,7 @@ class BatchedSolver(DynamicSolver):
         """What can differ from world to world."""
         if self.contacts is None:
             return IN_MOTION
-        return AMONG_BODIES if self.contacts.bodies else TOUCHING
+        return AMONG_SIZED_BODIES if self.contacts.bodies else TOUCHING
 
     @property
     def troubles(self) -> wp.array[Any]:
@@ -108,6 +109,10 @@ class BatchedSolver(DynamicSolver):
         if not state.variation.there or "body_size" not in named:
             return 1.0
         return float(state.variation.values.numpy()[named.index("body_size")])
+
+    def collect_events(self, *states: State) -> list[Event]:
+        """Strains only: iterations are limited here, and single steps may be left as they are."""
+        return Solver.collect_events(self, *states)
 
     def diverged_at(self) -> int | None:
         """The first step whose result is not finite, None while all are; waits for the device."""

@@ -52,6 +52,7 @@ class Bodies:
         free = [rigids[n] for n in self.numbers]
         self.masses = np.array([rigid.total_mass for rigid in free])
         self.inertias = np.array([_inertia(rigids[n], forms[n]) for n in self.numbers]).reshape(-1, 3, 3)
+        self._built = self.masses, self.inertias
         self._sizes = np.array([rigid.reach for rigid in free])
         for rigid, mass in zip(free, self.masses, strict=True):
             if not (np.isfinite(mass) and mass > 0.0):
@@ -88,6 +89,11 @@ class Bodies:
     def __len__(self) -> int:
         """How many there are."""
         return len(self.numbers)
+
+    def scale_masses(self, factor: float) -> None:
+        """Let masses, and inertias with them, be so many times what they were built with."""
+        masses, inertias = self._built
+        self.masses, self.inertias = factor * masses, factor * inertias
 
     # --- a step ---
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
 from annelid.core.readback import Mirror
 from annelid.core.replay import Launcher
@@ -25,7 +25,7 @@ from annelid.fem.contact.pictures import Obstacles
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.settings import Contact
-from annelid.fem.contact.start import require_apart, set_apart, set_bodies_apart, warn_of_sag
+from annelid.fem.contact.start import require_apart, set_apart, set_bodies_apart, warn_of_hovering, warn_of_sag
 from annelid.fem.contact.state import Touching, TouchingItself
 from annelid.fem.contact.surface import outer_faces, outer_nodes
 from annelid.fem.elements import ElementSet
@@ -125,6 +125,7 @@ class Contacts:
         self._least = wp.zeros(_PARTS, dtype=wp.float64, device=device)
         self._leasts, self._launcher = Mirror(self._least), Launcher(device)
         warn_of_sag(solid, self.rigids, self.settings.reach)
+        warn_of_hovering(self.rigids, self.settings.reach)
         self.shift = set_apart(self)
         self.pictures = Obstacles(self.rigids, self._forms, device)
         self.leading = Leading(self.rigids)
@@ -202,11 +203,22 @@ class Contacts:
 
     def number_of(self, wanted: Obstacle | int | str) -> int:
         """Number of an obstacle that was given, is called so, or has this number."""
+        if isinstance(wanted, str):
+            self._require_one(wanted)
         for number, (given, rigid) in enumerate(zip(self.given, self.rigids, strict=True)):
             named = isinstance(wanted, str) and rigid.name == wanted
             if wanted is given or wanted is rigid or named or (isinstance(wanted, int) and wanted == number):
                 return number
         raise UnknownName("obstacle", str(wanted), [rigid.name or str(n) for n, rigid in enumerate(self.rigids)])
+
+    def _require_one(self, name: str) -> None:
+        """Refuse a name that several obstacles have."""
+        called = [number for number, rigid in enumerate(self.rigids) if rigid.name == name]
+        if len(called) > 1:
+            raise InvalidValue(
+                f"{len(called)} obstacles are called {name!r}, numbers {', '.join(map(str, called))}: give them "
+                "different names, or say which by its number."
+            )
 
     def place(self, state: Touching, obstacle: Obstacle | int | str, places: Any, turns: Any, mask: Any) -> None:
         """Put an obstacle elsewhere in masked worlds; see `Solver.place`."""
@@ -219,6 +231,13 @@ class Contacts:
         """Identity of obstacles and settings, for checkpoints."""
         known = [{name: value for name, value in vars(rigid).items() if name != "_cache"} for rigid in self.rigids]
         return identity(known, self.settings, self.solid.surface)
+
+    def vary(self, friction: float, body_mass: float) -> None:
+        """Let all friction, and the masses of free bodies, be so many times what they were built with."""
+        for rubbing in (self.nodes, self.bodies.points, self.corners, self.pairs):
+            if rubbing is not None:
+                rubbing.scale_friction(friction)
+        self.bodies.scale_masses(body_mass)
 
     # --- steps ---
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.places import Pose
@@ -64,7 +65,8 @@ class CornerContacts(ElementSet):
         self._corners.owners = wp.array(self.owners, dtype=wp.int32, device=device)
         places = np.concatenate([np.zeros((0, 3)), *points])
         self._corners.places = wp.array(places, dtype=wp.vec3d, device=device)
-        self._corners.frictions = wp.array(np.array(frictions)[self.owners], dtype=wp.float64, device=device)
+        self._built = np.array(frictions, float)[self.owners]
+        self._corners.frictions = wp.array(self._built, dtype=wp.float64, device=device)
         free = np.array([rigid.moves == "free" for rigid in rigids])
         self._corners.free = wp.array(free[self.owners].astype(np.int32), dtype=wp.int32, device=device)
         triangles: Any = wp.array(faces, dtype=wp.int32, device=device)
@@ -79,6 +81,10 @@ class CornerContacts(ElementSet):
     def __len__(self) -> int:
         """Number of sharp points."""
         return len(self.owners)
+
+    def scale_friction(self, factor: float) -> None:
+        """Let Coulomb coefficients be so many times what they were built with."""
+        overwrite(self._corners.frictions, factor * self._built)
 
     def begin(self, begin: Any, now: Any, stretches: wp.array[Any], positions: wp.array[Any]) -> None:
         """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where nodes are."""

@@ -29,7 +29,7 @@ class FewPoints:
         self._contacts, self._host, device = contacts, wp.get_device("cpu"), contacts.device
         self._forms = contacts.forms_on(self._host)
         self._begun, self._now = (Pose(len(contacts.rigids), self._host) for _ in range(2))
-        self._frictions = contacts.nodes.points.frictions.numpy().reshape(contacts.nodes.size)
+        self._frictions = contacts.nodes.frictions.reshape(contacts.nodes.size)
         count, obstacles = contacts.nodes.size
         told = wp.zeros((count, OWN + PAIR * obstacles), dtype=wp.float64, device=device)
         self._told, self._mirror, self._launcher = told, Mirror(told), Launcher(device)

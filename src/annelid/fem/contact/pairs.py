@@ -82,7 +82,7 @@ class SurfacePairs(ElementSet):
         self.numbers = self.candidates.numbers
         super().__init__(self.numbers[:, None], device)
         self.reach, self._skin, self._stiffness = reach, skin, stiffness
-        self._friction = friction_of(solid.surface, solid.surface)
+        self._built = self._friction = friction_of(solid.surface, solid.surface)
         self.pieces = pieces_of(solid.elements, solid.node_count)
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(solid.node_count, dtype=wp.vec3d, device=device)
@@ -103,6 +103,11 @@ class SurfacePairs(ElementSet):
             "pair_stretches": wp.zeros(room, dtype=wp.vec3d, device=self.device),
             "own_forces": wp.zeros(len(self.numbers), dtype=wp.vec3d, device=self.device),
         }
+
+    def scale_friction(self, factor: float) -> None:
+        """Let friction be so many times what it was built with."""
+        self._friction = factor * self._built
+        self._pairs.friction = wp.float64(self._friction)
 
     def begin(self, positions: wp.array[Any], state: TouchingItself) -> None:
         """Start a step from where nodes are, with the stretches of a state."""

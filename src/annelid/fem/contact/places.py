@@ -9,10 +9,34 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
+from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
 from annelid.fem.contact.obstacles import Form, poses_of
 from annelid.shapes import Rigid
 from annelid.shapes.path import followed
+
+
+def on_device(given: Any, dtype: Any, worlds: int, what: str, device: wp.Device) -> wp.array[Any]:
+    """Values of all worlds on a device: an array that is there already, or numbers for all worlds or for each.
+
+    Args:
+        given: The values.
+        dtype: Of Warp: vec3d, quatd or bool.
+        worlds: Number of worlds.
+        what: What they are, for the refusal of others.
+        device: Where they are needed.
+    """
+    if isinstance(given, wp.array):
+        return given
+    width: tuple[int, ...] = () if dtype is wp.bool else (len(dtype()),)
+    try:
+        values = np.asarray(given, bool if dtype is wp.bool else float)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape not in (width, (worlds, *width)) or not np.isfinite(values).all():
+        each = "true or false" if dtype is wp.bool else f"{width[0]} finite numbers"
+        raise InvalidValue(f"{what} must be {each} for all worlds or for each of {worlds}, not {given!r}.")
+    return wp.array(np.broadcast_to(values, (worlds, *width)).copy(), dtype=dtype, device=device)
 
 
 class Pose:

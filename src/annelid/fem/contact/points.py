@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.readback import Mirror
 from annelid.core.replay import Launcher
+from annelid.core.state import overwrite
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import Points, follow_points, free_parts, keep_stretches, point_gaps, touch_points
 
@@ -32,6 +33,7 @@ class PointContacts(ElementSet):
     Attributes:
         pair_forces: Force of each pair on its point [N], vec3d of shape [k · o].
         points: What the points are to the kernels, see `kernels.contact`.
+        frictions: Coulomb coefficients of the pairs as they are now, on the host, shape [k · o].
         pair_tangents: How it resists motion of the point [N/m], mat33d of shape [k · o].
         strengths: How hard each pair pressed where friction was followed last [N], float64 of shape [k · o].
         normals: Normals there, vec3d of shape [k · o].
@@ -60,7 +62,9 @@ class PointContacts(ElementSet):
         self.points.owners = wp.array(own, dtype=wp.int32, device=device)
         gaps = np.broadcast_to(np.asarray(skins, float), len(numbers))
         self.points.skins = wp.array(np.ascontiguousarray(gaps), dtype=wp.float64, device=device)
-        self.points.frictions = wp.array(np.ravel(frictions), dtype=wp.float64, device=device)
+        self._built = np.ravel(np.asarray(frictions, float))
+        self.frictions = self._built.copy()
+        self.points.frictions = wp.array(self.frictions, dtype=wp.float64, device=device)
         self.points.reach = wp.float64(reach)
         pairs = self.size[0] * self.size[1]
         self.strengths = wp.zeros(pairs, dtype=wp.float64, device=device)
@@ -72,6 +76,11 @@ class PointContacts(ElementSet):
         self._part_of = Mirror(self._parts)
         self._gaps = wp.zeros(self.size, dtype=wp.float64, device=device)
         self._launcher = Launcher(device)
+
+    def scale_friction(self, factor: float) -> None:
+        """Let Coulomb coefficients be so many times what they were built with."""
+        self.frictions[:] = factor * self._built
+        overwrite(self.points.frictions, self.frictions)
 
     def begin(self, begin: Any, now: Any, stretches: wp.array[Any], positions: wp.array[Any]) -> None:
         """Start a step: where obstacles were and, in arrays that are written to, are; stretches; where points are."""

@@ -20,11 +20,12 @@ from annelid.fem.solid import Solid
 from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
 
 _TRIES, _PUSHES = 20, 200  # moves of what just touches, and of what is pushed out
+_HOVERING = 0.34  # of the width of a free body: a reach beyond that is warned of
 _CLOSE = 0.9  # of the reach: nearer solids are set apart
 
 
 class CoarseForContact(UserWarning):
-    """A surface has edges too long for a round obstacle, which passes between its nodes."""
+    """A surface has edges too long for a round obstacle, which passes between its nodes, or for a small free body."""
 
 
 class PushedOut(UserWarning):
@@ -58,6 +59,23 @@ def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
             warnings.warn(
                 f"the surface of the solid is coarse for {rigid.called(number)}: between nodes {longest:.3g} m apart "
                 f"it sinks in by {sag:.2g} m, more than the reach of contact, {reach:.2g} m; use a finer mesh.",
+                CoarseForContact,
+                stacklevel=6,
+            )
+
+
+def warn_of_hovering(rigids: Sequence[Rigid], reach: float) -> None:
+    """Warn where free bodies would stand off by much of their own size."""
+    for number, rigid in enumerate(rigids):
+        if rigid.moves != "free":
+            continue
+        low, high = rigid.shape.bounds()
+        width = float((np.asarray(high) - np.asarray(low)).min())
+        if reach > _HOVERING * width:
+            warnings.warn(
+                f"contact begins at a gap of {reach:.2g} m, and {rigid.called(number)}, is only {width:.2g} m wide: it "
+                "will stand off what carries it by nearly that gap; use a finer mesh, or "
+                f"contact=fem.Contact(reach={0.1 * width:.2g}).",
                 CoarseForContact,
                 stacklevel=6,
             )

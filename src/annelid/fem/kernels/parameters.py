@@ -13,9 +13,10 @@ STIFFNESS, MASS, DAMPING = range(PULL, PULL + 3)
 """Columns of the factors of a world; damping is there for solids in motion only. `LAST` others follow."""
 
 FRICTION, BODY_MASS, BODY_SIZE = range(DAMPING + 1, DAMPING + 4)
-"""Those of worlds that are stepped together among obstacles; the last two where some of these are free bodies."""
+"""Those of solids in motion among obstacles; masses where some of these are free bodies, sizes where worlds are stepped
+together besides."""
 
-DERIVED = 6
+DERIVED = 8
 """Numbers that are derived of a world: its pull [m/s²], three of them, and its factors."""
 
 
@@ -32,6 +33,12 @@ def derive_worlds(gravity: wp.vec3d, width: int, values: wp.array[f64], derived_
     derived_out[world, 5] = f64(1.0)
     if width > wp.static(DAMPING + LAST):
         derived_out[world, 5] = values[first + wp.static(DAMPING)]
+    derived_out[world, 6] = f64(1.0)
+    if width > wp.static(FRICTION + LAST):
+        derived_out[world, 6] = values[first + wp.static(FRICTION)]
+    derived_out[world, 7] = f64(1.0)
+    if width > wp.static(BODY_MASS + LAST):
+        derived_out[world, 7] = values[first + wp.static(BODY_MASS)]
 
 
 @wp.kernel

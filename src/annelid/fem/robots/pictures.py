@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from annelid.core.scenery import Scenery
-from annelid.core.snapshot import Lines, Look, Number, Snapshot, Spheres
+from annelid.core.snapshot import Look, Number, Snapshot, Spheres
 from annelid.fem.contact.state import Touching
 from annelid.fem.pictures import Painter
-from annelid.fem.robots.drives import CableDrive
+from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot
 
 _NEAR, _FAR = (0.25, 0.60, 0.30), (0.93, 0.72, 0.15)
-_EFFECTOR, _CABLE = (0.15, 0.25, 0.55), (0.15, 0.15, 0.18)
+_EFFECTOR = (0.15, 0.25, 0.55)
 _CLOSE = 1e-4  # [m]: a target is drawn as reached
 
 
@@ -43,8 +43,7 @@ class RobotPainter:
         base = self._solid.snapshot(state, look)
         positions = state.positions.numpy()
         parts = [*base.parts, *self._marks(state, positions)]
-        cables = [drive for drive in self.robot.drives if isinstance(drive, CableDrive)]
-        parts += [self._cable(drive, positions) for drive in cables]
+        parts += cable_lines(self.robot.drives, positions)
         parts += self._obstacles()
         if self.robot.touched is not None and isinstance(state.touch, Touching):
             parts += self.robot.touched.pictures.parts(state.touch)
@@ -70,11 +69,6 @@ class RobotPainter:
         reached = max(rows.distances(places, goals).values()) <= _CLOSE
         target = Spheres("target", goals.astype(np.float32), self._dot, color=_NEAR if reached else _FAR)
         return [target, Spheres("effector", places.astype(np.float32), 0.8 * self._dot, color=_EFFECTOR)]
-
-    def _cable(self, drive: CableDrive, positions: np.ndarray) -> Lines:
-        points = drive.points(positions).astype(np.float32)
-        numbers = np.arange(len(points), dtype=np.int32)
-        return Lines(drive.actuator.name, points, np.column_stack([numbers[:-1], numbers[1:]]), color=_CABLE)
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         """Efforts, strokes, where effectors of one point are, distances from targets, how many limits are active."""

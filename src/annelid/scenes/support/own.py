@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.measurement import Measurement
+from annelid.core.measurement import Measurement, hyphened
 from annelid.core.own_files import load_own, split_own
 from annelid.core.scene import Scene, parameter, values
 from annelid.core.simulation import Simulation
@@ -170,4 +170,10 @@ def _class_of(function: Callable[..., Any]) -> type[Any]:
 
 def _numbers(scene: Any, simulation: Simulation[Any]) -> list[Measurement]:
     """The numbers of the last moment, where a scene measures nothing of its own."""
-    return [Measurement(name, float(n.value), n.unit) for name, n in simulation.snapshot_numbers().items()]
+    found: dict[str, Measurement] = {}
+    for name, number in simulation.snapshot_numbers().items():
+        called = hyphened(name)  # sensors and controls are called as users like, such as "Left foot.x"
+        if called in found:
+            called = f"{called}-{len(found)}"
+        found[called] = Measurement(called, float(number.value), number.unit)
+    return list(found.values())

@@ -87,8 +87,8 @@ class TooCoarse(InvalidMesh):
         refinement: By what to multiply the pitch, as a guess.
     """
 
-    def __init__(self, pitch: float, fault: str, refinement: float) -> None:
-        advice = f"use one of about {refinement * pitch:.2g} m, or a larger tolerance"
+    def __init__(self, pitch: float, fault: str, refinement: float, otherwise: str) -> None:
+        advice = f"use one of about {refinement * pitch:.2g} m, {otherwise}"
         super().__init__(f"a pitch of {pitch:g} m is too coarse: {fault}; {advice}.")
         self.refinement = refinement
 
@@ -126,7 +126,8 @@ class _Goal:
         if self.tolerance is not None and self.shells is not None:
             self._check_shells(mesh, pitch, self.shells)
         if self.tolerance is not None and self.volume is not None:
-            _require_close(pitch, "the volume", mesh.volume / self.volume - 1.0, self.tolerance)
+            error = mesh.volume / self.volume - 1.0
+            _require_close(pitch, "the volume", error, self.tolerance, "tolerance")
         return mesh
 
     def _check_shells(self, mesh: TetMesh, pitch: float, shells: Floats) -> None:
@@ -134,11 +135,13 @@ class _Goal:
         if len(found) != len(shells) or ((found <= 0.0) != (shells <= 0.0)).any():
             wanted = f"{(shells > 0.0).sum()} outer surfaces and {(shells <= 0.0).sum()} cavities"
             made = f"{(found > 0.0).sum()} and {(found <= 0.0).sum()}"
-            raise TooCoarse(pitch, f"{wanted} become {made}", 0.6)
+            walls = "walls are 1.5 pitches thick at least; tolerance=None takes what comes"
+            raise TooCoarse(pitch, f"{wanted} become {made}", 0.6, walls)
         cavities = shells <= 0.0
         if self.cavity_tolerance is not None and cavities.any():
             errors = (found / shells - 1.0)[cavities]
-            _require_close(pitch, "a cavity's volume", errors[np.abs(errors).argmax()], self.cavity_tolerance)
+            worst = float(errors[np.abs(errors).argmax()])
+            _require_close(pitch, "a cavity's volume", worst, self.cavity_tolerance, "cavity_tolerance")
 
 
 def _require_cavities_inwards(mesh: TriangleMesh, outer: int) -> None:
@@ -150,16 +153,17 @@ def _require_cavities_inwards(mesh: TriangleMesh, outer: int) -> None:
         )
 
 
-def _require_close(pitch: float, what: str, error: float, tolerance: float) -> None:
+def _require_close(pitch: float, what: str, error: float, tolerance: float, option: str) -> None:
     if abs(error) > tolerance:
         fault = f"{what} is {100.0 * error:+.2g} % off, more than {100.0 * tolerance:g} %"
-        raise TooCoarse(pitch, fault, min(max(math.sqrt(0.8 * tolerance / abs(error)), 0.5), 0.85))
+        refinement = min(max(math.sqrt(0.8 * tolerance / abs(error)), 0.5), 0.85)
+        raise TooCoarse(pitch, fault, refinement, f"or a larger {option}")
 
 
 def _filled(low: Floats, high: Floats, pitch: float, distance: Distance, goal: _Goal) -> TetMesh:
     nodes, tetrahedra = clipped(BccLattice.around(low, high, pitch), distance, exact=goal.exact)
     if len(tetrahedra) == 0:
-        raise TooCoarse(pitch, "none of its points lies inside the shape", 0.5)
+        raise TooCoarse(pitch, "none of its points lies inside the shape", 0.5, "or less")
     return goal.check(TetMesh(nodes, tetrahedra), pitch)
 
 

@@ -25,6 +25,7 @@ from annelid.view.browser.targets import Targets
 from annelid.view.browser.workshop.page import WorkshopPage
 from annelid.view.browser.workshop.painting import PaintPage
 
+_MOST_STEPS, _CLICK = 100, 0.05  # that a click takes to begin with: steps, and time [s]
 _SPEEDS: dict[str, float | None] = {
     "as fast as it can": None,
     "2 ×": 2.0,
@@ -81,6 +82,7 @@ class LiveViewer:
         try:
             self._make_panel()
             self._rebuild()
+            self._steps.value = steps_a_click(self.runner.simulations[0].dt)
         except BaseException:
             self.close()
             raise
@@ -125,7 +127,7 @@ class LiveViewer:
             self._last_of_all.callback(bench.close)
             bench.show(self._scene)
         with tabs.add_tab("Run"):
-            self._steps = gui.add_number("Steps a click", 100, min=1, max=1_000_000, step=1)
+            self._steps = gui.add_number("Steps a click", _MOST_STEPS, min=1, max=1_000_000, step=1)
             self._speed = gui.add_dropdown("Speed", tuple(_SPEEDS), initial_value=next(iter(_SPEEDS)))
             with gui.add_folder("Show"):
                 page.add_show_controls((), parts=True)
@@ -372,6 +374,11 @@ class LiveViewer:
             text = f"{text}\n\n{self._scene.status(self.runner.simulations[0])}"
         limitation = self.runner.simulations[0].limitation
         return f"{text}\n\n*{limitation}*" if limitation else text
+
+
+def steps_a_click(dt: float) -> int:
+    """Steps of a time dt [s] that a click takes to begin with: implicit ones are long, and a hundred take minutes."""
+    return min(_MOST_STEPS, max(1, round(_CLICK / dt)))
 
 
 def _adjust(pairs: Sequence[tuple[Buildable, Simulation[Any]]], name: str) -> None:
