@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
@@ -73,10 +74,11 @@ class CornerContacts(ElementSet):
         self._corners.faces = triangles
         self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
         self._hits, self._lagging = self._made_hits(count), self._made_hits(count)
-        self._gaps, self._energies, self._strengths, self._parts = (self._numbers(count) for _ in range(4))
+        self._gaps, self._energies, self.strengths, self._parts = (self._numbers(count) for _ in range(4))
         self.point_forces, self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(4))
         self.point_tangents, self.rub_tangents = (wp.zeros(count, dtype=wp.mat33d, device=device) for _ in range(2))
         self._starts = self._vectors(node_count)
+        self._launcher = Launcher(device)
 
     def __len__(self) -> int:
         """Number of sharp points."""
@@ -98,25 +100,25 @@ class CornerContacts(ElementSet):
         for name in ("faces", "weights"):
             wp.copy(getattr(self._lagging, name), getattr(self._hits, name))
         inputs = [self._corners, self.forms, self._now, self._hits, self._gaps, positions]
-        self._launch(kernels.follow_corners, inputs, [self._strengths, self._normals])
+        self._launch(kernels.follow_corners, inputs, [self.strengths, self._normals])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of push and friction."""
         self._find(positions)
-        lagging = [self._starts, self.stretches, self._lagging, self._strengths, self._normals]
+        lagging = [self._starts, self.stretches, self._lagging, self.strengths, self._normals]
         inputs = [int(tangent), self._corners, self.forms, self._begin, self._now, *lagging, self._hits, positions]
         found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
         self._launch(kernels.touch_corners, inputs, found)
         outputs = [self.energy, self.forces, self.tangent]
         given = [int(tangent), self._corners, positions, self._gaps, self._lagging, self._hits, *found]
-        wp.launch(kernels.load_faces, self.element_count, given, outputs, device=self.device)
+        self._launcher.launch(kernels.load_faces, self.element_count, [*given, *outputs])
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any]) -> None:
         """End a step: what friction keeps, into an array of a state."""
         self.follow(positions)
         self.evaluate(positions, tangent=False)
         fixed = [self._corners, self.forms, self._begin, self._now, self._starts, self._lagging]
-        inputs = [*fixed, self._strengths, self._normals, positions, self.stretches]
+        inputs = [*fixed, self.strengths, self._normals, positions, self.stretches]
         self._launch(kernels.keep_corner_stretches, inputs, [])
         wp.copy(stretches, self.stretches)
 
@@ -169,7 +171,7 @@ class CornerContacts(ElementSet):
         self._launch(kernels.find_faces, [self._corners, self._now, positions], outputs)
 
     def _launch(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> None:
-        wp.launch(kernel, len(self.owners), inputs, outputs, device=self.device)
+        self._launcher.launch(kernel, len(self.owners), [*inputs, *outputs])
 
     def _made_hits(self, count: int) -> Any:
         made: Any = kernels.Hits()
