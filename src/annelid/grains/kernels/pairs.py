@@ -1,8 +1,9 @@
 """Contacts of one grain with its neighbours: impulses are improved once, and summed.
 
-The text below is compiled for both devices. On the CPU `F` is four numbers, and a core takes four neighbours at a time;
-on CUDA it is one, and the lanes of a warp that share a grain take a neighbour each. Either way, both sides of a contact
-do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
+The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is four numbers, and a
+core takes a group at a time; on CUDA it is one, and the lanes of a warp that share a grain take a group each, whose
+impulses lie side by side: a sweep waits for memory, and reads four numbers as fast as one. Either way, both sides of a
+contact do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
 """
 
 import functools
@@ -36,9 +37,19 @@ _TYPES = """
     #define MIN(a, b) fminf(a, b)
     #define LOAD(array, a0, a1, a2, a3) { \\
         const float4 row4 = ((const float4*)array.data)[j]; a0 = row4.x; a1 = row4.y; a2 = row4.z; a3 = row4.w; }
-    #define FIRST lane
-    #define STEP lanes
-    #define IMPULSE(array, c) array.data[at + 4 * c]
+    #define FIRST (4 * lane)
+    #define STEP (4 * lanes)
+    #define TAKE(name) \\
+        float name##_of[12]; \\
+        for (int c = 0; c < 3; ++c) { \\
+            const float4 row4 = ((const float4*)(lists.name.data + at))[c]; \\
+            name##_of[4 * c] = row4.x; name##_of[4 * c + 1] = row4.y; \\
+            name##_of[4 * c + 2] = row4.z; name##_of[4 * c + 3] = row4.w; }
+    #define GIVE(name) \\
+        for (int c = 0; c < 3; ++c) \\
+            ((float4*)(lists.name.data + at))[c] = make_float4( \\
+                name##_of[4 * c], name##_of[4 * c + 1], name##_of[4 * c + 2], name##_of[4 * c + 3]);
+    #define KEPT(name, c) name##_of[4 * c + q]
 #else
     typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
@@ -56,7 +67,7 @@ _TYPES = """
         TURN(a, b, c, d, x, y, z, w) }
     #define FIRST 0
     #define STEP 4
-    #define IMPULSE(array, c) ((F*)(array.data + at))[c]
+    #define KEPT(name, c) ((F*)(lists.name.data + at))[c]
 #endif
 """
 
@@ -74,14 +85,15 @@ _BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
     const int length = ((const int*)lists.counts.data)[2 * i];
-#if defined(__CUDA_ARCH__)
-    int coming_up = lists.neighbours.data[row + FIRST];  // read ahead: a thread waits for memory, not for sums
-#endif
     for (int k = FIRST; k < length; k += STEP) {
-        const size_t at = 3 * row + 3 * (k & ~3) + (k & 3);
+        const size_t at = 3 * (row + k);
 #if defined(__CUDA_ARCH__)
-        const int j = coming_up;
-        if (k + STEP < length) coming_up = lists.neighbours.data[row + k + STEP];
+        const int4 js = *(const int4*)(lists.neighbours.data + row + k);
+        const int group[4] = {js.x, js.y, js.z, js.w};
+        @TAKEN@
+        #pragma unroll
+        for (int q = 0; q < 4; ++q) {
+        const int j = group[q];
 #else
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
@@ -116,7 +128,7 @@ _NONSMOOTH = """
         const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
-        const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
+        const F lx = KEPT(impulses, 0), ly = KEPT(impulses, 1), lz = KEPT(impulses, 2);
         const F before = lx * nx + ly * ny + lz * nz;
         F bias = (gap < 0.0f ? parameters.correction * gap : gap) * rate + soft * before;
         @DEEP@
@@ -144,7 +156,7 @@ _NONSMOOTH = """
         F kept_share = one;
         if (@FINAL@ && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
-        IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
+        KEPT(impulses, 0) = qx; KEPT(impulses, 1) = qy; KEPT(impulses, 2) = qz;
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
@@ -153,6 +165,10 @@ _NONSMOOTH = """
             & close ? @WEIGHT@ : zero;
         @FORESEEN@
         @ROLLING@
+#if defined(__CUDA_ARCH__)
+        }
+        @GIVEN@
+#endif
     }
 """
 
@@ -186,7 +202,9 @@ _END = """
     #undef LOAD
     #undef FIRST
     #undef STEP
-    #undef IMPULSE
+    #undef KEPT
+    #undef TAKE
+    #undef GIVE
     wp::vec_t<14, wp::float32> total;
     for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
@@ -266,9 +284,9 @@ _BLEND = """
         {
             F rx = lx, ry = ly, rz = lz;  // the first has no earlier one
             if (!fresh) {
-                rx = IMPULSE(lists.earlier, 0); ry = IMPULSE(lists.earlier, 1); rz = IMPULSE(lists.earlier, 2);
+                rx = KEPT(earlier, 0); ry = KEPT(earlier, 1); rz = KEPT(earlier, 2);
             }
-            IMPULSE(lists.earlier, 0) = lx; IMPULSE(lists.earlier, 1) = ly; IMPULSE(lists.earlier, 2) = lz;
+            KEPT(earlier, 0) = lx; KEPT(earlier, 1) = ly; KEPT(earlier, 2) = lz;
             px = rx + blend * (lx + parameters.over * (px - lx) - rx);
             py = ry + blend * (ly + parameters.over * (py - ly) - ry);
             pz = rz + blend * (lz + parameters.over * (pz - lz) - rz);
@@ -338,13 +356,13 @@ _COHESION = """
 _ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
         const F spin = parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
-        F ax = IMPULSE(lists.rollings, 0) - spin * (my_turning[0] - wx);
-        F ay = IMPULSE(lists.rollings, 1) - spin * (my_turning[1] - wy);
-        F az = IMPULSE(lists.rollings, 2) - spin * (my_turning[2] - wz);
+        F ax = KEPT(rollings, 0) - spin * (my_turning[0] - wx);
+        F ay = KEPT(rollings, 1) - spin * (my_turning[1] - wy);
+        F az = KEPT(rollings, 2) - spin * (my_turning[2] - wz);
         const F most = rolling * (@REDUCED@) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
         const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
         ax *= share; ay *= share; az *= share;
-        IMPULSE(lists.rollings, 0) = ax; IMPULSE(lists.rollings, 1) = ay; IMPULSE(lists.rollings, 2) = az;
+        KEPT(rollings, 0) = ax; KEPT(rollings, 1) = ay; KEPT(rollings, 2) = az;
         tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
 """
 
@@ -381,6 +399,9 @@ _NOT_BOUNCING = {
     "OWN": "const Number own_contacts = mine[3];",
     "COUNTS": "", "BOUNCE": "", "PARTING": _RELEASE, "FORESEEN": "",
 }  # fmt: skip
+
+
+_HELD = (("TAKEN", "TAKE"), ("GIVEN", "GIVE"))  # what a group keeps is in registers meanwhile (CUDA)
 
 
 def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
@@ -463,6 +484,8 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         "SHARE": f"{1.0 / IMPACT!r}f",
     }
     parts["FINEST"] = f"{FINEST_IMPACT!r}f"
+    kept = ["impulses", *(["rollings"] if features.rolling else []), *(["earlier"] if blended else [])]
+    parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
