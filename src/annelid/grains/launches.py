@@ -228,7 +228,7 @@ class Launches:
         self._launch(cell_programs.add_totals, cells, [model.parameters, lists])
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
-        self._launch(bring, n, [self.old, grains, lists])
+        self._launch(bring, n, [model.parameters, self.old, grains, lists])
         with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
             self._list_bodies(grains)
         self._launch(list_grains, n * _LIST_LANES, [model.parameters, grains, self.kept, lists])

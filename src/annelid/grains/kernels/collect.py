@@ -26,9 +26,23 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, materials: int, guests: int):
+def note_guest(i: int, parameters: Parameters, grains: Grains, lists: Lists):
+    """Tell in which row a guest is."""
+    guest = grains.names[i][0] - parameters.first_guest
+    if guest >= 0:
+        lists.guest_rows[guest] = i
+
+
+@wp.kernel
+def note_guests(parameters: Parameters, grains: Grains, lists: Lists):
+    """Tell in which rows guests are."""
+    note_guest(wp.tid(), parameters, grains, lists)
+
+
+@wp.func
+def reorder(i: int, parameters: Parameters, old: Grains, grains: Grains, lists: Lists, materials: int, guests: int):
     """Bring grain i to its new place."""
-    o = order[i]
+    o = lists.order[i]
     grains.positions[i] = old.positions[o]
     grains.velocities[i] = old.velocities[o]
     grains.spins[i] = old.spins[o]
@@ -39,6 +53,7 @@ def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, mate
         grains.surfaces[i] = old.surfaces[o]
     if guests == 1:
         grains.facets[i] = old.facets[o]
+        note_guest(i, parameters, grains, lists)
 
 
 GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadIdx.x & 31) / lanes * lanes))"

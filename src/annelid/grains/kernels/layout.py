@@ -230,6 +230,7 @@ class Lists:
     active: wp.array[wp.int32]  # whether some world is not solved yet, and which are not
     blend: wp.array[wp.float32]  # weights of the next two sweeps, and how many have been
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
+    guest_rows: wp.array[wp.int32]  # row of each guest
 
 
 @wp.struct

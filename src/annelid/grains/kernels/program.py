@@ -152,10 +152,10 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
                 wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
-    def bring(old: Grains, grains: Grains, lists: Lists):
+    def bring(parameters: Parameters, old: Grains, grains: Grains, lists: Lists):
         i = wp.tid()
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
-            reorder(i, lists.order, old, grains, wp.static(materials), wp.static(guests))
+            reorder(i, parameters, old, grains, lists, wp.static(materials), wp.static(guests))
         if wp.static(bouncing):
             grains.starts[i] = grains.velocities[i]
         if i == 0:
