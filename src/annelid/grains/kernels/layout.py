@@ -114,6 +114,15 @@ class Features:
     varied: bool = False
 
     @property
+    def judged_by_bodies(self) -> bool:
+        """Whether a step that converges is solved once sweeps change nothing where grains touch bodies that move.
+
+        Grains alone take one sweep a step. Where one of them falls onto others no body needs to know of it, and in a
+        large bed some always do.
+        """
+        return self.converging and (self.free or self.guests)
+
+    @property
     def keeps_rolling(self) -> bool:
         """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
         return self.rolling or self.method == "hertz"

@@ -401,6 +401,16 @@ _NOT_BOUNCING = {
 }  # fmt: skip
 
 
+_BODIES_RESIDUAL = "if (ANY(guest)) {" + _RESIDUAL.replace("* moves)", "* (guest ? moves : zero))") + "}"
+
+
+def _residual(features: Features) -> str:
+    """Part of the text that says how far a step is from being solved: see `Features.judged_by_bodies`."""
+    if not features.judged_by_bodies:
+        return _RESIDUAL
+    return _BODIES_RESIDUAL if features.guests else ""
+
+
 _HELD = (("TAKEN", "TAKE"), ("GIVEN", "GIVE"))  # what a group keeps is in registers meanwhile (CUDA)
 
 
@@ -413,7 +423,7 @@ def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
         parts["DEPTH"] = "parameters.deep * MIN(gap + 0.1f * parameters.smallest, 0.0f)"
         parts["OWN"] = f"const Number own_contacts = mine[3] > 0.0f ? mine[3] : {UNKNOWN}f;"
         parts["COUNTS"] = f"nj = nj > 0.0f ? nj : {UNKNOWN}f + zero;"
-        parts["RESIDUAL"] = _RESIDUAL
+        parts["RESIDUAL"] = _residual(features)
     if blended:
         parts["PARTING"] = "zero"
         parts["OWN"] += " const Number blend = lists.blend.data[final];"

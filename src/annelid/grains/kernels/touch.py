@@ -6,6 +6,7 @@ import warp as wp
 
 from annelid.grains.kernels.layout import (
     FINEST_IMPACT,
+    FIXED,
     FREE,
     IMPACT,
     MARGIN,
@@ -263,7 +264,7 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
     `old` is the impulse that was predicted for this contact [N s].
     """
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
-    converging = features.converging
+    converging, judged = features.converging, features.judged_by_bodies
     horizon = contact_horizon(bouncing or features.free)
     yields, start = yielding_to(features), start_of(features)
 
@@ -348,6 +349,8 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
             contact.angular += contact.roll
             contact.predicted_angular += contact.roll
         contact.change = wp.length(contact.impulse - old) * shared
+        if wp.static(judged) and not side.guest and bodies.forms[b].motion == wp.static(FIXED):
+            contact.change = 0.0
         return contact
 
     return contact_of
