@@ -13,6 +13,7 @@ from annelid.core.state import declared, state_arrays
 from annelid.grains.controls import joints_among
 from annelid.grains.kernels.cells import SCAN_SPAN
 from annelid.grains.kernels.collect import note_guests
+from annelid.grains.kernels.converge import sweep_weights
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
@@ -147,8 +148,10 @@ class Workspace:
         lists.trouble, lists.pushes = self.trouble, self.pushes
         lists.guest_rows = self._zeros(model.guests, wp.int32)
         lists.totals = self._zeros(n if model.features.converging else 0, ContactSum)
-        lists.changes = self._zeros(model.world_count, wp.float32)
-        lists.active, lists.blend = self._zeros(1 + model.world_count, wp.int32), self._zeros(3, wp.float32)
+        lists.changes = self._zeros((1 + model.sweeps // 2) * model.world_count, wp.float32)
+        weights = sweep_weights(model.parameters.spread, model.sweeps) if model.converges else []
+        lists.weights = wp.array(weights, dtype=wp.float32, device=self.device)
+        lists.active = self._zeros(2, wp.int32)
         self.kept.counts = self._zeros(n, wp.vec2i)
         self.kept.places = -1
         count = len(model.bodies)

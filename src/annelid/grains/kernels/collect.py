@@ -60,12 +60,8 @@ GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadI
 """The lanes of a warp that share a grain, as a mask."""
 
 
-@functools.cache
-def gather_row(features: Features) -> wp.Function:
-    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
-
-    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
-    """
+def _look_at(features: Features) -> str:
+    """Text that finds how far grain j is from `x`, as dx, dy, dz, and how far it may be, which also knows `near`."""
     wrap = "".join(
         f"if (d{axis} > 0.5f * parameters.period[{n}]) d{axis} -= parameters.period[{n}];\n"
         f"if (d{axis} < -0.5f * parameters.period[{n}]) d{axis} += parameters.period[{n}];\n"
@@ -77,12 +73,50 @@ def gather_row(features: Features) -> wp.Function:
     if features.guests:  # which reach as far as their discs and rods
         extent = "wp::abs(((const float*)(grains.facets.data + j))[3])"
         far = f"wp::max(near + radius + (radius < parameters.smallest ? {extent} : 0.0f), 0.0f)"
-    guests = (
-        "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
-        " near_by = false;  // guests do not touch each other\n"
-        if features.guests
-        else ""
-    )
+    return f"""
+        float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
+        {wrap}
+        const float radius = {radius}, far = {far};
+"""
+
+
+@functools.cache
+def put_first(features: Features) -> wp.Function:
+    """Put neighbours that grain i can touch soon at the front of its list, where sums are made a group at a time.
+
+    Groups of neighbours that are all further away are passed over on a CPU; on CUDA it would gain nothing.
+    """
+    text = f"""
+#if !defined(__CUDA_ARCH__)
+    int* row = lists.neighbours.data + (size_t)i * lists.places;
+    const float* all = (const float*)grains.positions.data;
+    int front = 0;
+    for (int k = 0; k < length; ++k) {{
+        const int j = row[k];
+        {_look_at(features)}
+        if (dx * dx + dy * dy + dz * dz < far * far) {{ row[k] = row[front]; row[front++] = j; }}
+    }}
+#endif
+"""
+
+    @wp.func_native(text)
+    def close_first(
+        i: int, length: int, x: wp.vec4, near: float, parameters: Parameters, grains: Grains, lists: Lists
+    ) -> None: ...
+
+    return close_first
+
+
+@functools.cache
+def gather_row(features: Features) -> wp.Function:
+    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
+
+    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
+    """
+    guests = ""
+    if features.guests:  # which do not touch each other, and are smaller than all grains
+        own = "((const float*)(grains.forecast.data + i))[3]"
+        guests = f"if (radius < parameters.smallest && {own} < parameters.smallest) near_by = false;"
 
     text = f"""
     int count = found;
@@ -93,9 +127,7 @@ def gather_row(features: Features) -> wp.Function:
 #endif
     for (int at = first; at < last; at += lanes) {{
         const int j = wp::min(at + lane, last - 1);
-        float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
-        {wrap}
-        const float radius = {radius}, far = {far};
+        {_look_at(features)}
         bool near_by = at + lane < last && dx * dx + dy * dy + dz * dz < far * far && j != i;
         {guests}
 #if defined(__CUDA_ARCH__)
@@ -129,6 +161,7 @@ def inherit(rolling: bool) -> wp.Function:
     also = "rolls[to] = same < 0 ? 0.0f : old_rolls[from];" if rolling else ""
 
     text = f"""
+    struct alignas(16) Four {{ int numbers[{GROUP}]; }};
 #if defined(__CUDA_ARCH__)
     __syncwarp({GROUP_OF_LANES});
 #endif
@@ -144,7 +177,11 @@ def inherit(rolling: bool) -> wp.Function:
         int same = -1;
         if (k < length) {{
             const int was = order.data[row[k]];
-            for (int q = 0; q < before; ++q) if (old_row[q] == was) {{ same = q; break; }}
+            for (int q = 0; q < before; q += {GROUP}) {{
+                const Four four = *(const Four*)(old_row + q);
+                for (int c = 0; c < {GROUP}; ++c) same = four.numbers[c] == was ? q + c : same;
+                if (same >= 0) break;
+            }}
         }} else row[k] = ghost;
         for (int c = 0; c < 3; ++c) {{
             const int to = 3 * (k & ~{GROUP - 1}) + (k & {GROUP - 1}) + {GROUP} * c;
@@ -206,6 +243,7 @@ def collect(features: Features) -> wp.Function:
     """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it."""
     sizes, guests = features.sizes, features.guests
     gather, take_over, stale = gather_row(features), inherit(features.keeps_rolling), is_stale(features)
+    close_first = put_first(features)
 
     @wp.func
     def make(
@@ -264,6 +302,7 @@ def collect(features: Features) -> wp.Function:
                 largest(lists.flags, wp.static(OVERFLOW), length)
                 lists.flags[wp.static(HALTED)] = 1
             length = lists.places
+        close_first(i, length, x, width + margin, parameters, grains, lists)
         padded = take_over(i, lane, lanes, length, lists.order, old, lists)
         if lane == 0:
             lists.built[i] = x

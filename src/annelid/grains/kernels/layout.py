@@ -235,9 +235,9 @@ class Lists:
     earlier: wp.array[wp.float32]  # impulses before the last sweep, where steps converge, as `impulses`
     body_earlier: wp.array[wp.vec3]
     totals: wp.array[ContactSum]  # what each grain has summed in the last sweep
-    changes: wp.array[wp.float32]  # largest change of a relative velocity by a sweep in each world [m/s]
-    active: wp.array[wp.int32]  # whether some world is not solved yet, and which are not
-    blend: wp.array[wp.float32]  # weights of the next two sweeps, and how many have been
+    changes: wp.array[wp.float32]  # largest change of a relative velocity in each world [m/s], before each pair of sweeps
+    active: wp.array[wp.int32]  # whether some world is not solved yet, and how many sweeps the last step took
+    weights: wp.array[wp.float32]  # of the sweeps after the first
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
     guest_rows: wp.array[wp.int32]  # row of each guest
 

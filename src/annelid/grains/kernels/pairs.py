@@ -68,6 +68,7 @@ _TYPES = """
     #define FIRST 0
     #define STEP 4
     #define KEPT(name, c) ((F*)(lists.name.data + at))[c]
+    #define NOTHING(name) { KEPT(name, 0) = zero; KEPT(name, 1) = zero; KEPT(name, 2) = zero; }
 #endif
 """
 
@@ -86,6 +87,11 @@ _BEGIN = """
     const F zero = 0.0f, one = 1.0f;
     const int length = ((const int*)lists.counts.data)[2 * i];
     for (int k = FIRST; k < length; k += STEP) {
+        // Products that are added within one expression may be fused, as CUDA does. Where both sides of a contact add
+        // the same two products in another order, these stand in expressions of their own.
+#if !defined(__CUDA_ARCH__)
+        #pragma clang fp contract(on)
+#endif
         const size_t at = 3 * (row + k);
 #if defined(__CUDA_ARCH__)
         const int4 js = *(const int4*)(lists.neighbours.data + row + k);
@@ -110,6 +116,7 @@ _BEGIN = """
         @SIZES@
         const F gap = distance - (ri + rj);
         const I close = gap < margin;
+        @SKIPPED@
         nx *= inverse; ny *= inverse; nz *= inverse;
         // Arms reach to the middle of the gap, from either side.
         const F ai = ri + 0.5f * gap, aj = rj + 0.5f * gap;
@@ -125,6 +132,7 @@ _BEGIN = """
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
+        const F my_share = MAX(own_contacts, 1.0f) * mi, their_share = MAX(nj, 1.0f) * mj;
         const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
@@ -203,6 +211,7 @@ _END = """
     #undef FIRST
     #undef STEP
     #undef KEPT
+    #undef NOTHING
     #undef TAKE
     #undef GIVE
     wp::vec_t<14, wp::float32> total;
@@ -217,9 +226,9 @@ _SAME_SIZE = {
 }
 _OWN_SIZE = {
     "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
-    "ARMS": """const F ox = ai * my_turning[0] + aj * wx, oy = ai * my_turning[1] + aj * wy,
-                oz = ai * my_turning[2] + aj * wz;""",
-    "SHARED": "MAX(own_contacts, 1.0f) * mi + MAX(nj, 1.0f) * mj",
+    "ARMS": """const F mx = ai * my_turning[0], my = ai * my_turning[1], mz = ai * my_turning[2];
+        const F yx = aj * wx, yy = aj * wy, yz = aj * wz, ox = mx + yx, oy = my + yy, oz = mz + yz;""",
+    "SHARED": "my_share + their_share",
 }
 
 _SAME_SURFACE = """
@@ -263,7 +272,8 @@ _BOUNCE = """
         LOAD(grains.starts, vx, vy, vz, vr)
         const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
         const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
-        const F crowd = (MAX(own_impacts, 1.0f) * mi + MAX(their_impacts, 1.0f) * mj)@LIGHTER@;
+        const F my_crowd = MAX(own_impacts, 1.0f) * mi, their_crowd = MAX(their_impacts, 1.0f) * mj;
+        const F crowd = (my_crowd + their_crowd)@LIGHTER@;
         bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
 """
 
@@ -411,6 +421,20 @@ def _residual(features: Features) -> str:
     return _BODIES_RESIDUAL if features.guests else ""
 
 
+# Lists begin with neighbours that are close: see `collect.put_first`.
+_SKIPPED = """
+#if !defined(__CUDA_ARCH__)
+        if (!ANY(close)) {
+            @EARLIER@
+            @KEPT@
+            continue;
+        }
+#endif
+"""
+
+
+_EARLIER = "for (int c = 0; c < 3; ++c) KEPT(earlier, c) = KEPT(impulses, c);"
+
 _HELD = (("TAKEN", "TAKE"), ("GIVEN", "GIVE"))  # what a group keeps is in registers meanwhile (CUDA)
 
 
@@ -426,8 +450,7 @@ def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
         parts["RESIDUAL"] = _residual(features)
     if blended:
         parts["PARTING"] = "zero"
-        parts["OWN"] += " const Number blend = lists.blend.data[final];"
-        parts["OWN"] += " const bool fresh = final == 0 && lists.blend.data[2] == 1.0f;"
+        parts["OWN"] += " const Number blend = lists.weights.data[final]; const bool fresh = final == 0;"
     return parts
 
 
@@ -458,7 +481,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
     What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which of two it is.
+    final, and that number says which one it is.
     """
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
@@ -494,7 +517,10 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         "SHARE": f"{1.0 / IMPACT!r}f",
     }
     parts["FINEST"] = f"{FINEST_IMPACT!r}f"
-    kept = ["impulses", *(["rollings"] if features.rolling else []), *(["earlier"] if blended else [])]
+    kept = ["impulses", *(["rollings"] if features.rolling else [])]
+    parts["SKIPPED"] = _SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
+    parts["EARLIER"] = _EARLIER if blended else ""
+    kept += ["earlier"] if blended else []
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():

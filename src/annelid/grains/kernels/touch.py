@@ -319,10 +319,10 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
         rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
         if wp.static(blended):
             earlier = wp.vec3(old[0], old[1], old[2])  # the first has no earlier one
-            if final == 1 or lists.blend[2] != 1.0:
+            if final > 0:
                 earlier = wp.vec3(lists.body_earlier[at])
             lists.body_earlier[at] = old
-            aimed = blended_with(push * n + rub, old, earlier, n, friction, pull, lists.blend[final], parameters.over)
+            aimed = blended_with(push * n + rub, old, earlier, n, friction, pull, lists.weights[final], parameters.over)
             push = wp.dot(aimed, n)
             rub = aimed - push * n
         contact = Contact()
