@@ -151,11 +151,9 @@ _NONSMOOTH = """
         const F slide = give * (1.0f / 3.5f), rest = normal * slide - before;
         F fx = lx - ux * slide + rest * nx, fy = ly - uy * slide + rest * ny, fz = lz - uz * slide + rest * nz;
         const F limit = friction * (close ? push + pull : zero), force = fx * fx + fy * fy + fz * fz;
-        const I slips = force > limit * limit;
-        if (ANY(slips)) {
-            const F scale = slips ? limit / SQRT(force + 1.0e-30f) : one;
-            fx *= scale; fy *= scale; fz *= scale;
-        }
+        // No branch: some contact of most groups slips, and to guess that wrong costs more than a root and a division.
+        const F scale = force > limit * limit ? limit / SQRT(force + 1.0e-30f) : one;
+        fx *= scale; fy *= scale; fz *= scale;
         @FROM_PLAIN@F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
         @BLEND@
         @RESIDUAL@
