@@ -219,7 +219,6 @@ class Launches:
         self._launch(cell_programs.scan_totals, scan, [lists, spans], block=scan)
         self._launch(cell_programs.add_totals, cells, [model.parameters, lists])
         self._launch(cell_programs.place_grains, n, [lists])
-        self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
         self._launch(bring, n, [model.parameters, self.old, grains, lists])
         with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
             self._list_bodies(grains)

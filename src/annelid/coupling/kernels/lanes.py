@@ -22,7 +22,6 @@ CUDA_LANES = 8
 )
 def over_lanes(value: float, lanes: int) -> float:
     """Sum over the lanes that share something, which each of them is told."""
-    ...
 
 
 @wp.func

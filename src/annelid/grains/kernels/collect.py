@@ -60,8 +60,15 @@ GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadI
 """The lanes of a warp that share a grain, as a mask."""
 
 
+_OWN_RADIUS = "const float own = ((const float*)(grains.forecast.data + i))[3];"
+
+
 def _look_at(features: Features) -> str:
-    """Text that finds how far grain j is from `x`, as dx, dy, dz, and how far it may be, which also knows `near`."""
+    """Text that finds how far grain j is from grain i at `x`, as dx, dy, dz, and how `far` it may be, given `near`.
+
+    Of guests the nearest place of their disc or rod counts, as in contacts. They move with the masses that the guest
+    and its neighbours hang on: while none of these moves further than lists allow for, no place of a disc does.
+    """
     wrap = "".join(
         f"if (d{axis} > 0.5f * parameters.period[{n}]) d{axis} -= parameters.period[{n}];\n"
         f"if (d{axis} < -0.5f * parameters.period[{n}]) d{axis} += parameters.period[{n}];\n"
@@ -69,14 +76,25 @@ def _look_at(features: Features) -> str:
         if features.periodic[n]
     )
     radius = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
-    far = "near + radius"
-    if features.guests:  # which reach as far as their discs and rods
-        extent = "wp::abs(((const float*)(grains.facets.data + j))[3])"
-        far = f"wp::max(near + radius + (radius < parameters.smallest ? {extent} : 0.0f), 0.0f)"
+    far = "wp::max(near + radius, 0.0f)" if features.guests else "near + radius"
     return f"""
         float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
         {wrap}
         const float radius = {radius}, far = {far};
+        {_TO_FACETS if features.guests else ""}
+"""
+
+
+_TO_FACETS = """
+        if (own < parameters.smallest || radius < parameters.smallest) {
+            const float* facet = (const float*)(grains.facets.data + (own < parameters.smallest ? i : j));
+            const float extent = facet[3], along = dx * facet[0] + dy * facet[1] + dz * facet[2];
+            const float bx = dx - along * facet[0], by = dy - along * facet[1], bz = dz - along * facet[2];
+            const float aside = wp::sqrt(bx * bx + by * by + bz * bz);
+            const float part = 1.0f - wp::min(wp::max(extent, 0.0f) / wp::max(aside, 1.0e-20f), 1.0f);
+            const float rest = along - wp::min(wp::max(along, wp::min(extent, 0.0f)), wp::max(-extent, 0.0f));
+            dx = part * bx + rest * facet[0]; dy = part * by + rest * facet[1]; dz = part * bz + rest * facet[2];
+        }
 """
 
 
@@ -90,6 +108,7 @@ def put_first(features: Features) -> wp.Function:
 #if !defined(__CUDA_ARCH__)
     int* row = lists.neighbours.data + (size_t)i * lists.places;
     const float* all = (const float*)grains.positions.data;
+    {_OWN_RADIUS}
     int front = 0;
     for (int k = 0; k < length; ++k) {{
         const int j = row[k];
@@ -115,13 +134,13 @@ def gather_row(features: Features) -> wp.Function:
     """
     guests = ""
     if features.guests:  # which do not touch each other, and are smaller than all grains
-        own = "((const float*)(grains.forecast.data + i))[3]"
-        guests = f"if (radius < parameters.smallest && {own} < parameters.smallest) near_by = false;"
+        guests = "if (own < parameters.smallest && radius < parameters.smallest) near_by = false;"
 
     text = f"""
     int count = found;
     int* row = lists.neighbours.data + (size_t)i * lists.places;
     const float* all = (const float*)grains.positions.data;
+    {_OWN_RADIUS}
 #if defined(__CUDA_ARCH__)
     const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
 #endif
@@ -241,7 +260,7 @@ def near_bodies(features: Features) -> wp.Function:
 @functools.cache
 def collect(features: Features) -> wp.Function:
     """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it."""
-    sizes, guests = features.sizes, features.guests
+    sizes = features.sizes
     gather, take_over, stale = gather_row(features), inherit(features.keeps_rolling), is_stale(features)
     close_first = put_first(features)
 
@@ -258,8 +277,6 @@ def collect(features: Features) -> wp.Function:
         width = parameters.radius
         if wp.static(sizes):
             width = grains.forecast[i][3]
-        if wp.static(guests):
-            width += wp.abs(grains.facets[i][3])
         ex = cell_edge(0, margin, parameters)
         ey = cell_edge(1, margin, parameters)
         ez = cell_edge(2, margin, parameters)

@@ -226,6 +226,7 @@ class Lists:
     starts: wp.array[wp.int32]  # first grain of each cell, in worlds whose lists are being made
     cursors: wp.array[wp.int32]  # where the next grain of each cell goes
     order: wp.array[wp.int32]  # old place of each grain
+    placed: wp.array[wp.int32]  # the same while those of a cell are in any order (CUDA)
     keys: wp.array[wp.int32]  # cell of each grain
     sums: wp.array[wp.int32]  # partial sums of the scan
     reach: wp.array[wp.float32]
@@ -235,7 +236,7 @@ class Lists:
     earlier: wp.array[wp.float32]  # impulses before the last sweep, where steps converge, as `impulses`
     body_earlier: wp.array[wp.vec3]
     totals: wp.array[ContactSum]  # what each grain has summed in the last sweep
-    changes: wp.array[wp.float32]  # largest change of a relative velocity in each world [m/s], before each pair of sweeps
+    changes: wp.array[wp.float32]  # largest change of a velocity in each world [m/s], ahead of each pair of sweeps
     active: wp.array[wp.int32]  # whether some world is not solved yet, and how many sweeps the last step took
     weights: wp.array[wp.float32]  # of the sweeps after the first
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected

@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
@@ -152,6 +153,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
         i = t // wp.static(lanes)
         lane = t % wp.static(lanes)
         number = world(i, grains)
+        for c in range(t, lists.cursors.shape[0], wp.static(lanes) * lists.counts.shape[0]):
+            lists.cursors[c] = 0
         if t == 0:
             lists.reach[wp.static(LIMIT)] = 0.0
             if wp.static(not many):
@@ -167,10 +170,12 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def bring(parameters: Parameters, old: Grains, grains: Grains, lists: Lists):
         i = wp.tid()
+        place = int(i)
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
-            reorder(i, parameters, old, grains, lists, wp.static(materials), wp.static(guests))
+            place = ordered_place(i, lists)
+            reorder(place, parameters, old, grains, lists, wp.static(materials), wp.static(guests))
         if wp.static(bouncing):
-            grains.starts[i] = grains.velocities[i]
+            grains.starts[place] = grains.velocities[place]
         if i == 0:
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
