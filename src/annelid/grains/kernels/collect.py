@@ -26,17 +26,17 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def note_guest(i: int, parameters: Parameters, grains: Grains, lists: Lists):
+def note_guest(i: int, parameters: Parameters, grains: Grains, lists_out: Lists):
     """Tell in which row a guest is."""
     guest = grains.names[i][0] - parameters.first_guest
     if guest >= 0:
-        lists.guest_rows[guest] = i
+        lists_out.guest_rows[guest] = i
 
 
 @wp.kernel
-def note_guests(parameters: Parameters, grains: Grains, lists: Lists):
+def note_guests(parameters: Parameters, grains: Grains, lists_out: Lists):
     """Tell in which rows guests are."""
-    note_guest(wp.tid(), parameters, grains, lists)
+    note_guest(wp.tid(), parameters, grains, lists_out)
 
 
 @wp.func
