@@ -51,7 +51,7 @@ def test_a_bed_at_rest_takes_one_sweep() -> None:
     )
     simulation.run(0.2)
     assert simulation.solver.model.features.converging
-    assert simulation.solver.lists.blend.numpy()[2] == 1.0
+    assert simulation.solver.lists.active.numpy()[1] == 1
 
 
 def test_steps_are_those_of_the_bed() -> None:

@@ -143,7 +143,7 @@ def _sweeps(device: wp.Device, threads: int | None, options: Options) -> Iterato
 def _skins(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """Width of the skin of lists against speed: wide ones last longer and are longer."""
     bed, walls = bed_of(50_000 if device.is_cuda else 2_000)
-    for skin in (0.1, 0.25, 0.5):
+    for skin in (0.1, 0.25, 0.4, 0.6):
         simulation = grains.simulation(bed, obstacles=walls, skin=skin, device=device, threads=threads)
         rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"skin-{skin:g}", len(bed) * rate, "grain-steps/s")

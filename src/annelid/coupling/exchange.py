@@ -10,6 +10,8 @@ from annelid import grains
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
 from annelid.coupling.kernels.exchange import exchange_kernels
+from annelid.coupling.kernels.lanes import CUDA_LANES
+from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
 
 _ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
@@ -32,7 +34,8 @@ class Exchange:
         self._model, self._solver, self.device = solver.model, solver, solver.device
         self._surface = len(guests.members)
         self.guests = guests.arrays(bed, solver.pushes, self.device)
-        self._kernels = exchange_kernels(real)
+        self._lanes = CUDA_LANES if self.device.is_cuda else 1
+        self._kernels = exchange_kernels(real, self._lanes)
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
 
     def press(
@@ -49,17 +52,17 @@ class Exchange:
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
         twist, press, _ = self._kernels
-        dt, first = self._model.dt, self._model.parameters.first_guest
-        arguments = [dt, drift, first, self.guests, x, last, rows]
-        self.launch(twist, self._model.count, arguments, [x, last, rows.names, rows.positions])
-        self.launch(press, self._surface, [dt, self.guests, x, *felt], [x, *felt])
+        dt, where = self._model.dt, self._solver.lists.guest_rows
+        arguments = [dt, drift, where, self.guests, x, last, rows]
+        self.launch(twist, self._model.guests * self._lanes, arguments, [x, last, rows.positions])
+        self.launch(press, self._surface * self._lanes, [dt, self.guests, x, *felt], [x, *felt])
 
     def seat(self, rows: Any, x: wp.array[Any], v: wp.array[Any], last: wp.array[Any]) -> None:
         """Bring guests to what they hang on, after it has moved with the velocities v [m/s]."""
         lists = self._solver.lists
         places = [x, v, last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
-        arguments = [0, self._model.parameters, lists, self.guests, x, v, last, rows]
-        self.launch(self._kernels[2], self._model.count, arguments, places)
+        arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, last, rows]
+        self.launch(self._kernels[2], self._model.guests * self._lanes, arguments, places)
 
     def settle(self, bed: grains.State, x: wp.array[Any], v: wp.array[Any], last: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
@@ -67,8 +70,10 @@ class Exchange:
         for name in _ROWS:
             setattr(rows, name, getattr(bed, name))
         lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
-        arguments = [1, self._model.parameters, lists, self.guests, x, v, last, rows]
-        wp.launch(self._kernels[2], self._model.count, arguments, device=self.device)
+        lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
+        wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
+        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, last, rows]
+        wp.launch(self._kernels[2], self._model.guests * self._lanes, arguments, device=self.device)
 
     def load(self) -> None:
         """Load the kernels, which cannot happen while steps are captured."""

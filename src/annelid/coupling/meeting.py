@@ -21,6 +21,7 @@ from annelid.shapes import Obstacle, Surface
 from annelid.shapes.values import as_vector
 
 _BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a soft surface never quite rests
+_SKIN = 0.4  # of lists: those of guests take long to make, and the surface of a body moves more than a bed
 OF_BOTH = frozenset({"dt", "gravity", "obstacles", "controls"})
 """Options that are not given to the sides one by one."""
 
@@ -72,7 +73,7 @@ class MeetingWorld(Named):
         bouncing = both or any(numbers[1] > 0.0 for numbers in own)
         calm = calm_speed(bed, self.gravity)
         speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}
-        options = {**speeds, **self.grains}
+        options = {**speeds, "skin": _SKIN, **self.grains}
         options.setdefault("contact_step", default_step(bed, world, loads=loads))
         options["converge"] = world.converges(bouncing=bouncing)
         return options

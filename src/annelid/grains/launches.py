@@ -18,7 +18,7 @@ from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
-_LANES, _SWEEP_BLOCK = 2, 64  # threads that share a grain in a sweep, and in a block
+_LANES, _SWEEP_BLOCK = 1, 64  # threads that share a grain in a sweep, and in a block
 _LIST_LANES = 4  # threads that share a grain when lists are made
 _BLOCK = 128
 
@@ -88,7 +88,7 @@ class Launches:
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
         used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features, _LANES)]
-        used += [(solving.judge_worlds, _BLOCK), (solving.complete_kernel(features), _BLOCK)]
+        used += [(solving.complete_kernel(features), _BLOCK)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
         if features.points:
@@ -97,44 +97,36 @@ class Launches:
 
     def _solve(self, step: int) -> None:
         """One step whose sweeps go on until it is solved; grains begin and end `here`."""
-        model, lists = self.model, self.lists
+        model, lists, pair = self.model, self.lists, (self.there, self.here)
         self._sweep_once(step, solving.BEGINS, self.here, self.there)
-        self._judge()
-        wp.capture_while(lists.active[:1], self._sweep_twice, step=step)
-        inputs = [step, model.parameters, self.there, lists, self.here]
+        for number in range((model.sweeps - 1) // 2 * 2):
+            self._sweep_once(step, number, pair[number % 2], pair[1 - number % 2])
+        inputs = [step, model.sweeps, model.parameters, self.there, lists, self.here]
         self._launch(solving.complete_kernel(model.features), model.count, inputs)
         if model.features.tracked:
             _, move, _ = body_programs.body_kernels(model.features)
             inputs = [step, 1, model.parameters, lists, self.bodies]
             self._launch(move, self.bodies.count, inputs, block=body_programs.BODY_BLOCK)
 
-    def _sweep_twice(self, step: int) -> None:
-        self._sweep_once(step, solving.ODD, self.there, self.here)
-        self._sweep_once(step, solving.EVEN, self.here, self.there)
-        self._judge()
-
-    def _sweep_once(self, step: int, kind: int, before: Any, after: Any) -> None:
+    def _sweep_once(self, step: int, number: int, before: Any, after: Any) -> None:
         model, lists, bodies = self.model, self.lists, self.bodies
         features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
-        sweep = solving.sweep_kernels(features, _LANES)[kind]
-        inputs = [step, parameters, before, lists, bodies, after]
+        begin, go_on = solving.sweep_kernels(features, _LANES)
+        sweep, which = (begin, step) if number == solving.BEGINS else (go_on, number)
+        inputs = [which, parameters, before, lists, bodies, after]
         self._launch(sweep, model.count * _LANES, inputs, block=_SWEEP_BLOCK)
         if features.points:
             self._launch(
-                solving.press_kernel(features), len(bodies.points), [kind, parameters, lists, bodies], block=32
+                solving.press_kernel(features), len(bodies.points), [number, parameters, lists, bodies], block=32
             )
         if features.tracked:
             add, expect, both = solving.expect_kernels(features)
-            inputs = [step, kind, parameters, lists, bodies]
+            inputs = [step, number, parameters, lists, bodies]
             if bodies.parts == 1:
                 self._launch(both, bodies.count * block, inputs, block=block)
             else:
-                self._launch(add, bodies.count * bodies.parts * block, [kind, lists, bodies], block=block)
+                self._launch(add, bodies.count * bodies.parts * block, [number, parameters, lists, bodies], block=block)
                 self._launch(expect, bodies.count, inputs, block=block)
-
-    def _judge(self) -> None:
-        model = self.model
-        self._launch(solving.judge_worlds, model.world_count, [model.sweeps, model.parameters, self.lists])
 
     def _enqueue(self, steps: int, phase: int) -> None:
         pair, turn = (self.here, self.there), 0
@@ -227,8 +219,7 @@ class Launches:
         self._launch(cell_programs.scan_totals, scan, [lists, spans], block=scan)
         self._launch(cell_programs.add_totals, cells, [model.parameters, lists])
         self._launch(cell_programs.place_grains, n, [lists])
-        self._launch(cell_programs.order_cells, cells, [model.parameters, lists])
-        self._launch(bring, n, [self.old, grains, lists])
+        self._launch(bring, n, [model.parameters, self.old, grains, lists])
         with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
             self._list_bodies(grains)
         self._launch(list_grains, n * _LIST_LANES, [model.parameters, grains, self.kept, lists])

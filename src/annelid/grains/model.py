@@ -38,6 +38,7 @@ _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, 
 _BOUNCING_SWEEPS = 8
 _MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
 _SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
+_SOLVED_AT_BODIES = 0.2  # the same where only contacts with bodies count
 _NEIGHBOURS = 6.0  # contacts of two grains in a bed: they set how slowly plain sweeps converge
 _DEEP = 0.1  # share of what is deep in a body that is pushed out in a step that contacts are as stiff as
 _RELEASE = 4.0  # how much faster contacts let go that part
@@ -253,8 +254,9 @@ class Model:
         """What sweeps that converge know of the range of rates at which plain ones do, see `kernels.converge`."""
         if self.world.tolerance is None:
             pull = math.hypot(*self.world.gravity)
-            speed = math.sqrt(pull * p.smallest) if pull > 0.0 else _SOLVED * p.smallest / self.dt
-            p.tolerance = _SOLVED * speed * min(self.dt / self.contact_step, 1.0)  # what is left is left in each step
+            speed = math.sqrt(pull * p.smallest) if pull > 0.0 else 0.5 * p.smallest / self.dt
+            solved = _SOLVED_AT_BODIES if self.features.judged_by_bodies else _SOLVED
+            p.tolerance = solved * speed * min(self.dt / self.contact_step, 1.0)  # what is left is left in each step
         least = p.softness / (_NEIGHBOURS + p.softness)
         p.over, p.spread = 2.0 / (1.0 + least), ((1.0 - least) / (1.0 + least)) ** 2
         p.deep = _DEEP / self.contact_step

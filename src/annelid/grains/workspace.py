@@ -12,6 +12,8 @@ import warp as wp
 from annelid.core.state import declared, state_arrays
 from annelid.grains.controls import joints_among
 from annelid.grains.kernels.cells import SCAN_SPAN
+from annelid.grains.kernels.collect import note_guests
+from annelid.grains.kernels.converge import sweep_weights
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
@@ -96,7 +98,14 @@ class Workspace:
         _point(self.bodies, self._of_bodies, arrays)
         self._keep_room(state)
         self.bodies.unlisted.fill_(1)
+        self.find_guests()
         return True
+
+    def find_guests(self) -> None:
+        """Look up in which rows guests are, after rows were changed by someone else."""
+        if self.model.guests:
+            inputs = [self.model.parameters, self.here, self.lists]
+            wp.launch(note_guests, self.model.count, inputs, device=self.device)
 
     def unbind(self) -> None:
         """Forget the state, because arrays of it were replaced."""
@@ -133,13 +142,17 @@ class Workspace:
         lists = self.lists
         lists.starts, lists.cursors = self._zeros(cells + 1, wp.int32), self._zeros(cells + 1, wp.int32)
         lists.order, lists.keys = self._zeros(n, wp.int32), self._zeros(n, wp.int32)
+        lists.placed = self._zeros(n if self.device.is_cuda else 0, wp.int32)
         lists.sums = self._zeros(model.world_count * (model.parameters.cell_count // SCAN_SPAN + 1), wp.int32)
         rows = np.bincount(model.worlds, minlength=model.world_count)
         lists.first_of_world = wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
         lists.trouble, lists.pushes = self.trouble, self.pushes
+        lists.guest_rows = self._zeros(model.guests, wp.int32)
         lists.totals = self._zeros(n if model.features.converging else 0, ContactSum)
-        lists.changes = self._zeros(model.world_count, wp.float32)
-        lists.active, lists.blend = self._zeros(1 + model.world_count, wp.int32), self._zeros(3, wp.float32)
+        lists.changes = self._zeros((1 + model.sweeps // 2) * model.world_count, wp.float32)
+        weights = sweep_weights(model.parameters.spread, model.sweeps) if model.converges else []
+        lists.weights = wp.array(weights, dtype=wp.float32, device=self.device)
+        lists.active = self._zeros(2, wp.int32)
         self.kept.counts = self._zeros(n, wp.vec2i)
         self.kept.places = -1
         count = len(model.bodies)

@@ -18,50 +18,51 @@ import warp as wp
 
 from annelid.coupling.kernels.guests import GONE, GuestArrays
 from annelid.coupling.kernels.hanging import contact_change, facet_of, hanging, place_of, spin_of, spread_of
+from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
 from annelid.grains.kernels.layout import FLAGS, STALE, Grains, Lists, Parameters
 from annelid.springs.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-def exchange_kernels(real: Any) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """`twist`, `press` and `seat` for springs of one precision."""
-    return twist_kernel(real), press_kernel(real), seat_kernel(real)
+def exchange_kernels(real: Any, lanes: int) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """`twist`, `press` and `seat` for springs of one precision; so many threads share a guest or a mass."""
+    return twist_kernel(real, lanes), press_kernel(real, lanes), seat_kernel(real, lanes)
 
 
 @functools.cache
-def twist_kernel(real: Any) -> wp.Kernel:
+def twist_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Find what couples on guests do to the masses around them."""
     vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
 
     @wp.kernel(module="unique", enable_backward=False)
     def twist(
-        dt: float, drift: float, first_guest: int, guests: GuestArrays, x: wp.array[vec4],
+        dt: float, drift: float, rows: wp.array[wp.int32], guests: GuestArrays, x: wp.array[vec4],
         last: wp.array[wp.vec3], grains: Grains,
     ):  # fmt: skip
         """Find what couples do to the masses around guests.
 
         `drift` is how far a guest goes on, in steps, until half of its impulse has acted: that moment is taken back.
         """
-        i = wp.tid()
-        g = grains.names[i][0] - first_guest
-        if g < 0:
-            return
-        guests.touching[g] = wp.where(grains.positions[i][3] > 0.0, 1, 0)
+        g = wp.tid() // wp.static(lanes)
+        lane = wp.tid() % wp.static(lanes)
         couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(last[g], guests.pushes[3 * g])
-        guests.twists[g] = wp.vec3()
-        if couple[0] == 0.0 and couple[1] == 0.0 and couple[2] == 0.0:
-            return  # most guests touch nothing
-        own = place(guests.corners[g][0], guests, x)
-        middle, turns = spread(g, own, guests, x)
-        guests.centers[g] = middle
-        guests.twists[g] = turns * couple
+        middle = wp.vec3()
+        turn = wp.vec3()
+        if couple[0] != 0.0 or couple[1] != 0.0 or couple[2] != 0.0:  # most guests touch nothing
+            own = place(guests.corners[g][0], guests, x)
+            middle, turns = spread(g, own, lane, wp.static(lanes), guests, x)
+            turn = turns * couple
+        if lane == 0:
+            guests.touching[g] = wp.where(grains.positions[rows[g]][3] > 0.0, 1, 0)
+            guests.centers[g] = middle
+            guests.twists[g] = turn
 
     return twist
 
 
 @functools.cache
-def press_kernel(real: Any) -> wp.Kernel:
+def press_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Turn what pushes guests into forces on masses."""
     types = layout(real)
     vec3, vec4, place = types.vec3, types.vec4, place_of(real)
@@ -74,37 +75,45 @@ def press_kernel(real: Any) -> wp.Kernel:
         forces_out: wp.array[vec3],
         contact_out: wp.array[wp.vec3],
     ):
-        s = wp.tid()
+        s = wp.tid() // wp.static(lanes)
+        lane = wp.tid() % wp.static(lanes)
         if guests.present[s] == 0:
-            contact_out[s] = wp.vec3()
+            if lane == 0:
+                contact_out[s] = wp.vec3()
             return
         impulse = wp.vec3()
         predicted = wp.vec3()
         strain = float(0.0)
-        for k in range(guests.first_hung[s], guests.first_hung[s + 1]):
+        for k in range(guests.first_hung[s] + lane, guests.first_hung[s + 1], wp.static(lanes)):
             g = guests.hung[k]
             impulse += guests.hung_weights[k] * guests.pushes[3 * g]
             predicted += guests.hung_weights[k] * guests.pushes[3 * g + 2]
             strain += guests.hung_weights[k] * float(guests.touching[g])
-        guests.pushed[s] = impulse
-        guests.expected[s] = predicted
-        guests.strains[s] = strain
         force = impulse / dt
         own = place(s, guests, x)
-        for k in range(guests.first_turned[s], guests.first_turned[s + 1]):
+        for k in range(guests.first_turned[s] + lane, guests.first_turned[s + 1], wp.static(lanes)):
             g = guests.turned[k]
             turn = guests.twists[g]
             if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
                 force += wp.cross(turn, own - guests.centers[g])
-        contact_out[s] = force
-        whole = force + guests.outside[s]
-        forces_out[guests.masses[s]] = vec3(real(whole[0]), real(whole[1]), real(whole[2]))
+        if wp.static(lanes > 1):
+            impulse = vector_over_lanes(impulse, wp.static(lanes))
+            predicted = vector_over_lanes(predicted, wp.static(lanes))
+            strain = over_lanes(strain, wp.static(lanes))
+            force = vector_over_lanes(force, wp.static(lanes))
+        if lane == 0:
+            guests.pushed[s] = impulse
+            guests.expected[s] = predicted
+            guests.strains[s] = strain
+            contact_out[s] = force
+            whole = force + guests.outside[s]
+            forces_out[guests.masses[s]] = vec3(real(whole[0]), real(whole[1]), real(whole[2]))
 
     return press
 
 
 @functools.cache
-def seat_kernel(real: Any) -> wp.Kernel:
+def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Bring guests to their masses."""
     types = layout(real)
     vec3, vec4, place = types.vec3, types.vec4, place_of(real)
@@ -113,6 +122,7 @@ def seat_kernel(real: Any) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False)
     def seat(
         fresh: int,
+        rows: wp.array[wp.int32],
         parameters: Parameters,
         lists: Lists,
         guests: GuestArrays,
@@ -122,10 +132,9 @@ def seat_kernel(real: Any) -> wp.Kernel:
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""
-        i = wp.tid()
-        g = grains.names[i][0] - parameters.first_guest
-        if g < 0:
-            return
+        g = wp.tid() // wp.static(lanes)
+        lane = wp.tid() % wp.static(lanes)
+        i = rows[g]
         alive = guests.alive[g] == 1
         foresees = bool(False)
         if fresh == 0:  # most guests are close to nothing: what they would do is of no use
@@ -143,7 +152,9 @@ def seat_kernel(real: Any) -> wp.Kernel:
         spin = wp.vec3()
         contacts = float(0.0)
         if touching or (fresh == 1 and alive):
-            spin = spin_around(g, own, velocity, guests, x, v)
+            spin = spin_around(g, own, velocity, lane, wp.static(lanes), guests, x, v)
+        if lane > 0:
+            return
         if foresees:
             contacts = grains.positions[i][3]
             # What springs and gravity brought in the last step, the next one is to bring again.

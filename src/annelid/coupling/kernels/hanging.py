@@ -9,6 +9,7 @@ from typing import Any
 import warp as wp
 
 from annelid.coupling.kernels.guests import SPARE, GuestArrays
+from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
 from annelid.springs.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -42,25 +43,33 @@ def velocity_of(real: Any) -> wp.Function:
 
 @functools.cache
 def spread_of(real: Any) -> wp.Function:
-    """A function `(g, own, guests, x) -> vec3, mat33`: how the masses around a guest lie.
+    """A function `(g, own, lane, lanes, guests, x) -> vec3, mat33`: how the masses around a guest lie.
 
     Their centre [m], and the inverse of the sum of |d|² - d dᵀ over them [1/m²], with d seen from the centre. They are
-    seen from `own` first: differences keep their digits far from the origin.
+    seen from `own` first: differences keep their digits far from the origin. All lanes that share a guest are told.
     """
     vec4, place = layout(real).vec4, place_of(real)
 
     @wp.func
-    def spread(g: int, own: wp.vec3, guests: GuestArrays, x: wp.array[vec4]):
+    def spread(g: int, own: wp.vec3, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4]):
         mean = wp.vec3()
         squares = wp.mat33()
         count = float(0.0)
-        for k in range(guests.first[g], guests.first[g + 1]):
+        for k in range(guests.first[g] + lane, guests.first[g + 1], lanes):
             s = guests.around[k]
             if guests.present[s] == 1:
                 d = place(s, guests, x) - own
                 mean += d
                 squares += wp.outer(d, d)
                 count += 1.0
+        if lanes > 1:
+            mean = vector_over_lanes(mean, lanes)
+            count = over_lanes(count, lanes)
+            squares = wp.matrix_from_rows(
+                vector_over_lanes(squares[0], lanes),
+                vector_over_lanes(squares[1], lanes),
+                vector_over_lanes(squares[2], lanes),
+            )
         mean /= wp.max(count, 1.0)
         squares -= count * wp.outer(mean, mean)
         size = (1.0 + 2.0e-6) * wp.trace(squares) + 1.0e-30  # a little more than there is makes it invertible
@@ -78,15 +87,16 @@ def spin_of(real: Any) -> wp.Function:
 
     @wp.func
     def spin(
-        g: int, own: wp.vec3, velocity: wp.vec3, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
-    ) -> wp.vec3:
-        middle, turns = spread(g, own, guests, x)
+        g: int, own: wp.vec3, velocity: wp.vec3, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4],
+        v: wp.array[vec3],
+    ) -> wp.vec3:  # fmt: skip
+        middle, turns = spread(g, own, lane, lanes, guests, x)
         turning = wp.vec3()
-        for k in range(guests.first[g], guests.first[g + 1]):
+        for k in range(guests.first[g] + lane, guests.first[g + 1], lanes):
             s = guests.around[k]
             if guests.present[s] == 1:
                 turning += wp.cross(place(s, guests, x) - middle, mass_velocity(s, guests, v) - velocity)
-        return turns * turning
+        return turns * vector_over_lanes(turning, lanes)
 
     return spin
 

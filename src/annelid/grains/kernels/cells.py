@@ -249,22 +249,18 @@ def place_grains(lists: Lists):
     key = lists.keys[i]
     if key >= 0:
         place = wp.atomic_add(lists.cursors, key, 1)
-        lists.order[place] = i
+        lists.placed[place] = i
 
 
-@wp.kernel
-def order_cells(parameters: Parameters, lists: Lists):
-    """Sort the few grains of each cell, so that their order is always the same; make the counters ready again."""
-    c = wp.tid()
-    if lists.flags[wp.static(FLAGS) + c // parameters.cell_count] != 1:
-        return
-    first = lists.starts[c]
-    last = lists.starts[c + 1]
-    lists.cursors[c] = 0
-    for a in range(first + 1, last):
-        moving = lists.order[a]
-        b = int(a - 1)
-        while b >= first and lists.order[b] > moving:
-            lists.order[b + 1] = lists.order[b]
-            b -= 1
-        lists.order[b + 1] = moving
+@wp.func
+def ordered_place(p: int, lists: Lists) -> int:
+    """Where the grain belongs that was put into place p: the few grains of a cell are always in the same order."""
+    grain = lists.placed[p]
+    key = lists.keys[grain]
+    first = lists.starts[key]
+    place = int(first)
+    for other in range(first, lists.starts[key + 1]):
+        if lists.placed[other] < grain:
+            place += 1
+    lists.order[place] = grain
+    return place

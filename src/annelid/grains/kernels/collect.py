@@ -26,9 +26,23 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, materials: int, guests: int):
+def note_guest(i: int, parameters: Parameters, grains: Grains, lists_out: Lists):
+    """Tell in which row a guest is."""
+    guest = grains.names[i][0] - parameters.first_guest
+    if guest >= 0:
+        lists_out.guest_rows[guest] = i
+
+
+@wp.kernel
+def note_guests(parameters: Parameters, grains: Grains, lists_out: Lists):
+    """Tell in which rows guests are."""
+    note_guest(wp.tid(), parameters, grains, lists_out)
+
+
+@wp.func
+def reorder(i: int, parameters: Parameters, old: Grains, grains: Grains, lists: Lists, materials: int, guests: int):
     """Bring grain i to its new place."""
-    o = order[i]
+    o = lists.order[i]
     grains.positions[i] = old.positions[o]
     grains.velocities[i] = old.velocities[o]
     grains.spins[i] = old.spins[o]
@@ -39,17 +53,21 @@ def reorder(i: int, order: wp.array[wp.int32], old: Grains, grains: Grains, mate
         grains.surfaces[i] = old.surfaces[o]
     if guests == 1:
         grains.facets[i] = old.facets[o]
+        note_guest(i, parameters, grains, lists)
 
 
 GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadIdx.x & 31) / lanes * lanes))"
 """The lanes of a warp that share a grain, as a mask."""
 
 
-@functools.cache
-def gather_row(features: Features) -> wp.Function:
-    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
+_OWN_RADIUS = "const float own = ((const float*)(grains.forecast.data + i))[3];"
 
-    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
+
+def _look_at(features: Features) -> str:
+    """Text that finds how far grain j is from grain i at `x`, as dx, dy, dz, and how `far` it may be, given `near`.
+
+    Of guests the nearest place of their disc or rod counts, as in contacts. They move with the masses that the guest
+    and its neighbours hang on: while none of these moves further than lists allow for, no place of a disc does.
     """
     wrap = "".join(
         f"if (d{axis} > 0.5f * parameters.period[{n}]) d{axis} -= parameters.period[{n}];\n"
@@ -58,29 +76,77 @@ def gather_row(features: Features) -> wp.Function:
         if features.periodic[n]
     )
     radius = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
-    far = "near + radius"
-    if features.guests:  # which reach as far as their discs and rods
-        extent = "wp::abs(((const float*)(grains.facets.data + j))[3])"
-        far = f"wp::max(near + radius + (radius < parameters.smallest ? {extent} : 0.0f), 0.0f)"
-    guests = (
-        "if (grains.names.data[i][0] >= parameters.first_guest && grains.names.data[j][0] >= parameters.first_guest)"
-        " near_by = false;  // guests do not touch each other\n"
-        if features.guests
-        else ""
-    )
+    far = "wp::max(near + radius, 0.0f)" if features.guests else "near + radius"
+    return f"""
+        float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
+        {wrap}
+        const float radius = {radius}, far = {far};
+        {_TO_FACETS if features.guests else ""}
+"""
+
+
+_TO_FACETS = """
+        if (own < parameters.smallest || radius < parameters.smallest) {
+            const float* facet = (const float*)(grains.facets.data + (own < parameters.smallest ? i : j));
+            const float extent = facet[3], along = dx * facet[0] + dy * facet[1] + dz * facet[2];
+            const float bx = dx - along * facet[0], by = dy - along * facet[1], bz = dz - along * facet[2];
+            const float aside = wp::sqrt(bx * bx + by * by + bz * bz);
+            const float part = 1.0f - wp::min(wp::max(extent, 0.0f) / wp::max(aside, 1.0e-20f), 1.0f);
+            const float rest = along - wp::min(wp::max(along, wp::min(extent, 0.0f)), wp::max(-extent, 0.0f));
+            dx = part * bx + rest * facet[0]; dy = part * by + rest * facet[1]; dz = part * bz + rest * facet[2];
+        }
+"""
+
+
+@functools.cache
+def put_first(features: Features) -> wp.Function:
+    """Put neighbours that grain i can touch soon at the front of its list, where sums are made a group at a time.
+
+    Groups of neighbours that are all further away are passed over on a CPU; on CUDA it would gain nothing.
+    """
+    text = f"""
+#if !defined(__CUDA_ARCH__)
+    int* row = lists.neighbours.data + (size_t)i * lists.places;
+    const float* all = (const float*)grains.positions.data;
+    {_OWN_RADIUS}
+    int front = 0;
+    for (int k = 0; k < length; ++k) {{
+        const int j = row[k];
+        {_look_at(features)}
+        if (dx * dx + dy * dy + dz * dz < far * far) {{ row[k] = row[front]; row[front++] = j; }}
+    }}
+#endif
+"""
+
+    @wp.func_native(text)
+    def close_first(
+        i: int, length: int, x: wp.vec4, near: float, parameters: Parameters, grains: Grains, lists: Lists
+    ) -> None: ...
+
+    return close_first
+
+
+@functools.cache
+def gather_row(features: Features) -> wp.Function:
+    """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
+
+    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
+    """
+    guests = ""
+    if features.guests:  # which do not touch each other, and are smaller than all grains
+        guests = "if (own < parameters.smallest && radius < parameters.smallest) near_by = false;"
 
     text = f"""
     int count = found;
     int* row = lists.neighbours.data + (size_t)i * lists.places;
     const float* all = (const float*)grains.positions.data;
+    {_OWN_RADIUS}
 #if defined(__CUDA_ARCH__)
     const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
 #endif
     for (int at = first; at < last; at += lanes) {{
         const int j = wp::min(at + lane, last - 1);
-        float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
-        {wrap}
-        const float radius = {radius}, far = {far};
+        {_look_at(features)}
         bool near_by = at + lane < last && dx * dx + dy * dy + dz * dz < far * far && j != i;
         {guests}
 #if defined(__CUDA_ARCH__)
@@ -114,6 +180,7 @@ def inherit(rolling: bool) -> wp.Function:
     also = "rolls[to] = same < 0 ? 0.0f : old_rolls[from];" if rolling else ""
 
     text = f"""
+    struct alignas(16) Four {{ int numbers[{GROUP}]; }};
 #if defined(__CUDA_ARCH__)
     __syncwarp({GROUP_OF_LANES});
 #endif
@@ -129,7 +196,11 @@ def inherit(rolling: bool) -> wp.Function:
         int same = -1;
         if (k < length) {{
             const int was = order.data[row[k]];
-            for (int q = 0; q < before; ++q) if (old_row[q] == was) {{ same = q; break; }}
+            for (int q = 0; q < before; q += {GROUP}) {{
+                const Four four = *(const Four*)(old_row + q);
+                for (int c = 0; c < {GROUP}; ++c) same = four.numbers[c] == was ? q + c : same;
+                if (same >= 0) break;
+            }}
         }} else row[k] = ghost;
         for (int c = 0; c < 3; ++c) {{
             const int to = 3 * (k & ~{GROUP - 1}) + (k & {GROUP - 1}) + {GROUP} * c;
@@ -189,8 +260,9 @@ def near_bodies(features: Features) -> wp.Function:
 @functools.cache
 def collect(features: Features) -> wp.Function:
     """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it."""
-    sizes, guests = features.sizes, features.guests
+    sizes = features.sizes
     gather, take_over, stale = gather_row(features), inherit(features.keeps_rolling), is_stale(features)
+    close_first = put_first(features)
 
     @wp.func
     def make(
@@ -205,8 +277,6 @@ def collect(features: Features) -> wp.Function:
         width = parameters.radius
         if wp.static(sizes):
             width = grains.forecast[i][3]
-        if wp.static(guests):
-            width += wp.abs(grains.facets[i][3])
         ex = cell_edge(0, margin, parameters)
         ey = cell_edge(1, margin, parameters)
         ez = cell_edge(2, margin, parameters)
@@ -249,6 +319,7 @@ def collect(features: Features) -> wp.Function:
                 largest(lists.flags, wp.static(OVERFLOW), length)
                 lists.flags[wp.static(HALTED)] = 1
             length = lists.places
+        close_first(i, length, x, width + margin, parameters, grains, lists)
         padded = take_over(i, lane, lanes, length, lists.order, old, lists)
         if lane == 0:
             lists.built[i] = x

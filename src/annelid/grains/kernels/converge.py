@@ -22,47 +22,52 @@ from annelid.grains.kernels.keeping import hand_back
 from annelid.grains.kernels.layout import DONE, HALTED, RESIDUAL, Bodies, Features, Grains, Lists, Parameters, world_of
 from annelid.grains.kernels.maxima import highest, largest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import grain_impulses
+from annelid.grains.kernels.program import FAST, REGISTERS, grain_impulses
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
 
 wp.set_module_options({"enable_backward": False})
 
 
-BEGINS, ODD, EVEN = range(3)
-"""Sweeps of a step: the plain one, and the two of each pair that may follow."""
+BEGINS = -1
+"""Number of the plain sweep that a step begins with; those that may follow it in pairs are counted from 0."""
+
+
+def sweep_weights(spread: float, most: int) -> list[float]:
+    """Weights of the sweeps after the first, of which there are so many with it at most."""
+    weights = [1.0]
+    while len(weights) < most - 1:
+        last = 2.0 if len(weights) == 1 else weights[-1]
+        weights.append(1.0 / (1.0 - 0.25 * spread * last))
+    return weights
 
 
 @wp.func
-def set_weights(kind: int, parameters: Parameters, lists: Lists):
-    """Weights of sweeps to come, and the number of those that will have been; done by one thread during a sweep."""
-    if kind == wp.static(BEGINS):
-        lists.blend[0] = 1.0
-        lists.blend[2] = 1.0
-        lists.reach[wp.static(RESIDUAL)] = 0.0
-    elif kind == wp.static(ODD):
-        last = wp.where(lists.blend[2] == 1.0, 2.0, lists.blend[0])
-        lists.blend[1] = 1.0 / (1.0 - 0.25 * parameters.spread * last)
-    else:
-        lists.blend[0] = 1.0 / (1.0 - 0.25 * parameters.spread * lists.blend[1])
-        lists.blend[2] = lists.blend[2] + 2.0
-    if kind != wp.static(ODD):
-        lists.active[0] = 0
+def goes_on(number: int, world: int, parameters: Parameters, lists: Lists) -> bool:
+    """Whether a world takes part in a sweep; it does in both of a pair or in neither.
+
+    No pair that was left out has changed anything, so that none follows it.
+    """
+    needed = bool(True)
+    if number >= 0:
+        needed = lists.changes[number // 2 * parameters.worlds + world] > parameters.tolerance
+    return needed
 
 
 @wp.func
-def judge_world(w: int, most: int, parameters: Parameters, lists: Lists) -> int:
-    """Whether a world is not solved yet after the sweeps that have been."""
-    goes_on = int(0)
-    if lists.blend[2] == 1.0 or lists.active[1 + w] == 1:
-        change = lists.changes[w]
-        if change > parameters.tolerance and lists.blend[2] < float(most):
-            goes_on = 1
-        else:
-            highest(lists.reach, wp.static(RESIDUAL), change)
-    lists.active[1 + w] = goes_on
-    lists.changes[w] = 0.0
-    return goes_on
+def close_step(world: int, most: int, parameters: Parameters, lists: Lists):
+    """Note how well a world was solved and in how many sweeps, and make room for the next step."""
+    change = lists.changes[world]
+    sweeps = int(1)
+    for pair in range((most - 1) // 2):
+        place = (pair + 1) * parameters.worlds + world
+        if lists.changes[place - parameters.worlds] > parameters.tolerance:
+            change = lists.changes[place]
+            sweeps += 2
+        lists.changes[place - parameters.worlds] = 0.0
+    lists.changes[(most - 1) // 2 * parameters.worlds + world] = 0.0
+    highest(lists.reach, wp.static(RESIDUAL), change)
+    largest(lists.active, 1, sweeps)
 
 
 @wp.func
@@ -75,10 +80,7 @@ def as_expected(total: ContactSum) -> ContactSum:
 
 @functools.cache
 def grain_sweep(features: Features, *, blended: bool) -> wp.Function:
-    """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
-
-    The number is 0 in the first sweep of a pair, which nobody judges, and 1 in all others.
-    """
+    """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one."""
     impulses, look_ahead, world = grain_impulses(features, blended=blended), foresee(features), world_of(features)
 
     @wp.func
@@ -87,18 +89,16 @@ def grain_sweep(features: Features, *, blended: bool) -> wp.Function:
         bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
         w = world(i, grains)
-        goes_on = bool(True)
-        if wp.static(blended):
-            goes_on = lists.active[1 + w] == 1
-        if goes_on:
-            total = impulses(i, lane, lanes, 1, number, parameters, grains, lists, bodies)
+        if goes_on(number, w, parameters, lists):  # else grains stay as an even number of sweeps has left them
+            final = int(1)
+            if wp.static(blended):
+                final = number
+            total = impulses(i, lane, lanes, 1, final, parameters, grains, lists, bodies)
             if lane == 0:
-                if number == 1:
-                    highest(lists.changes, w, total.change)
+                if number % 2 != 0:  # of a pair the second is judged
+                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.change)
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
-        elif lane == 0:
-            hand_back(i, grains, grains_out)
 
     return sweep
 
@@ -120,16 +120,24 @@ def team_solve(features: Features) -> wp.Function:
     press = point_contacts(features) if with_points else None
 
     @wp.func
-    def look(step: int, kind: int, most: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-        """What one thread does between two sweeps: bodies follow, and worlds that are solved are found."""
+    def look(step: int, number: int, most: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+        """What one thread does between two sweeps: bodies follow, and it is found whether some world goes on."""
         if wp.static(tracked):
             for b in range(bodies.count):
-                if kind == wp.static(BEGINS) or lists.active[1 + bodies.forms[b].world] == 1:
+                if goes_on(number, bodies.forms[b].world, parameters, lists):
                     bodies.totals[b] = sums(b, 0, 1, lists, bodies)
                     expect(b, step, as_expected(bodies.totals[b]), parameters, lists, bodies)
-        if kind != wp.static(ODD):
+        going = int(0)
+        if number + 3 < most or number % 2 == 0:
             for w in range(parameters.worlds):
-                lists.active[0] = wp.max(lists.active[0], judge_world(w, most, parameters, lists))
+                if goes_on(number + 1, w, parameters, lists):
+                    going = 1
+        lists.active[0] = going
+        if going == 0:
+            lists.active[1] = 0
+            lists.reach[wp.static(RESIDUAL)] = 0.0
+            for w in range(parameters.worlds):
+                close_step(w, most, parameters, lists)
 
     @wp.func
     def solve(
@@ -137,34 +145,31 @@ def team_solve(features: Features) -> wp.Function:
         parameters: Parameters, a: Grains, b: Grains, lists: Lists, bodies: Bodies,
     ) -> int:  # fmt: skip
         met = int(0)
-        kind = int(wp.static(BEGINS))
+        number = int(wp.static(BEGINS))
         going = bool(True)
         while going:
-            if rank == 0:
-                set_weights(kind, parameters, lists)
             before = a
             after = b
-            if kind == wp.static(ODD):
+            if number % 2 == 0:
                 before = b
                 after = a
             for i in range(low, high):
-                if kind == wp.static(BEGINS):
-                    begin(i, 0, 1, 1, parameters, before, lists, bodies, after)
+                if number == wp.static(BEGINS):
+                    begin(i, 0, 1, number, parameters, before, lists, bodies, after)
                 else:
-                    go_on(i, 0, 1, wp.where(kind == wp.static(ODD), 0, 1), parameters, before, lists, bodies, after)
+                    go_on(i, 0, 1, number, parameters, before, lists, bodies, after)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
-                    if kind == wp.static(BEGINS) or lists.active[1 + world_of_point(p, bodies)] == 1:
-                        press(p, wp.where(kind == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+                    if goes_on(number, world_of_point(p, bodies), parameters, lists):
+                        press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
             team_barrier(counter, size, ticket + met + 1)
             if rank == 0:
-                look(step, kind, most, parameters, lists, bodies)
+                look(step, number, most, parameters, lists, bodies)
             team_barrier(counter, size, ticket + met + 2)
             met += 2
-            if kind != wp.static(ODD) and lists.active[0] == 0:
-                going = False
-            kind = wp.where(kind == wp.static(ODD), wp.static(EVEN), wp.static(ODD))
+            going = lists.active[0] == 1
+            number += 1
         for i in range(low, high):
             complete(i, step, lists.totals[i], parameters, b, lists, a)
         if wp.static(tracked):
@@ -187,54 +192,58 @@ def world_of_point(p: int, bodies: Bodies) -> int:
 
 
 @functools.cache
-def sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, ...]:
-    """Sweeps of each kind over all grains, `lanes` threads a grain."""
-    return tuple(_sweep_kernel(features, kind, lanes) for kind in (BEGINS, ODD, EVEN))
+def sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
+    """The plain sweep over all grains and those that may follow, `lanes` threads a grain.
 
+    Worlds that are solved leave out what follows: to ask for it costs less than a conditional node of a graph.
+    """
+    begin, follow = grain_sweep(features, blended=False), grain_sweep(features, blended=True)
 
-def _sweep_kernel(features: Features, kind: int, lanes: int) -> wp.Kernel:
-    take, number = grain_sweep(features, blended=kind != BEGINS), int(kind != ODD)
-
-    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
+    )
     def sweep(step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
         t = wp.tid()
         i = t // wp.static(lanes)
         lane = t % wp.static(lanes)
-        if t == 0:
-            set_weights(wp.static(kind), parameters, lists)
         if lists.flags[wp.static(HALTED)] == 1:
             if lane == 0:
                 hand_back(i, grains, grains_out)
             return
-        if wp.static(kind == BEGINS):
-            if t == 0:
-                lists.flags[wp.static(DONE)] = step + 1
-        take(i, lane, wp.static(lanes), wp.static(number), parameters, grains, lists, bodies, grains_out)
+        if t == 0:
+            lists.flags[wp.static(DONE)] = step + 1
+            lists.reach[wp.static(RESIDUAL)] = 0.0
+            lists.active[1] = 0
+        begin(i, lane, wp.static(lanes), wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
 
-    return sweep
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
+    )
+    def sweep_on(number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
+        t = wp.tid()
+        if lists.flags[wp.static(HALTED)] == 0:
+            lane = t % wp.static(lanes)
+            follow(t // wp.static(lanes), lane, wp.static(lanes), number, parameters, grains, lists, bodies, grains_out)
 
-
-@wp.kernel
-def judge_worlds(most: int, parameters: Parameters, lists: Lists):
-    """Find the worlds that are not solved yet."""
-    w = wp.tid()
-    if lists.flags[wp.static(HALTED)] == 0:
-        if judge_world(w, most, parameters, lists) == 1:
-            largest(lists.active, 0, 1)
+    return sweep, sweep_on
 
 
 @functools.cache
 def complete_kernel(features: Features) -> wp.Kernel:
-    """Move all grains by a step that is solved."""
+    """Move all grains by what the last sweep has found."""
     complete = finish(features)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def complete_grains(step: int, parameters: Parameters, grains: Grains, lists: Lists, grains_out: Grains):
+    def complete_grains(
+        step: int, most: int, parameters: Parameters, grains: Grains, lists: Lists, grains_out: Grains
+    ):  # fmt: skip
         i = wp.tid()
         if lists.flags[wp.static(HALTED)] == 1:
             hand_back(i, grains, grains_out)
         else:
             complete(i, step, lists.totals[i], parameters, grains, lists, grains_out)
+            for w in range(i, parameters.worlds, parameters.count):
+                close_step(w, most, parameters, lists)
 
     return complete_grains
 
@@ -245,34 +254,33 @@ def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]
     total, expect = body_total(features), foresee_body(features)
 
     @wp.func
-    def goes_on(b: int, kind: int, lists: Lists, bodies: Bodies) -> bool:
-        solved = kind != wp.static(BEGINS) and lists.active[1 + bodies.forms[b].world] == 0
-        return lists.flags[wp.static(HALTED)] == 0 and not solved
+    def follows(b: int, number: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> bool:
+        return lists.flags[wp.static(HALTED)] == 0 and goes_on(number, bodies.forms[b].world, parameters, lists)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def sum_shares(kind: int, lists: Lists, bodies: Bodies):
+    def sum_shares(number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         t = wp.tid()
         share = t // wp.static(BODY_BLOCK)
         b = share // bodies.parts
-        if goes_on(b, kind, lists, bodies):
+        if follows(b, number, parameters, lists, bodies):
             lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
             row = block_total(as_row(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
             if t % wp.static(BODY_BLOCK) == 0:
                 bodies.totals[share] = from_row(row)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def expect_bodies(step: int, kind: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+    def expect_bodies(step: int, number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         b = wp.tid()
-        if goes_on(b, kind, lists, bodies):
+        if follows(b, number, parameters, lists, bodies):
             sums = ContactSum()
             for share in range(b * bodies.parts, (b + 1) * bodies.parts):
                 sums = added(sums, bodies.totals[share])
             expect(b, step, as_expected(sums), parameters, lists, bodies)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def sum_and_expect(step: int, kind: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+    def sum_and_expect(step: int, number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         b = wp.tid() // wp.static(BODY_BLOCK)
-        if goes_on(b, kind, lists, bodies):
+        if follows(b, number, parameters, lists, bodies):
             lane = wp.tid() % wp.static(BODY_BLOCK)
             row = block_total(as_row(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
             if lane == 0:
@@ -288,10 +296,9 @@ def press_kernel(features: Features) -> wp.Kernel:
     press = point_contacts(features)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def press_points(kind: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+    def press_points(number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         p = wp.tid()
-        solved = kind != wp.static(BEGINS) and lists.active[1 + world_of_point(p, bodies)] == 0
-        if lists.flags[wp.static(HALTED)] == 0 and not solved:
-            press(p, wp.where(kind == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+        if lists.flags[wp.static(HALTED)] == 0 and goes_on(number, world_of_point(p, bodies), parameters, lists):
+            press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
 
     return press_points

@@ -24,12 +24,15 @@ def keep_grain(i: int, materials: int, guests: int, grains: Grains, old_out: Gra
 
 @wp.func_native(
     """
+    struct alignas(16) Four { int numbers[4]; };  // lists are whole groups of neighbours
     const size_t row = (size_t)i * lists.places;
-    for (int k = lane; k < count; k += lanes) kept.neighbours.data[row + k] = lists.neighbours.data[row + k];
-    for (int k = lane; k < 3 * count; k += lanes) kept.impulses.data[3 * row + k] = lists.impulses.data[3 * row + k];
-    if (rolling)
-        for (int k = lane; k < 3 * count; k += lanes)
-            kept.rollings.data[3 * row + k] = lists.rollings.data[3 * row + k];
+    #define COPY(name, first, fours) \\
+        for (int k = lane; k < fours; k += lanes) \\
+            ((Four*)(kept.name.data + first))[k] = ((const Four*)(lists.name.data + first))[k];
+    COPY(neighbours, row, count / 4)
+    COPY(impulses, 3 * row, 3 * count / 4)
+    if (rolling) COPY(rollings, 3 * row, 3 * count / 4)
+    #undef COPY
 """
 )
 def keep_row(i: int, count: int, lane: int, lanes: int, rolling: int, lists: Lists, kept: Lists) -> None:

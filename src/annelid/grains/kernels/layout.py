@@ -114,6 +114,15 @@ class Features:
     varied: bool = False
 
     @property
+    def judged_by_bodies(self) -> bool:
+        """Whether a step that converges is solved once sweeps change nothing where grains touch bodies that move.
+
+        Grains alone take one sweep a step. Where one of them falls onto others no body needs to know of it, and in a
+        large bed some always do.
+        """
+        return self.converging and (self.free or self.guests)
+
+    @property
     def keeps_rolling(self) -> bool:
         """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
         return self.rolling or self.method == "hertz"
@@ -217,6 +226,7 @@ class Lists:
     starts: wp.array[wp.int32]  # first grain of each cell, in worlds whose lists are being made
     cursors: wp.array[wp.int32]  # where the next grain of each cell goes
     order: wp.array[wp.int32]  # old place of each grain
+    placed: wp.array[wp.int32]  # the same while those of a cell are in any order (CUDA)
     keys: wp.array[wp.int32]  # cell of each grain
     sums: wp.array[wp.int32]  # partial sums of the scan
     reach: wp.array[wp.float32]
@@ -226,10 +236,11 @@ class Lists:
     earlier: wp.array[wp.float32]  # impulses before the last sweep, where steps converge, as `impulses`
     body_earlier: wp.array[wp.vec3]
     totals: wp.array[ContactSum]  # what each grain has summed in the last sweep
-    changes: wp.array[wp.float32]  # largest change of a relative velocity by a sweep in each world [m/s]
-    active: wp.array[wp.int32]  # whether some world is not solved yet, and which are not
-    blend: wp.array[wp.float32]  # weights of the next two sweeps, and how many have been
+    changes: wp.array[wp.float32]  # largest change of a velocity in each world [m/s], ahead of each pair of sweeps
+    active: wp.array[wp.int32]  # whether some world is not solved yet, and how many sweeps the last step took
+    weights: wp.array[wp.float32]  # of the sweeps after the first
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
+    guest_rows: wp.array[wp.int32]  # row of each guest
 
 
 @wp.struct

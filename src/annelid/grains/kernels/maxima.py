@@ -10,7 +10,7 @@ wp.set_module_options({"enable_backward": False})
     // Numbers of 0 or more are in the order of their bits.
     int* where = (int*)(numbers.data + place);
 #if defined(__CUDA_ARCH__)
-    atomicMax(where, __float_as_int(value));
+    if (*(volatile int*)where < __float_as_int(value)) atomicMax(where, __float_as_int(value));  // most do not raise it
 #else
     int bits; __builtin_memcpy(&bits, &value, 4);
     int seen = __atomic_load_n(where, __ATOMIC_RELAXED);

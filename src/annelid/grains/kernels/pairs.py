@@ -1,8 +1,9 @@
 """Contacts of one grain with its neighbours: impulses are improved once, and summed.
 
-The text below is compiled for both devices. On the CPU `F` is four numbers, and a core takes four neighbours at a time;
-on CUDA it is one, and the lanes of a warp that share a grain take a neighbour each. Either way, both sides of a contact
-do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
+The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is four numbers, and a
+core takes a group at a time; on CUDA it is one, and the lanes of a warp that share a grain take a group each, whose
+impulses lie side by side: a sweep waits for memory, and reads four numbers as fast as one. Either way, both sides of a
+contact do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
 """
 
 import functools
@@ -36,9 +37,19 @@ _TYPES = """
     #define MIN(a, b) fminf(a, b)
     #define LOAD(array, a0, a1, a2, a3) { \\
         const float4 row4 = ((const float4*)array.data)[j]; a0 = row4.x; a1 = row4.y; a2 = row4.z; a3 = row4.w; }
-    #define FIRST lane
-    #define STEP lanes
-    #define IMPULSE(array, c) array.data[at + 4 * c]
+    #define FIRST (4 * lane)
+    #define STEP (4 * lanes)
+    #define TAKE(name) \\
+        float name##_of[12]; \\
+        for (int c = 0; c < 3; ++c) { \\
+            const float4 row4 = ((const float4*)(lists.name.data + at))[c]; \\
+            name##_of[4 * c] = row4.x; name##_of[4 * c + 1] = row4.y; \\
+            name##_of[4 * c + 2] = row4.z; name##_of[4 * c + 3] = row4.w; }
+    #define GIVE(name) \\
+        for (int c = 0; c < 3; ++c) \\
+            ((float4*)(lists.name.data + at))[c] = make_float4( \\
+                name##_of[4 * c], name##_of[4 * c + 1], name##_of[4 * c + 2], name##_of[4 * c + 3]);
+    #define KEPT(name, c) name##_of[4 * c + q]
 #else
     typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
@@ -56,7 +67,8 @@ _TYPES = """
         TURN(a, b, c, d, x, y, z, w) }
     #define FIRST 0
     #define STEP 4
-    #define IMPULSE(array, c) ((F*)(array.data + at))[c]
+    #define KEPT(name, c) ((F*)(lists.name.data + at))[c]
+    #define NOTHING(name) { KEPT(name, 0) = zero; KEPT(name, 1) = zero; KEPT(name, 2) = zero; }
 #endif
 """
 
@@ -74,14 +86,20 @@ _BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
     const int length = ((const int*)lists.counts.data)[2 * i];
-#if defined(__CUDA_ARCH__)
-    int coming_up = lists.neighbours.data[row + FIRST];  // read ahead: a thread waits for memory, not for sums
-#endif
     for (int k = FIRST; k < length; k += STEP) {
-        const size_t at = 3 * row + 3 * (k & ~3) + (k & 3);
+        // Products that are added within one expression may be fused, as CUDA does. Where both sides of a contact add
+        // the same two products in another order, these stand in expressions of their own.
+#if !defined(__CUDA_ARCH__)
+        #pragma clang fp contract(on)
+#endif
+        const size_t at = 3 * (row + k);
 #if defined(__CUDA_ARCH__)
-        const int j = coming_up;
-        if (k + STEP < length) coming_up = lists.neighbours.data[row + k + STEP];
+        const int4 js = *(const int4*)(lists.neighbours.data + row + k);
+        const int group[4] = {js.x, js.y, js.z, js.w};
+        @TAKEN@
+        #pragma unroll
+        for (int q = 0; q < 4; ++q) {
+        const int j = group[q];
 #else
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
@@ -98,6 +116,7 @@ _BEGIN = """
         @SIZES@
         const F gap = distance - (ri + rj);
         const I close = gap < margin;
+        @SKIPPED@
         nx *= inverse; ny *= inverse; nz *= inverse;
         // Arms reach to the middle of the gap, from either side.
         const F ai = ri + 0.5f * gap, aj = rj + 0.5f * gap;
@@ -113,10 +132,11 @@ _BEGIN = """
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
+        const F my_share = MAX(own_contacts, 1.0f) * mi, their_share = MAX(nj, 1.0f) * mj;
         const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
-        const F lx = IMPULSE(lists.impulses, 0), ly = IMPULSE(lists.impulses, 1), lz = IMPULSE(lists.impulses, 2);
+        const F lx = KEPT(impulses, 0), ly = KEPT(impulses, 1), lz = KEPT(impulses, 2);
         const F before = lx * nx + ly * ny + lz * nz;
         F bias = (gap < 0.0f ? parameters.correction * gap : gap) * rate + soft * before;
         @DEEP@
@@ -131,11 +151,9 @@ _NONSMOOTH = """
         const F slide = give * (1.0f / 3.5f), rest = normal * slide - before;
         F fx = lx - ux * slide + rest * nx, fy = ly - uy * slide + rest * ny, fz = lz - uz * slide + rest * nz;
         const F limit = friction * (close ? push + pull : zero), force = fx * fx + fy * fy + fz * fz;
-        const I slips = force > limit * limit;
-        if (ANY(slips)) {
-            const F scale = slips ? limit / SQRT(force + 1.0e-30f) : one;
-            fx *= scale; fy *= scale; fz *= scale;
-        }
+        // No branch: some contact of most groups slips, and to guess that wrong costs more than a root and a division.
+        const F scale = force > limit * limit ? limit / SQRT(force + 1.0e-30f) : one;
+        fx *= scale; fy *= scale; fz *= scale;
         @FROM_PLAIN@F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
         @BLEND@
         @RESIDUAL@
@@ -144,7 +162,7 @@ _NONSMOOTH = """
         F kept_share = one;
         if (@FINAL@ && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
-        IMPULSE(lists.impulses, 0) = qx; IMPULSE(lists.impulses, 1) = qy; IMPULSE(lists.impulses, 2) = qz;
+        KEPT(impulses, 0) = qx; KEPT(impulses, 1) = qy; KEPT(impulses, 2) = qz;
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
@@ -153,6 +171,10 @@ _NONSMOOTH = """
             & close ? @WEIGHT@ : zero;
         @FORESEEN@
         @ROLLING@
+#if defined(__CUDA_ARCH__)
+        }
+        @GIVEN@
+#endif
     }
 """
 
@@ -186,7 +208,10 @@ _END = """
     #undef LOAD
     #undef FIRST
     #undef STEP
-    #undef IMPULSE
+    #undef KEPT
+    #undef NOTHING
+    #undef TAKE
+    #undef GIVE
     wp::vec_t<14, wp::float32> total;
     for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
@@ -199,9 +224,9 @@ _SAME_SIZE = {
 }
 _OWN_SIZE = {
     "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
-    "ARMS": """const F ox = ai * my_turning[0] + aj * wx, oy = ai * my_turning[1] + aj * wy,
-                oz = ai * my_turning[2] + aj * wz;""",
-    "SHARED": "MAX(own_contacts, 1.0f) * mi + MAX(nj, 1.0f) * mj",
+    "ARMS": """const F mx = ai * my_turning[0], my = ai * my_turning[1], mz = ai * my_turning[2];
+        const F yx = aj * wx, yy = aj * wy, yz = aj * wz, ox = mx + yx, oy = my + yy, oz = mz + yz;""",
+    "SHARED": "my_share + their_share",
 }
 
 _SAME_SURFACE = """
@@ -245,7 +270,8 @@ _BOUNCE = """
         LOAD(grains.starts, vx, vy, vz, vr)
         const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
         const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
-        const F crowd = (MAX(own_impacts, 1.0f) * mi + MAX(their_impacts, 1.0f) * mj)@LIGHTER@;
+        const F my_crowd = MAX(own_impacts, 1.0f) * mi, their_crowd = MAX(their_impacts, 1.0f) * mj;
+        const F crowd = (my_crowd + their_crowd)@LIGHTER@;
         bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
 """
 
@@ -266,9 +292,9 @@ _BLEND = """
         {
             F rx = lx, ry = ly, rz = lz;  // the first has no earlier one
             if (!fresh) {
-                rx = IMPULSE(lists.earlier, 0); ry = IMPULSE(lists.earlier, 1); rz = IMPULSE(lists.earlier, 2);
+                rx = KEPT(earlier, 0); ry = KEPT(earlier, 1); rz = KEPT(earlier, 2);
             }
-            IMPULSE(lists.earlier, 0) = lx; IMPULSE(lists.earlier, 1) = ly; IMPULSE(lists.earlier, 2) = lz;
+            KEPT(earlier, 0) = lx; KEPT(earlier, 1) = ly; KEPT(earlier, 2) = lz;
             px = rx + blend * (lx + parameters.over * (px - lx) - rx);
             py = ry + blend * (ly + parameters.over * (py - ly) - ry);
             pz = rz + blend * (lz + parameters.over * (pz - lz) - rz);
@@ -338,13 +364,13 @@ _COHESION = """
 _ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
         const F spin = parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
-        F ax = IMPULSE(lists.rollings, 0) - spin * (my_turning[0] - wx);
-        F ay = IMPULSE(lists.rollings, 1) - spin * (my_turning[1] - wy);
-        F az = IMPULSE(lists.rollings, 2) - spin * (my_turning[2] - wz);
+        F ax = KEPT(rollings, 0) - spin * (my_turning[0] - wx);
+        F ay = KEPT(rollings, 1) - spin * (my_turning[1] - wy);
+        F az = KEPT(rollings, 2) - spin * (my_turning[2] - wz);
         const F most = rolling * (@REDUCED@) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
         const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
         ax *= share; ay *= share; az *= share;
-        IMPULSE(lists.rollings, 0) = ax; IMPULSE(lists.rollings, 1) = ay; IMPULSE(lists.rollings, 2) = az;
+        KEPT(rollings, 0) = ax; KEPT(rollings, 1) = ay; KEPT(rollings, 2) = az;
         tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
 """
 
@@ -383,6 +409,33 @@ _NOT_BOUNCING = {
 }  # fmt: skip
 
 
+_BODIES_RESIDUAL = "if (ANY(guest)) {" + _RESIDUAL.replace("* moves)", "* (guest ? moves : zero))") + "}"
+
+
+def _residual(features: Features) -> str:
+    """Part of the text that says how far a step is from being solved: see `Features.judged_by_bodies`."""
+    if not features.judged_by_bodies:
+        return _RESIDUAL
+    return _BODIES_RESIDUAL if features.guests else ""
+
+
+# Lists begin with neighbours that are close: see `collect.put_first`.
+_SKIPPED = """
+#if !defined(__CUDA_ARCH__)
+        if (!ANY(close)) {
+            @EARLIER@
+            @KEPT@
+            continue;
+        }
+#endif
+"""
+
+
+_EARLIER = "for (int c = 0; c < 3; ++c) KEPT(earlier, c) = KEPT(impulses, c);"
+
+_HELD = (("TAKEN", "TAKE"), ("GIVEN", "GIVE"))  # what a group keeps is in registers meanwhile (CUDA)
+
+
 def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
     """Parts of the text where steps converge: plain sweeps begin them, and blended ones go on."""
     parts = {"FROM_PLAIN": "" if blended else "const ", "BLEND": _BLEND if blended else ""}
@@ -392,11 +445,10 @@ def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
         parts["DEPTH"] = "parameters.deep * MIN(gap + 0.1f * parameters.smallest, 0.0f)"
         parts["OWN"] = f"const Number own_contacts = mine[3] > 0.0f ? mine[3] : {UNKNOWN}f;"
         parts["COUNTS"] = f"nj = nj > 0.0f ? nj : {UNKNOWN}f + zero;"
-        parts["RESIDUAL"] = _RESIDUAL
+        parts["RESIDUAL"] = _residual(features)
     if blended:
         parts["PARTING"] = "zero"
-        parts["OWN"] += " const Number blend = lists.blend.data[final];"
-        parts["OWN"] += " const bool fresh = final == 0 && lists.blend.data[2] == 1.0f;"
+        parts["OWN"] += " const Number blend = lists.weights.data[final]; const bool fresh = final == 0;"
     return parts
 
 
@@ -427,7 +479,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
     What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which of two it is.
+    final, and that number says which one it is.
     """
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
@@ -463,6 +515,11 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         "SHARE": f"{1.0 / IMPACT!r}f",
     }
     parts["FINEST"] = f"{FINEST_IMPACT!r}f"
+    kept = ["impulses", *(["rollings"] if features.rolling else [])]
+    parts["SKIPPED"] = _SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
+    parts["EARLIER"] = _EARLIER if blended else ""
+    kept += ["earlier"] if blended else []
+    parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)

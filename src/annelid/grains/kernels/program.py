@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
@@ -36,6 +37,17 @@ from annelid.grains.kernels.touch import body_impulses
 wp.set_module_options({"enable_backward": False})
 
 
+FAST = {"fast_math": True}
+"""Options of sweeps on CUDA: divisions and roots as the device has them, to a few units in the last place.
+
+Sweeps wait for them. Both sides of a contact still do the same arithmetic.
+"""
+
+
+REGISTERS = 144
+"""Of a thread of a sweep on CUDA, at most: an H200 then holds some 59,000 of them at a time, enough for a usual bed."""
+
+
 @wp.func
 def close_batch(done: int, last: int, lists: Lists):
     """Count the steps of a batch, and keep the residual of its last sweep."""
@@ -51,7 +63,7 @@ def close_batch(done: int, last: int, lists: Lists):
 def grain_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method.
 
-    Of blended sweeps, see `kernels.converge`, none is final, and that number says which of two it is.
+    Of blended sweeps, see `kernels.converge`, none is final, and that number says which one it is.
     """
     with_bodies, paper = bool(features.kinds) and features.method != "paper", features.method == "paper"
     if features.method == "nonsmooth":
@@ -87,7 +99,9 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
     bouncing = features.bouncing
     look_ahead = foresee(features)
 
-    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
+    )
     def sweep(
         step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains,
         lists: Lists, bodies: Bodies, grains_out: Grains,
@@ -139,6 +153,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
         i = t // wp.static(lanes)
         lane = t % wp.static(lanes)
         number = world(i, grains)
+        for c in range(t, lists.cursors.shape[0], wp.static(lanes) * lists.counts.shape[0]):
+            lists.cursors[c] = 0
         if t == 0:
             lists.reach[wp.static(LIMIT)] = 0.0
             if wp.static(not many):
@@ -152,12 +168,14 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
                 wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
-    def bring(old: Grains, grains: Grains, lists: Lists):
+    def bring(parameters: Parameters, old: Grains, grains: Grains, lists: Lists):
         i = wp.tid()
+        place = int(i)
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
-            reorder(i, lists.order, old, grains, wp.static(materials), wp.static(guests))
+            place = ordered_place(i, lists)
+            reorder(place, parameters, old, grains, lists, wp.static(materials), wp.static(guests))
         if wp.static(bouncing):
-            grains.starts[i] = grains.velocities[i]
+            grains.starts[place] = grains.velocities[place]
         if i == 0:
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1

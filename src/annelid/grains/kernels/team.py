@@ -101,7 +101,7 @@ def team_refresh(features: Features) -> wp.Function:
             if stale(w, lists):  # a world lies in the same rows before and after
                 rows = rows_within(w, low, high, lists)
                 for i in range(rows[0], rows[1]):
-                    reorder(i, lists.order, old, here, wp.static(materials), wp.static(guests))
+                    reorder(i, parameters, old, here, lists, wp.static(materials), wp.static(guests))
         if wp.static(bouncing):
             for i in range(low, high):
                 here.starts[i] = here.velocities[i]

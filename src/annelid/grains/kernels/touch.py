@@ -6,6 +6,7 @@ import warp as wp
 
 from annelid.grains.kernels.layout import (
     FINEST_IMPACT,
+    FIXED,
     FREE,
     IMPACT,
     MARGIN,
@@ -263,7 +264,7 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
     `old` is the impulse that was predicted for this contact [N s].
     """
     bouncing, rolls, cohesive = features.bouncing, features.rolling, features.cohesive
-    converging = features.converging
+    converging, judged = features.converging, features.judged_by_bodies
     horizon = contact_horizon(bouncing or features.free)
     yields, start = yielding_to(features), start_of(features)
 
@@ -318,10 +319,10 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
         rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
         if wp.static(blended):
             earlier = wp.vec3(old[0], old[1], old[2])  # the first has no earlier one
-            if final == 1 or lists.blend[2] != 1.0:
+            if final > 0:
                 earlier = wp.vec3(lists.body_earlier[at])
             lists.body_earlier[at] = old
-            aimed = blended_with(push * n + rub, old, earlier, n, friction, pull, lists.blend[final], parameters.over)
+            aimed = blended_with(push * n + rub, old, earlier, n, friction, pull, lists.weights[final], parameters.over)
             push = wp.dot(aimed, n)
             rub = aimed - push * n
         contact = Contact()
@@ -348,6 +349,8 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
             contact.angular += contact.roll
             contact.predicted_angular += contact.roll
         contact.change = wp.length(contact.impulse - old) * shared
+        if wp.static(judged) and not side.guest and bodies.forms[b].motion == wp.static(FIXED):
+            contact.change = 0.0
         return contact
 
     return contact_of
