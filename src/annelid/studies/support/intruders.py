@@ -35,7 +35,8 @@ class Laboratory:
 
     Attributes:
         plate: Side of the plate in mean grain diameters.
-        room: Plate widths between plate and walls.
+        room: Plate widths between plate and walls, beside and behind it.
+        ahead: The same before it, where sand rises in a long wedge; None takes `room`.
         below: Plate widths between the lowest place of the plate and the floor.
         shallow: Depth where plates begin or end, in widths.
         deep: The same of the deepest place.
@@ -49,6 +50,7 @@ class Laboratory:
 
     plate: float = 10.0
     room: float = 3.0
+    ahead: float | None = None
     below: float = 3.0
     shallow: float = 1.0
     deep: float = 2.5
@@ -60,9 +62,9 @@ class Laboratory:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("plate", "room", "below", "shallow", "speed", "diameter", "harder"):
+        for name in ("plate", "room", "ahead", "below", "shallow", "speed", "diameter", "harder"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
+            if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} of an experiment with plates must be above 0, not {value}.")
         if not self.deep > self.shallow:
             raise InvalidValue(f"plates move between two depths, and deep={self.deep} is not below {self.shallow}.")
@@ -75,8 +77,13 @@ class Laboratory:
     @property
     def sides(self) -> tuple[float, float]:
         """Sides of the box along x and y [m]; the plate moves along x by what lies between the two depths."""
-        across = self.width * (1.0 + 2.0 * self.room)
-        return across + (self.deep - self.shallow) * self.width, across
+        along = 1.0 + self.room + self._before + self.deep - self.shallow
+        return self.width * along, self.width * (1.0 + 2.0 * self.room)
+
+    @property
+    def _before(self) -> float:
+        """Plate widths before it."""
+        return self.room if self.ahead is None else self.ahead
 
     @property
     def depth(self) -> float:
@@ -155,7 +162,8 @@ class Laboratory:
         """As far as shallow and deep are apart, through the middle between both."""
         reach, speed = (self.deep - self.shallow) * self.width, self.speed * math.sqrt(9.81 * self.width)
         velocity = speed * np.array([math.cos(gamma), 0.0, -math.sin(gamma)])
-        middle = np.array([0.0, 0.0, top - 0.5 * (self.deep + self.shallow) * self.width])
+        back = 0.5 * (self._before - self.room) * self.width
+        middle = np.array([-back, 0.0, top - 0.5 * (self.deep + self.shallow) * self.width])
         start = middle - 0.5 * reach * velocity / speed
         return Way(tuple(start.tolist()), tuple(velocity.tolist()), reach / speed)
 
