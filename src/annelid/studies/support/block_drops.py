@@ -20,7 +20,9 @@ _SKIN = Surface(friction=0.5)
 _WIDE, _DEEP, _SETTLING = 0.15, 0.09, 0.6  # box [m], and time until its bed is at rest [s]
 _WATCHED = 0.05  # time from the start to the depth that counts, by when a block has lost most of its speed [s]
 _ABOVE = 0.003  # where the block starts, above the highest grain [m]
-_PLACES = ((0.0, 0.0), (0.012, -0.009), (-0.01, 0.011))  # where blocks drop, from the middle of the box [m]
+PLACES = ((0.0, 0.0), (0.012, -0.009), (-0.01, 0.011))
+"""Where blocks drop, from the middle of the box [m]."""
+
 
 SMOOTH, MEDIUM, SAND = (
     grains.Grain(density=2650.0, friction=friction, rolling=rolling)
@@ -168,7 +170,7 @@ def _standoff(case: Case) -> float:
 
 def _lattice(case: Case, bed: grains.Bed, place: int) -> springs.Body:
     """The lattice as it starts."""
-    x, y = _PLACES[place]
+    x, y = PLACES[place]
     top = float((bed.positions[:, 2] + bed.radii).max())
     body = _block(case.mass).moved((x - 0.5 * SIDE, y - 0.5 * SIDE, top + _standoff(case) + _ABOVE))
     body.velocities[:, 2] = -case.speed
