@@ -21,6 +21,7 @@ ROOM, NARROW = 3.0, 10.0
 
 _SPREAD = 0.1  # radii of grains differ by that much from their mean, or they would lie in rows
 _POURED = 0.5  # packing before grains settle
+_SLIPPERY = 0.1  # friction of grains that settle closely, to 0.63; without any they would lie closer than sand does
 _LEAD = 0.4  # part of the way after which a force counts: before, the bed closes around the plate
 _LOOKS = 120  # moments at which forces are read
 
@@ -43,7 +44,7 @@ class Laboratory:
         speed: Speed of a plate in √(g w); the stress does not depend on it far below 1.
         diameter: Mean diameter of the grains [m].
         grain: What they are made of.
-        close: Whether the bed is packed closely: it settles without friction.
+        close: Whether the bed is packed closely: it settles with little friction, and is given its own afterwards.
         harder: How many times shorter steps are than those of the bed alone; contacts are stiffer with the square.
         seed: Seed of the places of the grains.
     """
@@ -112,7 +113,7 @@ class Laboratory:
         region = Box((length, width, tall), center=(0.0, 0.0, 0.5 * tall))
         sizes = (radius * (1.0 - _SPREAD), radius * (1.0 + _SPREAD))
         positions, radii = grains.fill(region, sizes, _POURED, seed=self.seed, device=device)
-        smooth = replace(self.grain, friction=0.0, rolling=0.0)
+        smooth = replace(self.grain, friction=min(_SLIPPERY, self.grain.friction), rolling=0.0)
         for material in (smooth, self.grain) if self.close else (self.grain,):
             bed = grains.Bed(positions, radii, material)
             simulation = grains.simulation(
