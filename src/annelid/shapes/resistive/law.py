@@ -102,6 +102,13 @@ def resistance_of(density: float, internal_friction: float, *, gravity: float = 
     return density * gravity * (894.0 * mu**3 - 386.0 * mu**2 + 89.0 * mu)
 
 
+def friction_angle_of(resistance: float, density: float, *, gravity: float = 9.81) -> float:
+    """Angle of internal friction [°] at which `resistance_of` gives this resistance [N/m³], within its range."""
+    slopes = np.linspace(_SOFTEST, _STIFFEST, 601)
+    known = [resistance_of(density, float(mu), gravity=gravity) for mu in slopes]
+    return math.degrees(math.atan(float(np.interp(resistance, known, slopes))))
+
+
 def _angles(tilt: np.ndarray | float, direction: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Both angles of a map, refused outside of it."""
     beta, gamma = np.broadcast_arrays(np.asarray(tilt, float), np.asarray(direction, float))

@@ -48,6 +48,12 @@ class StressMap:
         """The factor on another map with which it is closest to this one."""
         return float((self.stresses * other).sum() / (other**2).sum())
 
+    def smoothed(self) -> StressMap:
+        """The map by the nine terms that fit it best: published maps are such fits, not single plates."""
+        medium, _ = self.fitted("smoothed", 1.0)
+        stresses = np.stack(plane_stress(np.array(medium.coefficients), *self.angles.T), axis=1)
+        return StressMap(self.angles, stresses)
+
     def correlations(self, other: np.ndarray) -> tuple[float, float]:
         """How alike two maps are, against the motion and upwards, whatever their scale."""
         against, up = (float(np.corrcoef(self.stresses[:, c], other[:, c])[0, 1]) for c in (0, 1))
