@@ -136,7 +136,7 @@ class Drops:
         """How far the lattice comes down [m]."""
         simulation = coupling.simulation(
             body, bed, obstacles=self.box.walls(), skin=_SKIN, dt=usual.dt / parts,
-            spring_dt=usual.springs.world.dt / parts, grains={"converge": True}, device=self.device,
+            spring_dt=usual.springs.dt / parts, grains={"converge": True}, device=self.device,
             threads=self.threads,
         )  # fmt: skip
         simulation.run(_WATCHED)
