@@ -10,7 +10,7 @@ import warp as wp
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.shapes.resistive.ground import Law, ResistiveGround
 from annelid.shapes.resistive.kernels.stress import resistance
-from annelid.shapes.resistive.law import plane_stress, resistance_of, space_stress
+from annelid.shapes.resistive.law import friction_angle_of, plane_stress, resistance_of, space_stress
 from annelid.shapes.resistive.media import MEDIA, Medium, medium, read_medium, write_medium
 
 PLANE = {  # beta, gamma [°]: stress at 1 cm against the motion and upwards [kPa], generic, loose, close
@@ -66,6 +66,7 @@ def test_the_worked_values_of_the_law_in_space() -> None:
     found = np.stack(space_stress(beta, psi, gamma), axis=1)
     assert np.abs(found - np.array(list(SPACE.values()))).max() < 0.5e-4 + 1e-6  # printed to four places
     brackets = [resistance_of(1.0 / 9.81, mu) for mu in (0.3, 0.4, 0.5, 0.6, 0.7)]
+    assert friction_angle_of(resistance_of(1600.0, 0.6), 1600.0) == pytest.approx(np.degrees(np.arctan(0.6)), abs=1e-3)
     assert np.allclose(brackets, [16.1, 31.1, 59.8, 107.5, 179.8], atol=0.05 + 1e-6)
 
 

@@ -70,6 +70,20 @@ def test_it_drags_a_cube_to_rest() -> None:
     assert np.abs(simulation.velocities()).max() < 2e-3
 
 
+def test_a_long_step_leads_where_a_short_one_does() -> None:
+    """The direction of motion, on which the law depends, is that with resistance, not that of what pushes."""
+    body = cube()
+    body.velocities[:] = (0.4, 0.0, -0.4)
+    ground = ResistiveGround("poppy-loose", law="2d")
+    stable = springs.simulation(body, obstacles=[ground], device="cpu", threads=1).solver.stable_step()
+    ends = []
+    for share in (0.8, 0.1):
+        simulation = springs.simulation(body, obstacles=[ground], dt=share * stable, device="cpu", threads=1)
+        simulation.run(0.15)
+        ends.append(simulation.summary().center_of_mass - body.center_of_mass)
+    assert ends[0][[0, 2]] == pytest.approx(ends[1][[0, 2]], rel=0.01)
+
+
 def test_sand_does_not_follow_a_face_that_was_lifted() -> None:
     """A cube is thrown up by half a millimetre within the ground: it falls back to where it was and further, as the law
     says, or onto fresh sand."""

@@ -11,7 +11,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ResistiveGround
-from annelid.shapes.resistive.law import plane_stress
+from annelid.shapes.resistive.law import plane_stress, space_stress
 from annelid.shapes.resistive.media import MEDIA, write_medium
 from annelid.studies.sand_rft import Found, SandRft
 from annelid.studies.support.intruders import BedTooSmall, Laboratory
@@ -47,6 +47,7 @@ def test_a_map_is_compared_with_the_published_one(tmp_path: Path) -> None:
     rows = by_name(study.measure(found))
     assert rows["correlation-against"].passed
     assert rows["correlation-upwards"].passed
+    assert rows["fitted-correlation-against"].value == pytest.approx(rows["correlation-against"].value)
     assert rows["scale"].value == pytest.approx(0.45, abs=0.03)
     assert rows["flat-down-over-up"].value == pytest.approx(4.64 / 0.92)
     assert rows["upright-up-over-against"].value == pytest.approx(0.02 / 1.07)
@@ -60,6 +61,11 @@ def test_a_map_is_compared_with_the_published_one(tmp_path: Path) -> None:
 def test_coefficients_are_fitted_and_read_again(tmp_path: Path) -> None:
     medium, left = seeds().map.fitted("ours", 700.0)
     assert left < 1e-12
+    angles = seeds().map.angles
+    forward, _, up = space_stress(angles[:, 0], 0.0, angles[:, 1], (1.2, 0.8, 1.1))
+    own, _ = StressMap(angles, 2e6 * np.stack([-forward, up], axis=1)).fitted("own", 700.0)
+    assert own.resistance is not None
+    assert np.multiply(own.parts, own.resistance) == pytest.approx([2.4e6, 1.6e6, 2.2e6])
     assert medium.coefficients == pytest.approx(SEEDS.coefficients, rel=1e-9)
     assert medium.resistance == pytest.approx(SEEDS.resistance, rel=0.3)
     write_medium(tmp_path / "ours.json", medium)

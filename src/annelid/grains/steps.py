@@ -16,7 +16,7 @@ from annelid.shapes.values import Floats
 _OVERLAP = 0.0076  # of a diameter, that the default step aims at
 _STRIDE = 0.1  # of its radius, that a grain moves in a step at the start
 _APPROACH = 0.0025  # of its radius, by which a body may come closer to a grain in a step
-_SOLVED_APPROACH = 0.0125  # the same beside soft bodies, in a step that is solved
+_SOLVED_APPROACH = 0.008  # the same beside soft bodies, in a step that is solved
 _MOST_SWEEPS = 8  # that are taken without being asked for
 _SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
 _CALM = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)

@@ -39,6 +39,7 @@ STUDIES = {
     "squeeze": ("annelid.studies.squeeze", "Squeeze"),
     "sand-impact": ("annelid.studies.sand_impact", "SandImpact"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),
+    "sand-steps": ("annelid.studies.sand_steps", "SandSteps"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 

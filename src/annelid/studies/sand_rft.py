@@ -14,6 +14,7 @@ from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.shapes.resistive.law import friction_angle_of
 from annelid.shapes.resistive.media import write_medium
 from annelid.studies.support.intruders import Laboratory
 from annelid.studies.support.plots import figure
@@ -56,15 +57,15 @@ class SandRft:
     """Coulomb friction of grains and plates."""
     rolling: float = 0.1
     """Rolling resistance of the grains."""
-    plate: float = 10.0
+    plate: float = 7.0
     """Side of a plate in grain diameters; the quick form takes 3."""
-    room: float = 3.0
-    """Plate widths to walls and floor; the quick form takes 1.5 and 1."""
-    harder: float = 8.0
+    room: float = 2.0
+    """Plate widths to walls; twice as many before the plate, a quarter more below. The quick form takes 1.5 and 1."""
+    harder: float = 4.0
     """How many times shorter steps are than those of the bed alone; the quick form takes 2."""
     seeds: int = 1
     """Beds over which stresses are averaged."""
-    batch: int = 13
+    batch: int = 14
     """Plates that are simulated side by side."""
     fit: Path | None = None
     """File .json for the medium that is fitted to the map, for ResistiveGround(medium=FILE)."""
@@ -85,8 +86,9 @@ class SandRft:
                 plate=3.0, room=1.5, below=1.0, deep=2.0, speed=0.1, harder=2.0, grain=grain, close=close, seed=seed
             )
         return Laboratory(
-            plate=self.plate, room=self.room, below=self.room, harder=self.harder, grain=grain, close=close, seed=seed
-        )
+            plate=self.plate, room=self.room, ahead=2.0 * self.room, below=1.25 * self.room, shallow=2.0, deep=3.0,
+            speed=0.1, harder=self.harder, grain=grain, close=close, seed=seed,
+        )  # fmt: skip
 
     def angles(self) -> np.ndarray:
         """Tilt and direction of each plate [rad], shape [n, 2]; a tilt of -90° is that of 90°."""
@@ -123,11 +125,11 @@ class SandRft:
         """Likeness to the published maps, their scale, and ratios that do not depend on it."""
         ours = found.map
         least = None if self.quick else 0.9
-        likeness = zip(("against", "upwards"), ours.correlations(ours.published), strict=True)
-        rows = [
-            Measurement(f"correlation-{name}", value, "", least, bound="at-least" if least else "near", source=_LI)
-            for name, value in likeness
-        ]
+        rows = []
+        for which, one in (("correlation", ours), ("fitted-correlation", ours.smoothed())):
+            for name, value in zip(("against", "upwards"), one.correlations(ours.published), strict=True):
+                bound = "at-least" if least else "near"
+                rows.append(Measurement(f"{which}-{name}", value, "", least, bound=bound, source=_LI))
         spatial = zip(("against", "upwards"), ours.correlations(ours.in_space), strict=True)
         rows += [Measurement(f"correlation-3d-{name}", value, source="3D-RFT") for name, value in spatial]
         medium, left = ours.fitted("ours", found.density)
@@ -136,6 +138,7 @@ class SandRft:
             *rows,
             Measurement("scale", ours.scale(ours.published), "N/cm³"),
             Measurement("resistance", medium.resistance / 1e6, "N/cm³", source="of the law in space"),
+            Measurement("friction-angle-of-it", friction_angle_of(medium.resistance, found.density), "°"),
             Measurement("fit-leaves", left, source="of the map, by nine coefficients"),
             *self._ratios(ours),
             Measurement("packing", found.packing),

@@ -82,6 +82,8 @@ class ResistiveGround(Named):
         numbers.height, numbers.friction = self.height, self.friction
         numbers.inertia = self.inertia * (found.density or 0.0)
         numbers.resistance = found.resistance or 0.0
+        for place, value in enumerate(found.parts):
+            numbers.parts[place] = value
         for place, value in enumerate(found.coefficients or ()):
             numbers.coefficients[place] = value
         return numbers

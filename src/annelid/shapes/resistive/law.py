@@ -47,7 +47,10 @@ def plane_stress(
 
 
 def space_stress(
-    tilt: np.ndarray | float, turn: np.ndarray | float, direction: np.ndarray | float
+    tilt: np.ndarray | float,
+    turn: np.ndarray | float,
+    direction: np.ndarray | float,
+    parts: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Stress in space, for a depth times resistance of 1: forward along the motion, aside (z cross forward), upwards.
 
@@ -57,6 +60,7 @@ def space_stress(
         tilt: Angle beta of the plate [rad], above -90° and at most 90°.
         turn: Angle psi of its horizontal part beside the motion [rad], above -90° and at most 90°.
         direction: Angle gamma of the motion below the horizontal [rad], -90° to 90°.
+        parts: Factors on its terms along the normal, along the motion and down; 1 as published.
     """
     beta, gamma = _angles(tilt, direction)
     psi = np.asarray(turn, float)
@@ -65,7 +69,7 @@ def space_stress(
     ahead, aside = np.sin(beta) * np.cos(psi), np.sin(beta) * np.sin(psi)
     sunk, level = np.sin(gamma), np.cos(beta)
     terms = space_terms(sunk, level, ahead * np.cos(gamma) + sunk * level)
-    f1, f2, f3 = (terms @ np.array(row) for row in (F1, F2, F3))
+    f1, f2, f3 = (part * (terms @ np.array(row)) for part, row in zip(parts, (F1, F2, F3), strict=True))
     return f1 * ahead + f2 * np.cos(gamma), f1 * aside, -f1 * level - f2 * sunk - f3
 
 
@@ -96,6 +100,13 @@ def resistance_of(density: float, internal_friction: float, *, gravity: float = 
         )
     mu = internal_friction
     return density * gravity * (894.0 * mu**3 - 386.0 * mu**2 + 89.0 * mu)
+
+
+def friction_angle_of(resistance: float, density: float, *, gravity: float = 9.81) -> float:
+    """Angle of internal friction [°] at which `resistance_of` gives this resistance [N/m³], within its range."""
+    slopes = np.linspace(_SOFTEST, _STIFFEST, 601)
+    known = [resistance_of(density, float(mu), gravity=gravity) for mu in slopes]
+    return math.degrees(math.atan(float(np.interp(resistance, known, slopes))))
 
 
 def _angles(tilt: np.ndarray | float, direction: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,8 @@ class Medium(Named):
         coefficients: The nine of the law in a vertical plane [N/m³], in the order of `law.COEFFICIENTS`; None where
             nobody has measured them.
         resistance: What the law in space is multiplied by, for each metre of depth [N/m³]; None where it is unknown.
+        parts: Factors on the three terms of the law in space: along the normal, along the motion, and down. They are 1
+            as published, and others where they were fitted to a medium of its own.
         density: Mass of the bed per volume of the bed [kg/m³]; None where it is unknown.
         source: Where the numbers come from.
     """
@@ -38,6 +40,7 @@ class Medium(Named):
     name: str
     coefficients: tuple[float, ...] | None = None
     resistance: float | None = None
+    parts: tuple[float, float, float] = (1.0, 1.0, 1.0)
     density: float | None = None
     source: str = ""
 
@@ -50,6 +53,10 @@ class Medium(Named):
                     f"not {self.coefficients!r:.80}."
                 )
             object.__setattr__(self, "coefficients", tuple(map(float, given)))
+        parts = tuple(self.parts)
+        if len(parts) != 3 or not all(map(is_number, parts)):
+            raise InvalidValue(f"parts of a medium must be three factors, 1 each as published, not {self.parts!r:.80}.")
+        object.__setattr__(self, "parts", tuple(map(float, parts)))
         for name in ("resistance", "density"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value > 0.0):
@@ -146,9 +153,11 @@ def _from_record(values: Any) -> Medium:
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("name and source must be texts")
     given = values.get("coefficients")
-    if given is not None and not isinstance(given, list):
-        raise ValueError("coefficients must be a list")
+    parts = values.get("parts", [1.0, 1.0, 1.0])
+    if not (given is None or isinstance(given, list)) or not isinstance(parts, list):
+        raise ValueError("coefficients and parts must be lists")
     numbers = {name: values.get(name) for name in ("resistance", "density")}
     return Medium(
-        name=str(texts[0]), coefficients=None if given is None else tuple(given), source=str(texts[1]), **numbers
-    )
+        name=str(texts[0]), coefficients=None if given is None else tuple(given), parts=(*parts,),
+        source=str(texts[1]), **numbers,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import functools
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
-from annelid.shapes.resistive.kernels.holding import slowed_of
+from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.springs.kernels.layout import Layout
 
@@ -22,12 +22,14 @@ def resist_of(types: Layout) -> wp.Function:
     """Acceleration of mass i, with what the ground adds to it.
 
     Like dry friction, resistance only slows down: it stops a mass exactly where it can within the `horizon`, and holds
-    it from then on; else it acts as strongly as the law says, in the direction in which the mass is about to move. A
-    corner that has left sand behind feels nothing until it is back.
+    it from then on; else it acts as strongly as the law says. Of a mass that yields, the direction of motion depends on
+    the resistance itself: it is asked twice, first for where the mass would go without sand, then for where it goes in
+    the mean of that and of what came out. A corner that has left sand behind feels nothing until it is back.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
     functions = resistance(real)
     stress, flow, leave, slowed = functions.stress, functions.flow, _leave(types), slowed_of(real)
+    again = _push(types)
 
     @wp.func
     def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
@@ -35,6 +37,7 @@ def resist_of(types: Layout) -> wp.Function:
         depth = ground.height - x[2]
         if i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
+            free = a
             push = vec3()
             area = vec3()
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
@@ -46,13 +49,44 @@ def resist_of(types: Layout) -> wp.Function:
                         if leave(entry, sand, wp.dot(normal, v_from) * horizon, normal[2]) == real(0.0):
                             push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
                     area = vec3()
-            a = slowed(a, next_v, push * inverse_mass, horizon)
+            a = slowed(free, next_v, push * inverse_mass, horizon)
+            slow_v = v_from + a * horizon
+            if wp.dot(slow_v, slow_v) > real(wp.static(HELD)) * wp.dot(next_v, next_v):
+                push = again(i, sand, depth, real(0.5) * (next_v + slow_v))
+                a = slowed(free, next_v, push * inverse_mass, horizon)
         elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
                 sand[0].hollows[entry] = real(0.0)
         return a
 
     return resist
+
+
+def _push(types: Layout) -> wp.Function:
+    """Force on mass i at a depth if it moved at v; hollows are those of this step [N]."""
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    functions = resistance(real)
+    stress, flow = functions.stress, functions.flow
+
+    @wp.func
+    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3) -> vec3:
+        ground = sand[0].ground
+        found = vec3()
+        area = vec3()
+        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
+            area += sand[0].areas[sand[0].facets[entry]]
+            if sand[0].ends[entry]:
+                size = wp.length(area)
+                filled = size > real(0.0)
+                if sand[0].hollows.shape[0] > 0:
+                    filled = filled and sand[0].hollows[entry] == real(0.0)
+                if filled:
+                    normal = area / size
+                    found += size * (depth * stress(ground, normal, v) + flow(ground, normal, v))
+                area = vec3()
+        return found
+
+    return push
 
 
 def _leave(types: Layout) -> wp.Function:

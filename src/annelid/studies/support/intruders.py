@@ -21,6 +21,7 @@ ROOM, NARROW = 3.0, 10.0
 
 _SPREAD = 0.1  # radii of grains differ by that much from their mean, or they would lie in rows
 _POURED = 0.5  # packing before grains settle
+_SLIPPERY = 0.1  # friction of grains that settle closely, to 0.63; without any they would lie closer than sand does
 _LEAD = 0.4  # part of the way after which a force counts: before, the bed closes around the plate
 _LOOKS = 120  # moments at which forces are read
 
@@ -35,20 +36,22 @@ class Laboratory:
 
     Attributes:
         plate: Side of the plate in mean grain diameters.
-        room: Plate widths between plate and walls.
+        room: Plate widths between plate and walls, beside and behind it.
+        ahead: The same before it, where sand rises in a long wedge; None takes `room`.
         below: Plate widths between the lowest place of the plate and the floor.
         shallow: Depth where plates begin or end, in widths.
         deep: The same of the deepest place.
         speed: Speed of a plate in √(g w); the stress does not depend on it far below 1.
         diameter: Mean diameter of the grains [m].
         grain: What they are made of.
-        close: Whether the bed is packed closely: it settles without friction.
+        close: Whether the bed is packed closely: it settles with little friction, and is given its own afterwards.
         harder: How many times shorter steps are than those of the bed alone; contacts are stiffer with the square.
         seed: Seed of the places of the grains.
     """
 
     plate: float = 10.0
     room: float = 3.0
+    ahead: float | None = None
     below: float = 3.0
     shallow: float = 1.0
     deep: float = 2.5
@@ -60,9 +63,9 @@ class Laboratory:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("plate", "room", "below", "shallow", "speed", "diameter", "harder"):
+        for name in ("plate", "room", "ahead", "below", "shallow", "speed", "diameter", "harder"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
+            if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} of an experiment with plates must be above 0, not {value}.")
         if not self.deep > self.shallow:
             raise InvalidValue(f"plates move between two depths, and deep={self.deep} is not below {self.shallow}.")
@@ -75,8 +78,13 @@ class Laboratory:
     @property
     def sides(self) -> tuple[float, float]:
         """Sides of the box along x and y [m]; the plate moves along x by what lies between the two depths."""
-        across = self.width * (1.0 + 2.0 * self.room)
-        return across + (self.deep - self.shallow) * self.width, across
+        along = 1.0 + self.room + self._before + self.deep - self.shallow
+        return self.width * along, self.width * (1.0 + 2.0 * self.room)
+
+    @property
+    def _before(self) -> float:
+        """Plate widths before it."""
+        return self.room if self.ahead is None else self.ahead
 
     @property
     def depth(self) -> float:
@@ -105,7 +113,7 @@ class Laboratory:
         region = Box((length, width, tall), center=(0.0, 0.0, 0.5 * tall))
         sizes = (radius * (1.0 - _SPREAD), radius * (1.0 + _SPREAD))
         positions, radii = grains.fill(region, sizes, _POURED, seed=self.seed, device=device)
-        smooth = replace(self.grain, friction=0.0, rolling=0.0)
+        smooth = replace(self.grain, friction=min(_SLIPPERY, self.grain.friction), rolling=0.0)
         for material in (smooth, self.grain) if self.close else (self.grain,):
             bed = grains.Bed(positions, radii, material)
             simulation = grains.simulation(
@@ -155,7 +163,8 @@ class Laboratory:
         """As far as shallow and deep are apart, through the middle between both."""
         reach, speed = (self.deep - self.shallow) * self.width, self.speed * math.sqrt(9.81 * self.width)
         velocity = speed * np.array([math.cos(gamma), 0.0, -math.sin(gamma)])
-        middle = np.array([0.0, 0.0, top - 0.5 * (self.deep + self.shallow) * self.width])
+        back = 0.5 * (self._before - self.room) * self.width
+        middle = np.array([-back, 0.0, top - 0.5 * (self.deep + self.shallow) * self.width])
         start = middle - 0.5 * reach * velocity / speed
         return Way(tuple(start.tolist()), tuple(velocity.tolist()), reach / speed)
 

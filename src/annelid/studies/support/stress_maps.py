@@ -33,7 +33,10 @@ class StressMap:
     @property
     def in_space(self) -> np.ndarray:
         """What the law in space says for a resistance of 1 N/m³, shape [n, 2]."""
-        forward, _, up = space_stress(self.angles[:, 0], 0.0, self.angles[:, 1])
+        return self._in_space((1.0, 1.0, 1.0))
+
+    def _in_space(self, parts: tuple[float, float, float]) -> np.ndarray:
+        forward, _, up = space_stress(self.angles[:, 0], 0.0, self.angles[:, 1], parts)
         return np.stack([-forward, up], axis=1)
 
     def at(self, beta: float, gamma: float) -> np.ndarray | None:
@@ -44,6 +47,12 @@ class StressMap:
     def scale(self, other: np.ndarray) -> float:
         """The factor on another map with which it is closest to this one."""
         return float((self.stresses * other).sum() / (other**2).sum())
+
+    def smoothed(self) -> StressMap:
+        """The map by the nine terms that fit it best: published maps are such fits, not single plates."""
+        medium, _ = self.fitted("smoothed", 1.0)
+        stresses = np.stack(plane_stress(np.array(medium.coefficients), *self.angles.T), axis=1)
+        return StressMap(self.angles, stresses)
 
     def correlations(self, other: np.ndarray) -> tuple[float, float]:
         """How alike two maps are, against the motion and upwards, whatever their scale."""
@@ -59,10 +68,15 @@ class StressMap:
         terms, values = np.concatenate([against, up]), np.concatenate([self.stresses[:, 0], self.stresses[:, 1]])
         coefficients = np.linalg.lstsq(terms, values, rcond=1e-9)[0]
         left = float(np.linalg.norm(terms @ coefficients - values) / np.linalg.norm(values))
+        # The law in space is the sum of three terms, and our grains need not share the proportions of its authors'.
+        single = np.stack([self._in_space(one).ravel() for one in ((1, 0, 0), (0, 1, 0), (0, 0, 1))], axis=1)
+        resistance = self.scale(self.in_space)
+        first, second, third = (np.linalg.lstsq(single, self.stresses.ravel(), rcond=1e-9)[0] / resistance).tolist()
         medium = Medium(
             name=name,
             coefficients=tuple(coefficients.tolist()),
-            resistance=self.scale(self.in_space),
+            resistance=resistance,
+            parts=(first, second, third),
             density=density,
             source=f"fitted to {len(self.angles)} plates in grains (annelid study sand-rft)",
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.shapes.resistive.kernels.holding import slowed_of
+from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.kernels.layout import layout
 
@@ -41,21 +41,19 @@ def below_of(real: Any) -> wp.Function:
 
 @functools.cache
 def resist_of(real: Any) -> wp.Function:
-    """Force on voxel i, with what the ground adds to it; it holds a voxel where it can."""
+    """Force on voxel i, with what the ground adds to it; it holds a voxel where it can.
+
+    Of a voxel that yields it is asked twice, like masses of springs: where it would go, and where it goes in the mean.
+    """
     types = layout(real)
     vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
     functions, slowed, below = resistance(real), slowed_of(real), below_of(real)
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def resist(i: int, voxel: Voxel, force: vec3, u: vec3, v: vec3, dt: real, tables: Tables, motion: Motion) -> vec3:
+    def pushed(i: int, depth: real, length: real, v: vec3, tables: Tables, motion: Motion) -> vec3:
+        """Stress on its open faces, of an area of 1 each, if it moved at v."""
         ground = tables.sand[0]
-        length = voxel.side * motion.sizes[i]
-        depth = real(wp.float64(ground.height) - tables.places[i][2] - wp.float64(u[2]))
-        if depth <= -real(wp.static(_FARTHEST)) * length:
-            return force
-        start = force * voxel.per_mass
-        next_v = v + start * dt
         push = vec3()
         turn = wp.quat_to_matrix(motion.rotations[i])
         for face in range(6):
@@ -66,8 +64,24 @@ def resist_of(real: Any) -> wp.Function:
                 tall = wp.abs(turn[2, (axis + 1) % 3]) + wp.abs(turn[2, (axis + 2) % 3])
                 wet = below(depth - real(0.5) * length * n[2], real(0.5) * length * tall)
                 if wet[1] > real(0.0):
-                    push += wet[0] * stress(ground, n, next_v) + wet[1] * flow(ground, n, next_v)
-        push = push * (length * length * voxel.per_mass)
-        return slowed(start, next_v, push, dt) * voxel.mass
+                    push += wet[0] * stress(ground, n, v) + wet[1] * flow(ground, n, v)
+        return push
+
+    @wp.func
+    def resist(i: int, voxel: Voxel, force: vec3, u: vec3, v: vec3, dt: real, tables: Tables, motion: Motion) -> vec3:
+        ground = tables.sand[0]
+        length = voxel.side * motion.sizes[i]
+        depth = real(wp.float64(ground.height) - tables.places[i][2] - wp.float64(u[2]))
+        if depth <= -real(wp.static(_FARTHEST)) * length:
+            return force
+        start = force * voxel.per_mass
+        next_v = v + start * dt
+        scale = length * length * voxel.per_mass
+        a = slowed(start, next_v, pushed(i, depth, length, next_v, tables, motion) * scale, dt)
+        slow_v = v + a * dt
+        if wp.dot(slow_v, slow_v) > real(wp.static(HELD)) * wp.dot(next_v, next_v):
+            push = pushed(i, depth, length, real(0.5) * (next_v + slow_v), tables, motion) * scale
+            a = slowed(start, next_v, push, dt)
+        return a * voxel.mass
 
     return resist

@@ -7,6 +7,9 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+HELD = 1.0e-12
+"""Part of its squared velocity without sand that a mass keeps by rounding where sand holds it."""
+
 
 @functools.cache
 def slowed_of(real: Any) -> wp.Function:

@@ -49,6 +49,7 @@ def _ground(real: Any) -> Any:
         "height": real,  # of the surface [m]
         "coefficients": nine,  # of the law in a vertical plane [N/m³]
         "resistance": real,  # of the law in space [N/m³]
+        "parts": wp.types.vector(length=3, dtype=real),  # factors on its three terms
         "friction": real,  # Coulomb coefficient between body and ground, of the law in space
         "inertia": real,  # stress per squared normal speed [kg/m³]
     }
@@ -132,7 +133,7 @@ def _space(real: Any, Ground: Any) -> wp.Function:
         x1 = -u[2]
         x2 = -m[2]
         x3 = wp.dot(m, u)
-        f = polynomials(x1, x2, x3)
+        f = wp.cw_mul(polynomials(x1, x2, x3), ground.parts)
         found = f[0] * m + f[1] * u - vec3(real(0.0), real(0.0), f[2])
         across = wp.dot(found, normal)
         along = found - across * normal
