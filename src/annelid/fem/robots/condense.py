@@ -298,11 +298,12 @@ class Condenser:
         self._lagged.restart(self.robot.model.assembly.values, self._base(), shift=shift)
 
     def led(self) -> Linear:
-        """What solves with the stiffness of now where an old one serves for several steps; else that solves anyway."""
-        if self._lagged is None:
-            return self._linear
-        self._led = LedSolver(self._lagged, lambda: self._shifted(self._restart))
-        return self._led
+        """What solves with the stiffness of now, led by the factor at hand where a new one takes much longer."""
+        if self._lagged is not None:
+            self._led = LedSolver(self.robot.model, self._lagged.solve, lambda: self._shifted(self._restart))
+        elif self._accelerator is not None:
+            self._led = LedSolver(self.robot.model, self._linear.solve, lambda: self._shifted(self._factor))
+        return self._led or self._linear
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import warp as wp
 
+from annelid.fem.kernels.iteration import shifted
+from annelid.fem.linalg.gradients import ConjugateGradients, Map
 from annelid.fem.linalg.unknowns import NotPositiveDefinite, columns_of
-from annelid.fem.robots.sensitivities import LaggedSolver
+from annelid.fem.model import Model
 
 _ROUGH = 0.05  # of the force: what may be left of it, as the old factor measures it
 _ITERATIONS = 20  # at most
@@ -25,17 +26,17 @@ class LedSolver:
     """Solves with one matrix after the other, roughly.
 
     Args:
-        lagged: The old factor.
+        model: The model.
+        improve: Solves with the old factor.
         renew: Makes a factor of the matrix at hand, for which it is called.
     """
 
-    def __init__(self, lagged: LaggedSolver, renew: Callable[[], None]) -> None:
-        self._lagged, self._renew = lagged, renew
-        self._values, self._shift, self._old = lagged.model.assembly.values, 0.0, False
-        room, device = (lagged.model.node_count, 1), lagged.model.device
-        self._direction, self._product, self._rest, self._better = (
-            wp.zeros(room, dtype=wp.vec3d, device=device) for _ in range(4)
-        )
+    def __init__(self, model: Model, improve: Map, renew: Callable[[], None]) -> None:
+        self._model, self._renew = model, renew
+        self._values, self._shift, self._old = model.assembly.values, 0.0, False
+        self._gradients = ConjugateGradients(model.held, self._multiply, improve)
+        self._found = wp.zeros((model.node_count, 1), dtype=wp.vec3d, device=model.device)
+        self._halfway = False
 
     def forget(self) -> None:
         """Try the old factor again, however little it was of use."""
@@ -44,7 +45,8 @@ class LedSolver:
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix."""
         self._values, self._shift = values, shift
-        if self._old:
+        self._halfway = self._halfway and shift > 0.0
+        if self._old and not self._halfway:
             self._old = False
             self._renew()
 
@@ -52,40 +54,22 @@ class LedSolver:
         """A rough solution for a nodal vector, vec3d of shape [n].
 
         Raises:
-            NotPositiveDefinite: The matrix is not positive definite, and not shifted. One that is shifted gives what
-                was found until that showed, a direction that descends.
+            NotPositiveDefinite: The matrix is not positive definite, and not shifted. The same matrix, shifted, gives
+                what was found until that showed, a direction that descends.
         """
         result = wp.zeros_like(right) if out is None else out
-        solution = columns_of(result).numpy()
-        wp.copy(self._rest, columns_of(right))
-        rest, better, direction, product = (
-            each.numpy() for each in (self._rest, self._better, self._direction, self._product)
-        )
-        solution[:] = 0.0
-        self._lagged.solve(self._rest, self._better)
-        direction[:] = better
-        left = first = _dot(rest, better)
-        for count in range(_ITERATIONS):
-            if not left > _ROUGH**2 * first:
-                break
-            self._lagged.multiply(self._values, self._direction, self._product)
-            product += self._shift * direction
-            curvature = _dot(direction, product)
-            if not curvature > 0.0:
-                if self._shift == 0.0:
-                    raise NotPositiveDefinite
-                if count == 0:
-                    solution[:] = direction
-                break
-            solution += (left / curvature) * direction
-            rest -= (left / curvature) * product
-            self._lagged.solve(self._rest, self._better)
-            before, left = left, _dot(rest, better)
-            direction *= left / before
-            direction += better
-        self._old = count >= _OLD
+        if not self._halfway:
+            definite = self._gradients.descend(columns_of(right), self._found, _ROUGH, _ITERATIONS)
+            self._old = self._gradients.last_iterations >= _OLD
+            if not definite and self._shift == 0.0:
+                self._halfway = True
+                raise NotPositiveDefinite
+        self._halfway = False
+        wp.copy(columns_of(result), self._found)
         return result
 
-
-def _dot(first: np.ndarray, second: np.ndarray) -> float:
-    return float(np.einsum("nkx,nkx->", first, second))
+    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
+        model = self._model
+        model.assembly.multiply(vectors, products, self._values)
+        arguments = [wp.float64(self._shift), model.held, vectors, products]
+        wp.launch(shifted, products.shape, arguments, device=model.device)
