@@ -96,7 +96,7 @@ class Condenser:
         self._width = 0
         self._lagged: LaggedSolver | None = None
         self._led: LedSolver | None = None
-        self._accelerator = Accelerator() if accelerated or refresh > 1 else None
+        self._accelerator = Accelerator(model.node_count, self.device) if accelerated or refresh > 1 else None
         self._resize(0)
         self._refined = False
         if refresh > 1:
@@ -273,7 +273,7 @@ class Condenser:
         self._adding()
         if self._accelerator is not None:
             if share == 1.0:
-                self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+                self._accelerator.begin_with(self._shares, self._right, self._moves)
             else:
                 self._accelerator.begin()
         return self._largest_of(self._moves)
@@ -290,7 +290,7 @@ class Condenser:
         else:
             self._lagged.solve(self._moves, self._step)
         if self._accelerator is not None:
-            self._step.assign(self._accelerator.step(self._moves.numpy(), self._step.numpy()))
+            self._accelerator.improve(self._moves, self._step)
         return self._largest_of(self._step)
 
     def _restart(self, shift: float) -> None:
