@@ -85,26 +85,26 @@ class ConjugateGradients:
         rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
         solution.zero_()
         wp.copy(rest, right)
+        self._dot(rest, rest, parts, scalars, 3)
         self._improve(rest, better)
         self._dot(rest, better, parts, scalars, 0)
         wp.copy(directions, better)
-        first = float("nan")
         for count in range(1, iterations + 1):
             self._multiply(directions, products)
             self._dot(directions, products, parts, scalars, 1)
             self._launch(descend, [scalars, directions, products, solution, rest])
-            self._improve(rest, better)
-            self._dot(rest, better, parts, scalars, 2)
-            self._launch(conjugate, [scalars, better, directions])
-            before, curvature, left = scalars.numpy()[:3, 0].tolist()
+            self._dot(rest, rest, parts, scalars, 4)
+            _, curvature, _, first, left = scalars.numpy()[:, 0].tolist()
             self.last_iterations = count
             if not curvature > 0.0:
                 if count == 1:
-                    self._improve(right, solution)
+                    wp.copy(solution, better)
                 return False
-            first = before if count == 1 else first
             if not left > tolerance**2 * first:
                 break
+            self._improve(rest, better)
+            self._dot(rest, better, parts, scalars, 2)
+            self._launch(conjugate, [scalars, better, directions])
             wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
         return True
 

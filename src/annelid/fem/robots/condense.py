@@ -26,9 +26,11 @@ from annelid.fem.kernels.condense import (
     sum_points,
 )
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.robots.acceleration import Accelerator
-from annelid.fem.robots.led import LedSolver
+from annelid.fem.robots.led import FreshLeader, LaggedLeader, LedSolver
 from annelid.fem.robots.memory import StiffnessMemory
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import Base, LaggedSolver
@@ -166,6 +168,8 @@ class Condenser:
         self.condense()
         self.apply(np.zeros(self._mixing.shape[1]))
         self.correct()
+        if self._led is not None:
+            self._led.rehearse(self._moves)
         self.accept_correction()
         self.outdate()
 
@@ -299,10 +303,11 @@ class Condenser:
 
     def led(self) -> Linear:
         """What solves with the stiffness of now, led by the factor at hand where a new one takes much longer."""
+        model, linear = self.robot.model, self._linear
         if self._lagged is not None:
-            self._led = LedSolver(self.robot.model, self._lagged.solve, lambda: self._shifted(self._restart))
-        elif self._accelerator is not None:
-            self._led = LedSolver(self.robot.model, self._linear.solve, lambda: self._shifted(self._factor))
+            self._led = LedSolver(model, LaggedLeader(self._lagged, lambda: self._shifted(self._restart)))
+        elif self._accelerator is not None and isinstance(linear, FrontSolver | TileSolver):
+            self._led = LedSolver(model, FreshLeader(linear, linear.twin()))
         return self._led or self._linear
 
     def outdate(self) -> None:

@@ -2,24 +2,100 @@
 
 Conjugate gradients need an iteration for every way in which the stiffness has changed. Elements that a cable crushes,
 or that snap, are few, so that some iterations do what a factorisation would, at a fraction of its cost. They end early:
-a rough direction is as good as an exact one while forces are far from linear.
+a rough direction is as good as an exact one while forces are far from linear. Nor need the stiffness be positive
+definite, for which a factorisation would be tried again and again with larger shifts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import warp as wp
 
 from annelid.fem.kernels.iteration import shifted
-from annelid.fem.linalg.gradients import ConjugateGradients, Map
-from annelid.fem.linalg.unknowns import NotPositiveDefinite, columns_of
+from annelid.fem.linalg.gradients import ConjugateGradients
+from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite, columns_of
 from annelid.fem.model import Model
+from annelid.fem.robots.sensitivities import LaggedSolver
 
-_ROUGH = 0.05  # of the force: what may be left of it, as the old factor measures it
+_ROUGH = 0.2  # of the forces: what may be left of them
 _ITERATIONS = 20  # at most
-_OLD = 12  # iterations that tell that the factor is of no use any more
+_OLD, _OLD_IF_FRESH = 12, 3  # iterations that tell that another factor would be worth its time
+
+
+class Leader(Protocol):
+    """A factor that leads.
+
+    Attributes:
+        old: Iterations that tell that another factor would be worth its time.
+    """
+
+    old: int
+
+    def solve(self, right: wp.array[Any], out: wp.array[Any]) -> None:
+        """Displacements under nodal forces, vec3d of shape [n, k], as far as the factor knows."""
+        ...
+
+    def renew(self, values: wp.array[Any]) -> None:
+        """Make a factor of the matrix at hand, if that can be done."""
+        ...
+
+    def forget(self) -> None:
+        """Go on as if none had been made."""
+        ...
+
+
+class LaggedLeader:
+    """The factor that serves for several steps.
+
+    Args:
+        lagged: The factor.
+        restart: Makes a factor of the matrix at hand.
+    """
+
+    old = _OLD
+
+    def __init__(self, lagged: LaggedSolver, restart: Callable[[], None]) -> None:
+        self.solve, self._restart = lagged.solve, restart
+
+    def renew(self, values: wp.array[Any]) -> None:
+        """Make a factor of the matrix at hand, shifted if need be."""
+        self._restart()
+
+    def forget(self) -> None:
+        """Nothing is to be forgotten: what was made serves on."""
+
+
+class FreshLeader:
+    """The factor with which a step began, and another one in reserve: one that fails does not cost the first.
+
+    Args:
+        first: The factor with which steps begin.
+        reserve: Another solver.
+    """
+
+    old = _OLD_IF_FRESH
+
+    def __init__(self, first: Linear, reserve: Linear) -> None:
+        self._first, self._reserve, self._used = first, reserve, first
+
+    def solve(self, right: wp.array[Any], out: wp.array[Any]) -> None:
+        """Displacements under nodal forces, vec3d of shape [n, k], as far as the latest factor knows."""
+        self._used.solve(right, out)
+
+    def renew(self, values: wp.array[Any]) -> None:
+        """Factor the matrix at hand; where it is not positive definite the first factor leads on."""
+        self._used = self._first
+        try:
+            self._reserve.factor(values)
+        except NotPositiveDefinite:
+            return
+        self._used = self._reserve
+
+    def forget(self) -> None:
+        """Be led by the first factor again."""
+        self._used = self._first
 
 
 class LedSolver:
@@ -27,40 +103,48 @@ class LedSolver:
 
     Args:
         model: The model.
-        improve: Solves with the old factor.
-        renew: Makes a factor of the matrix at hand, for which it is called.
+        leader: The factor that leads.
     """
 
-    def __init__(self, model: Model, improve: Map, renew: Callable[[], None]) -> None:
-        self._model, self._renew = model, renew
+    def __init__(self, model: Model, leader: Leader) -> None:
+        self._model, self._leader = model, leader
         self._values, self._shift, self._old = model.assembly.values, 0.0, False
-        self._gradients = ConjugateGradients(model.held, self._multiply, improve)
+        self._gradients = ConjugateGradients(model.held, self._multiply, leader.solve)
         self._found = wp.zeros((model.node_count, 1), dtype=wp.vec3d, device=model.device)
-        self._halfway = False
+        self._halfway = False  # whether a matrix has shown to be not positive definite
 
     def forget(self) -> None:
-        """Try the old factor again, however little it was of use."""
-        self._old = False
+        """Try the factor with which a step begins, however little that before was of use."""
+        self._old = self._halfway = False
+        self._leader.forget()
+
+    def rehearse(self, right: wp.array[Any]) -> None:
+        """Do what solutions take, so that kernels are loaded and graphs captured, with any nodal vector."""
+        values = self._model.assembly.values
+        for _ in range(2):  # the second time out of graphs
+            self._leader.renew(values)
+            self._gradients.descend(columns_of(right), self._found, 0.0, 2)
+        self.forget()
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix."""
         self._values, self._shift = values, shift
         self._halfway = self._halfway and shift > 0.0
-        if self._old and not self._halfway:
+        if self._old:
             self._old = False
-            self._renew()
+            self._leader.renew(values)
 
     def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
         """A rough solution for a nodal vector, vec3d of shape [n].
 
         Raises:
-            NotPositiveDefinite: The matrix is not positive definite, and not shifted. The same matrix, shifted, gives
-                what was found until that showed, a direction that descends.
+            NotPositiveDefinite: The matrix is not positive definite, and not shifted. The same one, shifted, gives what
+                was found until that showed, a direction that descends.
         """
         result = wp.zeros_like(right) if out is None else out
         if not self._halfway:
             definite = self._gradients.descend(columns_of(right), self._found, _ROUGH, _ITERATIONS)
-            self._old = self._gradients.last_iterations >= _OLD
+            self._old = definite and self._gradients.last_iterations >= self._leader.old
             if not definite and self._shift == 0.0:
                 self._halfway = True
                 raise NotPositiveDefinite
