@@ -307,7 +307,7 @@ class Condenser:
         if self._lagged is not None:
             self._led = LedSolver(model, LaggedLeader(self._lagged, lambda: self._shifted(self._restart)))
         elif self._accelerator is not None and isinstance(linear, FrontSolver | TileSolver):
-            self._led = LedSolver(model, FreshLeader(linear, linear.twin()))
+            self._led = LedSolver(model, FreshLeader(linear, linear.twin(), model.node_count))
         return self._led or self._linear
 
     def outdate(self) -> None:

@@ -29,6 +29,7 @@ from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.elsewhere import go_elsewhere
 from annelid.fem.robots.forward import Forward, Posture
+from annelid.fem.robots.led import CHEAP
 from annelid.fem.robots.memory import ControlMemory
 from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, stands, within_reach
 from annelid.fem.robots.pushing import Pushing
@@ -481,7 +482,8 @@ class Inverse:
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
             if not left < _GROWN * before[-1]:
-                return self._newton() if count > 1 or moved < _FAR * size else False
+                near = count > 1 or moved < _FAR * size or self.robot.model.node_count < CHEAP
+                return near and self._newton()
             self.condenser.accept_correction()
             if left < self.settings.settled * size:
                 return True

@@ -21,7 +21,10 @@ from annelid.fem.robots.sensitivities import LaggedSolver
 
 _ROUGH = 0.2  # of the forces: what may be left of them
 _ITERATIONS = 20  # at most
-_OLD, _OLD_IF_FRESH = 12, 3  # iterations that tell that another factor would be worth its time
+_OLD = 12  # iterations that tell that another factor would be worth its time, which some 20 of them take on a CPU
+_OLD_IF_CHEAP, _OLD_IF_DEAR = 3, 5  # the same on a GPU, where so many take as long as a factor
+CHEAP = 5000
+"""Nodes up to which a factor takes about as long as three solutions on a GPU."""
 
 
 class Leader(Protocol):
@@ -73,12 +76,12 @@ class FreshLeader:
     Args:
         first: The factor with which steps begin.
         reserve: Another solver.
+        nodes: Number of nodes.
     """
 
-    old = _OLD_IF_FRESH
-
-    def __init__(self, first: Linear, reserve: Linear) -> None:
+    def __init__(self, first: Linear, reserve: Linear, nodes: int) -> None:
         self._first, self._reserve, self._used = first, reserve, first
+        self.old = _OLD_IF_CHEAP if nodes < CHEAP else _OLD_IF_DEAR
 
     def solve(self, right: wp.array[Any], out: wp.array[Any]) -> None:
         """Displacements under nodal forces, vec3d of shape [n, k], as far as the latest factor knows."""
