@@ -30,6 +30,7 @@ _ROUNDING = 2e-13  # of the energies that are added and taken away
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
+_FALLEN = 2e-3  # of the force at first: what may be left where nothing moves any more
 FIRST_SHIFT, LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -54,8 +55,8 @@ class Settings:
         tolerance: Largest force left on a node, as a part of the root mean square of the loads [-].
         iterations: Most iterations for one part of the load.
         smallest_part: Smallest part of the load that is tried before giving up.
-        still: A whole step of a stable solid that moves no node farther is the last one, whatever force it leaves, as a
-            part of the size [-].
+        still: A whole step of a stable solid that moves no node farther is the last one where the force left is a small
+            part of what it was, as a part of the size [-].
     """
 
     tolerance: float = 1e-8
@@ -236,7 +237,7 @@ class Newton:
                 _, left = self._look(positions, fraction)
                 if self._lost():
                     break
-                still = left < first and self._stands_still()
+                still = left < _FALLEN * first and self._stands_still()
         except NotPositiveDefinite:
             pass
         finally:
@@ -256,7 +257,8 @@ class Newton:
             begun: Whether `_straight` has begun here, so that its first direction is known.
         """
         energy, left = self._look(positions, fraction)
-        enough, count, least, since, still = self._good_enough(fraction, left), 0, left, 0, False
+        first, least, since, still = left, left, 0, False
+        enough, count = self._good_enough(fraction, left), 0
         while not still and left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
             slope = self._first_direction() if begun and count == 1 else self._direction()
@@ -265,7 +267,7 @@ class Newton:
                 break
             energy, left = found
             least, since = (left, 0) if left < least else (least, since + 1)
-            still = since == 0 and self._stable and self._whole and self._stands_still()
+            still = left < _FALLEN * first and self._stable and self._whole and self._stands_still()
         return Attempt(left <= enough or still, count, left)
 
     def _stands_still(self) -> bool:

@@ -50,6 +50,7 @@ _CORRECTIONS = 12  # at most, of a large robot
 _ASTRAY, _ASTRAY_IF_FAR = 2.0, 0.75  # of a move: a correction as large as that leads nowhere
 _LEADS_ON, _GROWN = 0.5, 2.0  # of the correction before the last, and of the last: a larger one leads nowhere soon
 _FAR = 1e-2  # of the size: a move so long that it is made in parts where corrections lead nowhere
+_STILL_ENOUGH = 0.3  # of `settled`: a step of Newton's method that is the last one
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
@@ -165,7 +166,8 @@ class Inverse:
             linear=None if touching is None else touching.linear, accelerated=self._large,
         )  # fmt: skip
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
-        balance = Settings(tolerance=1e-5, iterations=25 if self.condenser.lagged else 15, still=self.settings.settled)
+        iterations, still = 25 if self.condenser.lagged else 15, _STILL_ENOUGH * self.settings.settled
+        balance = Settings(tolerance=1e-5, iterations=iterations, still=still)
         self._balancer = Newton(robot.model, balance)
         self._balancer.linear = self.condenser.led()
         standing = _UNHURRIED * self.settings.energy if touching is None else _STANDING
