@@ -30,6 +30,7 @@ _ROUNDING = 2e-13  # of the energies that are added and taken away
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
+_FALLEN = 2e-3  # of the force at first: what may be left where nothing moves any more
 FIRST_SHIFT, LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 
 
@@ -54,11 +55,14 @@ class Settings:
         tolerance: Largest force left on a node, as a part of the root mean square of the loads [-].
         iterations: Most iterations for one part of the load.
         smallest_part: Smallest part of the load that is tried before giving up.
+        still: A whole step of a stable solid that moves no node farther is the last one where the force left is a small
+            part of what it was, as a part of the size [-].
     """
 
     tolerance: float = 1e-8
     iterations: int = 60
     smallest_part: float = 1 / 256
+    still: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ class Newton:
         self.linear: Linear = model.linear
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
-        self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
+        self._start, self._begin, self._placed, self._first = (model.vectors() for _ in range(4))
+        self._stable = self._whole = False  # whether the last step was made without a shift, and taken whole
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
@@ -193,7 +198,7 @@ class Newton:
         tried = self._straight(positions, fraction) if self._whole_steps else None
         if tried is not None and tried.done:
             return tried
-        found = self._descend(positions, fraction, self.settings.iterations)
+        found = self._descend(positions, fraction, self.settings.iterations, begun=tried is not None)
         return found if tried is None else replace(found, iterations=found.iterations + tried.iterations)
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
@@ -215,38 +220,60 @@ class Newton:
         tetrahedra, model = self.model.tetrahedra, self.model
         wp.copy(self._placed, positions)
         _, left = self._look(positions, fraction)
-        enough, count = self._good_enough(fraction, left), 0
+        first, enough, count, still = left, self._good_enough(fraction, left), 0, False
+        self._stable = False
         try:
-            while left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations):
+            while (
+                not still and left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations)
+            ):
                 count += 1
                 self.linear.factor(model.assembly.values)
                 self.linear.solve(self._residual, self._step)
+                if count == 1:
+                    wp.copy(self._first, self._step)
+                    self._stable = True
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
                 if self._lost():
                     break
+                still = left < _FALLEN * first and self._stands_still()
         except NotPositiveDefinite:
             pass
         finally:
             tetrahedra.foresee(None)
-        done = left <= enough and not (count and tetrahedra.inverted)
+        done = (left <= enough or still) and not (count and tetrahedra.inverted)
         if not done:
             wp.copy(positions, self._placed)
         return Attempt(done, count, left)
 
-    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
-        """Iterate along the energy until forces cancel, or as often as that leads anywhere."""
+    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int, *, begun: bool = False) -> Attempt:
+        """Iterate along the energy until forces cancel, or as often as that leads anywhere.
+
+        Args:
+            positions: Positions [m], vec3d of shape [n].
+            fraction: Part of the load that acts.
+            iterations: Most iterations.
+            begun: Whether `_straight` has begun here, so that its first direction is known.
+        """
         energy, left = self._look(positions, fraction)
-        enough, count, least, since = self._good_enough(fraction, left), 0, left, 0
-        while left > enough and np.isfinite(left) and count < iterations and since < self.patience:
+        first, least, since, still = left, left, 0, False
+        enough, count = self._good_enough(fraction, left), 0
+        while not still and left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
-            found = self._search(positions, fraction, energy, self._direction(), left)
+            slope = self._first_direction() if begun and count == 1 else self._direction()
+            found = self._search(positions, fraction, energy, slope, left)
             if found is None or self._lost():
                 break
             energy, left = found
             least, since = (left, 0) if left < least else (least, since + 1)
-        return Attempt(left <= enough, count, left)
+            still = left < _FALLEN * first and self._stable and self._whole and self._stands_still()
+        return Attempt(left <= enough or still, count, left)
+
+    def _stands_still(self) -> bool:
+        """Whether the step at hand moves no node by more than what counts."""
+        still = self.settings.still
+        return still > 0.0 and self._largest(self._step) < still * self._size
 
     def _lost(self) -> bool:
         """Whether nodes were on their way to infinity where it was looked last: there is no minimum."""
@@ -295,15 +322,24 @@ class Newton:
         self._magnitude = abs(energy) + abs(fraction * work)
         return energy - fraction * work, left if math.isfinite(energy) else math.inf
 
-    def _direction(self) -> float:
-        """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""
-        model, shift = self.model, 0.0
+    def _first_direction(self) -> float:
+        """The same where `_straight` has looked already: its own one, or none without a shift."""
+        if not self._stable:
+            return self._direction(FIRST_SHIFT)
+        wp.copy(self._step, self._first)
+        slope = self._slope()
+        return slope if slope > 0.0 else self._direction(FIRST_SHIFT)
+
+    def _direction(self, shift: float = 0.0) -> float:
+        """Newton's direction into `_step`, with this shift or a larger one; its slope along the residual [J]."""
+        model = self.model
         scale = self.model.stiffness_scale
         while True:
             try:
                 self.linear.factor(model.assembly.values, shift=shift * scale)
                 slope = self._solved()
                 if slope > 0.0:
+                    self._stable = shift == 0.0
                     return slope
             except NotPositiveDefinite:
                 pass
@@ -314,6 +350,9 @@ class Newton:
     def _solved(self) -> float:
         """The solution for the residual into `_step`; its slope along the residual [J]."""
         self.linear.solve(self._residual, self._step)
+        return self._slope()
+
+    def _slope(self) -> float:
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
         return float(self._numbers.read()[3])
 
@@ -341,6 +380,7 @@ class Newton:
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
             if falls or level or (length == first and self._leads_on(rest, left)):
+                self._whole = length == 1.0
                 wp.copy(positions, self._trial)
                 return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5

@@ -118,8 +118,10 @@ def descend(
     solution: wp.array2d[wp.vec3d],
     rest: wp.array2d[wp.vec3d],
 ):
-    """Go to the minimum along each direction: scalars are 0 r·z, 1 p·Ap."""
+    """Go to the minimum along each direction, if there is one: scalars are 0 r·z, 1 p·Ap."""
     i, k = wp.tid()
+    if scalars[1, k] < f64(0.0):
+        return
     alpha = ratio(scalars[0, k], scalars[1, k])
     solution[i, k] = solution[i, k] + alpha * directions[i, k]
     rest[i, k] = rest[i, k] - alpha * products[i, k]

@@ -49,6 +49,10 @@ class FrontSolver(Forgetful):
         self._buffers: dict[int, tuple[np.ndarray, wp.array[Any], wp.array[Any]]] = {}
         self._launcher = Launcher(wp.get_device("cpu"))
 
+    def twin(self) -> FrontSolver:
+        """Another solver for matrices of the same pattern, with a factor of its own."""
+        return FrontSolver(self.unknowns, single=self.single)
+
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
         self._bad.zero_()

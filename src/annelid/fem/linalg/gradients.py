@@ -71,6 +71,43 @@ class ConjugateGradients:
             wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
         return False
 
+    def descend(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float, iterations: int) -> bool:
+        """Find a direction in which to go, from nothing; False if the matrix is not positive definite.
+
+        It is then what was found until that showed: along it the energy falls all the same.
+
+        Args:
+            right: The forces, vec3d of shape [n, 1].
+            solution: The direction.
+            tolerance: What may be left of the forces, as `improve` measures it, as a part of them [-].
+            iterations: Most iterations.
+        """
+        rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
+        solution.zero_()
+        wp.copy(rest, right)
+        self._dot(rest, rest, parts, scalars, 3)
+        self._improve(rest, better)
+        self._dot(rest, better, parts, scalars, 0)
+        wp.copy(directions, better)
+        for count in range(1, iterations + 1):
+            self._multiply(directions, products)
+            self._dot(directions, products, parts, scalars, 1)
+            self._launch(descend, [scalars, directions, products, solution, rest])
+            self._dot(rest, rest, parts, scalars, 4)
+            _, curvature, _, first, left = scalars.numpy()[:, 0].tolist()
+            self.last_iterations = count
+            if not curvature > 0.0:
+                if count == 1:
+                    wp.copy(solution, better)
+                return False
+            if not left > tolerance**2 * first:
+                break
+            self._improve(rest, better)
+            self._dot(rest, better, parts, scalars, 2)
+            self._launch(conjugate, [scalars, better, directions])
+            wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
+        return True
+
     def _dot(
         self, first: wp.array[Any], second: wp.array[Any], parts: wp.array[Any], scalars: wp.array[Any], place: int
     ) -> None:

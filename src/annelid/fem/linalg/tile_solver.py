@@ -6,6 +6,7 @@ It runs on the CPU too, slowly, so that it can be tested there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,7 @@ class TileSolver(Forgetful):
     def __init__(self, unknowns: Unknowns, *, tile: int = 32) -> None:
         self.unknowns, self.device, self.tile = unknowns, unknowns.crew.device, tile
         plan = self.plan = TilePlan(unknowns.fronts, tile)
-        self._tiles = self._zeros((plan.tile_count * tile, tile))
-        self._numbers = self._tiles.flatten()
-        self._inverse = self._zeros((plan.own_count * tile, tile))
         self._unit = wp.array(np.eye(tile), dtype=wp.float64, device=self.device)
-        self._bad = wp.zeros(1, dtype=wp.int32, device=self.device)
-        self._shift = 0.0
         self._find_entries()
         self._lists = {
             name: self._indices(getattr(plan, name).items)
@@ -57,8 +53,22 @@ class TileSolver(Forgetful):
         }
         self._parts = self._indices(plan.edge_parts)
         self._join()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        plan, tile = self.plan, self.tile
+        self._tiles = self._zeros((plan.tile_count * tile, tile))
+        self._numbers = self._tiles.flatten()
+        self._inverse = self._zeros((plan.own_count * tile, tile))
+        self._bad = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._rows: dict[int, tuple[wp.array[Any], wp.array[Any]]] = {}
         self._graphs = Graphs(self.device)
+
+    def twin(self) -> TileSolver:
+        """Another solver for matrices of the same pattern, with a factor of its own."""
+        other = copy(self)
+        other._make_room()
+        return other
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""

@@ -26,9 +26,11 @@ from annelid.fem.kernels.condense import (
     sum_points,
 )
 from annelid.fem.kernels.motion import add_scaled, largest, largest_of, residual
+from annelid.fem.linalg.front_solver import FrontSolver
+from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.robots.acceleration import Accelerator
-from annelid.fem.robots.led import LedSolver
+from annelid.fem.robots.led import FreshLeader, LaggedLeader, LedSolver
 from annelid.fem.robots.memory import StiffnessMemory
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import Base, LaggedSolver
@@ -96,7 +98,7 @@ class Condenser:
         self._width = 0
         self._lagged: LaggedSolver | None = None
         self._led: LedSolver | None = None
-        self._accelerator = Accelerator() if accelerated or refresh > 1 else None
+        self._accelerator = Accelerator(model.node_count, self.device) if accelerated or refresh > 1 else None
         self._resize(0)
         self._refined = False
         if refresh > 1:
@@ -166,6 +168,8 @@ class Condenser:
         self.condense()
         self.apply(np.zeros(self._mixing.shape[1]))
         self.correct()
+        if self._led is not None:
+            self._led.rehearse(self._moves)
         self.accept_correction()
         self.outdate()
 
@@ -273,7 +277,7 @@ class Condenser:
         self._adding()
         if self._accelerator is not None:
             if share == 1.0:
-                self._accelerator.begin(np.einsum("ncx,c->nx", self._right.numpy(), shares), self._moves.numpy())
+                self._accelerator.begin_with(self._shares, self._right, self._moves)
             else:
                 self._accelerator.begin()
         return self._largest_of(self._moves)
@@ -290,7 +294,7 @@ class Condenser:
         else:
             self._lagged.solve(self._moves, self._step)
         if self._accelerator is not None:
-            self._step.assign(self._accelerator.step(self._moves.numpy(), self._step.numpy()))
+            self._accelerator.improve(self._moves, self._step)
         return self._largest_of(self._step)
 
     def _restart(self, shift: float) -> None:
@@ -298,11 +302,13 @@ class Condenser:
         self._lagged.restart(self.robot.model.assembly.values, self._base(), shift=shift)
 
     def led(self) -> Linear:
-        """What solves with the stiffness of now where an old one serves for several steps; else that solves anyway."""
-        if self._lagged is None:
-            return self._linear
-        self._led = LedSolver(self._lagged, lambda: self._shifted(self._restart))
-        return self._led
+        """What solves with the stiffness of now, led by the factor at hand where a new one takes much longer."""
+        model, linear = self.robot.model, self._linear
+        if self._lagged is not None:
+            self._led = LedSolver(model, LaggedLeader(self._lagged, lambda: self._shifted(self._restart)))
+        elif self._accelerator is not None and isinstance(linear, FrontSolver | TileSolver):
+            self._led = LedSolver(model, FreshLeader(linear, linear.twin(), model.node_count))
+        return self._led or self._linear
 
     def outdate(self) -> None:
         """Let the next step factor its own stiffness, because the robot was moved by other means."""

@@ -29,6 +29,7 @@ from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.elsewhere import go_elsewhere
 from annelid.fem.robots.forward import Forward, Posture
+from annelid.fem.robots.led import CHEAP
 from annelid.fem.robots.memory import ControlMemory
 from annelid.fem.robots.passes import PASSES, Found, foreseen, missed, near_enough, stands, within_reach
 from annelid.fem.robots.pushing import Pushing
@@ -47,7 +48,9 @@ _CLOSE = 7e-5  # of the size: a correction after which an old stiffness leaves n
 _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one balances what is left before it adds its own
 _CORRECTIONS = 12  # at most, of a large robot
 _ASTRAY, _ASTRAY_IF_FAR = 2.0, 0.75  # of a move: a correction as large as that leads nowhere
+_LEADS_ON, _GROWN = 0.5, 2.0  # of the correction before the last, and of the last: a larger one leads nowhere soon
 _FAR = 1e-2  # of the size: a move so long that it is made in parts where corrections lead nowhere
+_STILL_ENOUGH = 0.3  # of `settled`: a step of Newton's method that is the last one
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
 _SHORT = 2e-2  # of the size: most that is asked of old sensitivities in one pass
 _STILL = 1e-6  # of the size: a step that leads no nearer to its targets than this is not taken
@@ -163,7 +166,9 @@ class Inverse:
             linear=None if touching is None else touching.linear, accelerated=self._large,
         )  # fmt: skip
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
-        self._balancer = Newton(robot.model, Settings(tolerance=1e-5, iterations=25 if self.condenser.lagged else 15))
+        iterations, still = 25 if self.condenser.lagged else 15, _STILL_ENOUGH * self.settings.settled
+        balance = Settings(tolerance=1e-5, iterations=iterations, still=still)
+        self._balancer = Newton(robot.model, balance)
         self._balancer.linear = self.condenser.led()
         standing = _UNHURRIED * self.settings.energy if touching is None else _STANDING
         self.chooser = Chooser(robot, self.settings.energy, standing=standing)
@@ -435,7 +440,7 @@ class Inverse:
         if brief:
             return True
         if self._patient:
-            return self._balance_roughly(aim, self._astray(moved), least=1, close=self.settings.settled)
+            return self._balance_freshly(aim, moved)
         for _ in range(self.settings.corrections):
             if last < settled:
                 return True
@@ -468,6 +473,28 @@ class Inverse:
                 return True
             most = min(most, 4.0 * left)
         return False
+
+    def _balance_freshly(self, aim: _Aim, moved: float) -> bool:
+        """Correct with the stiffness with which the pass began while that leads on, else by Newton's method from there.
+
+        That stiffness is exact: a correction as large as the move, or one that two others have not halved, tells
+        that the robot is not linear here, and many more would follow.
+        """
+        size, before = self.robot.size, [_ASTRAY_IF_FAR / _LEADS_ON * moved, _ASTRAY_IF_FAR / _GROWN * moved]
+        for count in range(1, _CORRECTIONS + 1):
+            left = self.condenser.correct()
+            if not left < _GROWN * before[-1]:
+                near = count > 1 or moved < _FAR * size or self.robot.model.node_count < CHEAP
+                return near and self._newton()
+            self.condenser.accept_correction()
+            if left < self.settings.settled * size:
+                return True
+            if count > 1 and not aim.last and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
+                return True
+            if not left < _LEADS_ON * before[-2]:
+                return self._newton()
+            before.append(left)
+        return self._newton()
 
     def _newton(self) -> bool:
         self.robot.weigh()
