@@ -1,5 +1,7 @@
 """How solids and obstacles stand to each other to begin with, also between nodes, and what a failed step leaves."""
 
+import warnings
+
 import numpy as np
 import pytest
 import warp as wp
@@ -8,6 +10,7 @@ from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.state import state_arrays
 from annelid.fem.contact.contacts import Contacts
+from annelid.fem.contact.start import CoarseForContact
 from annelid.fem.contact.turning import largest_turn
 from annelid.fem.newton import NoEquilibrium
 from annelid.shapes import Box, Capsule, HeightField, Rigid, Sphere, TetMesh, ground
@@ -41,6 +44,16 @@ def touching(solid: fem.Solid, *obstacles: Rigid | HeightField, push: bool = Fal
 def test_what_starts_in_a_solid_between_its_nodes_is_refused(obstacle: Rigid | HeightField, sentence: str) -> None:
     with pytest.raises(InvalidValue, match=sentence):
         touching(block(), obstacle)
+
+
+def test_a_surface_too_coarse_for_the_peaks_of_a_height_field_is_warned_of() -> None:
+    peaks = np.zeros((9, 9))
+    peaks[::2, ::2] = 0.05
+    for heights, told in ((peaks, True), (np.outer(0.1 * np.arange(9.0), np.ones(9)), False), (np.zeros((2, 2)), False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            touching(block(at=(0.0, 0.0, 5.0)), HeightField(heights, 0.03, corner=(-0.1, -0.1)))
+        assert [each.category for each in caught] == [CoarseForContact] * told
 
 
 @pytest.mark.parametrize("gap", [1e-3, 0.0, -1e-6, -4e-3])

@@ -21,7 +21,8 @@ from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.surface import doubtful, edges_of, outer_faces, pierced
 from annelid.fem.reinforcing.embedding import Around
 from annelid.fem.solid import Solid
-from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
+from annelid.shapes import Capsule, Cylinder, HeightField, Rigid, Sphere
+from annelid.shapes.rigid import Geometry
 
 _TRIES, _PUSHES = 20, 200  # moves of what just touches, and of what is pushed out
 _HOVERING = 0.34  # of the width of a free body: a reach beyond that is warned of
@@ -56,11 +57,7 @@ def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
     edges = edges[~still[edges].all(axis=1)]  # what is held at both ends touches nothing
     longest = float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).max(initial=0.0))
     for number, rigid in enumerate(rigids):
-        geometry = rigid.geometry
-        if not isinstance(geometry, Sphere | Cylinder | Capsule) or rigid.inside:
-            continue
-        half, radius = 0.5 * longest, geometry.radius
-        sag = radius - float(np.sqrt(radius**2 - half**2)) if half < radius else half  # it passes between nodes
+        sag = 0.0 if rigid.inside else _sag(rigid.geometry, 0.5 * longest)
         if sag > reach:
             warnings.warn(
                 f"the surface of the solid is coarse for {rigid.called(number)}: between nodes {longest:.3g} m apart "
@@ -85,6 +82,21 @@ def warn_of_hovering(rigids: Sequence[Rigid], reach: float) -> None:
                 CoarseForContact,
                 stacklevel=6,
             )
+
+
+def _sag(geometry: Geometry, half: float) -> float:
+    """How far something round sinks in between nodes that are twice so far apart [m]."""
+    if isinstance(geometry, Sphere | Cylinder | Capsule):
+        radius = geometry.radius
+        return radius - float(np.sqrt(radius**2 - half**2)) if half < radius else half  # it passes between nodes
+    if not isinstance(geometry, HeightField):
+        return 0.0
+    found = 0.0
+    for axis, step in enumerate(geometry.steps):
+        heights, apart = np.moveaxis(np.asarray(geometry.heights, float), axis, 0), max(1, int(half / step))
+        rise = heights[apart:-apart] - 0.5 * (heights[: -2 * apart] + heights[2 * apart :])
+        found = max(found, min(1.0, half / step) * float(rise.max(initial=0.0)))
+    return found
 
 
 def set_apart(standing: Standing) -> np.ndarray:
