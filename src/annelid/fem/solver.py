@@ -260,7 +260,7 @@ class Solver:
         node = int(np.nanargmax(moved))
         return (
             f"{where}node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a "
-            f"longer ramp, a stiffer material or a dt below {self.dt:g} s may help"
+            f"longer ramp, a stiffer material or a smaller dt than {self.dt:g} s may help"
         )
 
     def collect_events(self, *states: State) -> list[Event]:

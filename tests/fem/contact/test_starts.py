@@ -49,7 +49,11 @@ def test_what_starts_in_a_solid_between_its_nodes_is_refused(obstacle: Rigid | H
 def test_a_surface_too_coarse_for_the_peaks_of_a_height_field_is_warned_of() -> None:
     peaks = np.zeros((9, 9))
     peaks[::2, ::2] = 0.05
-    for heights, told in ((peaks, True), (np.outer(0.1 * np.arange(9.0), np.ones(9)), False), (np.zeros((2, 2)), False)):
+    for heights, told in (
+        (peaks, True),
+        (np.outer(0.1 * np.arange(9.0), np.ones(9)), False),
+        (np.zeros((2, 2)), False),
+    ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             touching(block(at=(0.0, 0.0, 5.0)), HeightField(heights, 0.03, corner=(-0.1, -0.1)))

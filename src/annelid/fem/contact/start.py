@@ -127,7 +127,7 @@ def set_apart(standing: Standing) -> np.ndarray:
             break
         shift = shift + (reach - worst.gap) * worst.out
     else:
-        if worst.gap <= 0.0:
+        if worst is not None and worst.gap <= 0.0:
             raise worst.refused(standing)
     _require_uncrossed(standing, probes, shift)
     if deepest <= -reach:
