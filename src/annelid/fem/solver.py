@@ -260,7 +260,7 @@ class Solver:
         node = int(np.nanargmax(moved))
         return (
             f"{where}node {node} has moved furthest, by {moved[node]:.3g} m; smaller loads, loads that grow over a "
-            "longer ramp, a stiffer material or a smaller dt may help"
+            f"longer ramp, a stiffer material or a smaller dt than {self.dt:g} s may help"
         )
 
     def collect_events(self, *states: State) -> list[Event]:
@@ -340,10 +340,25 @@ class Solver:
             with self._adjustment.of(state.variation):
                 for step in range(now, now + steps):
                     self.model.carry((step - begun + 1) * self.dt)
-                    self._take(state, step, step - begun)
+                    with self._all_or_nothing(state):
+                        self._take(state, step, step - begun)
                     wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
+
+    @contextmanager
+    def _all_or_nothing(self, state: State) -> Iterator[None]:
+        """Put back what a step among obstacles has moved where it fails, since obstacles have not moved then."""
+        if self.contacts is None:
+            yield
+            return
+        kept = [(array, wp.clone(array)) for array in (state.positions, state.velocities, state.efforts)]
+        try:
+            yield
+        except BaseException:
+            for array, before in kept:
+                wp.copy(array, before)
+            raise
 
     def _velocities(self) -> wp.array[Any]:
         return wp.zeros(0, dtype=wp.vec3d, device=self.device)
@@ -519,6 +534,8 @@ class DynamicSolver(Solver):
         attempt = self.newton.settle(state.positions, fraction, holds)
         if not np.isfinite(attempt.residual):  # free flight has led to where a law has no energy: begin where it was
             wp.copy(state.positions, self.inertia.starts)
+            if self.contacts is not None:
+                self.contacts.go_back()
             attempt = self.newton.settle(state.positions, fraction, holds)
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):

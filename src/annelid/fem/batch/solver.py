@@ -131,5 +131,6 @@ class BatchedSolver(DynamicSolver):
         """The world that was lost, and what may help."""
         return (
             f"in world {self._lost_last} a step led to forces that are not finite; smaller loads, loads that grow over "
-            "a longer ramp, a stiffer material, a smaller dt or more iterations (fem.Together) may help"
+            f"a longer ramp, a stiffer material, a smaller dt than {self.dt:g} s or more iterations (fem.Together) may "
+            "help"
         )

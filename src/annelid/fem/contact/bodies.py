@@ -163,6 +163,12 @@ class Bodies:
         overwrite(self._moves, self._points_at(end) - self._points_at(begin))
         return self.points.free_part(here, self._moves, begin.device_pose, end.device_pose)
 
+    def least_gap(self, pose: Pose) -> float:
+        """Least gap between a point of a body and another rigid thing in a pose [m], infinite where there is none."""
+        if not len(self):
+            return float("inf")
+        return float(self.points.gaps(self.place_points(pose), pose.device_pose).min(initial=np.inf))
+
     def look(
         self, pose: Pose, nodes: PointContacts, x: np.ndarray, loads: Sequence[CornerLoad], *, tangent: bool
     ) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.start import require_apart, set_apart, set_bodies_apart, warn_of_hovering, warn_of_sag
 from annelid.fem.contact.state import Touching, TouchingItself
 from annelid.fem.contact.surface import outer_faces, outer_nodes
+from annelid.fem.contact.turning import SLIGHT, Legs, largest_turn
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import volume_ratios
 from annelid.fem.kernels.motion import least, tick
@@ -115,9 +116,9 @@ class Contacts:
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
         self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
         self._from, self._ahead = (Pose(len(self.rigids), device) for _ in range(2))
+        self._legs = Legs(solid.node_count, len(self.rigids), device)
         self.now.set(*first_poses(self.rigids, self._forms))
         set_bodies_apart(self)
-        self._first = self.now.places.copy(), self.now.turns.copy()
         self.cut = False
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
         self._elements = wp.array(np.ascontiguousarray(solid.elements[:, :4]), dtype=wp.int32, device=device)
@@ -127,6 +128,7 @@ class Contacts:
         warn_of_sag(solid, self.rigids, self.settings.reach)
         warn_of_hovering(self.rigids, self.settings.reach)
         self.shift = set_apart(self)
+        self._first = self.now.places.copy(), self.now.turns.copy()
         self.pictures = Obstacles(self.rigids, self._forms, device)
         self.leading = Leading(self.rigids)
 
@@ -201,6 +203,15 @@ class Contacts:
         }
         return Touching(**known) if self.pairs is None else TouchingItself(**known, **self.pairs.first_arrays())
 
+    def sharp_places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Obstacles of sharp points, shape [c], and where these are [m], shape [c, 3]."""
+        return self.corners.owners, self.corners.places_in(self.now)
+
+    def in_world(self, number: int, points: np.ndarray) -> np.ndarray:
+        """Where points of the frame of a geometry are [m], shape [p, 3]."""
+        form = self._forms[number]
+        return self.now.points(np.full(len(points), number), form.axes.inv().apply(points - form.middle))
+
     def number_of(self, wanted: Obstacle | int | str) -> int:
         """Number of an obstacle that was given, is called so, or has this number."""
         if isinstance(wanted, str):
@@ -245,6 +256,7 @@ class Contacts:
         self, positions: wp.array[Any], state: Touching, dt: float, time: float, gravity: np.ndarray | None = None
     ) -> None:
         """Start a step of a time dt that ends at a time [s], in which gravity [m/s²] pulls at free bodies."""
+        self._dt = dt
         self.begun.set(state.places.numpy(), state.turns.numpy())
         motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
         poses = self.begun.device_pose, self.now.device_pose
@@ -354,6 +366,13 @@ class Contacts:
         found += [] if self.pairs is None else self.pairs.limits
         return [*found, self.bodies.points.strengths] if self.bodies else found
 
+    def smaller_dt(self) -> str:
+        """A time step in which nothing is driven by more than the reach of contact, in words."""
+        assert self.settings.reach is not None
+        way = float(np.linalg.norm(self.goal.places - self.begun.places, axis=1).max(initial=0.0))
+        part = min(0.5, self.settings.reach / way) if way > 0.0 else 0.5
+        return f"a smaller dt, such as {part * self._dt:.1g} s instead of {self._dt:g} s"
+
     def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
         """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.
 
@@ -365,9 +384,20 @@ class Contacts:
         part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
         if part < 1.0 and not flying:  # a barrier opens twofold in an iteration: leave it some of the gap
             part *= _CAUTION
+        part = self._part_on_arcs(positions, step, part)
         self.now.between(self._from, self.goal, part)
         if self.bodies and flying:
             self.bodies.take(self.now)
+        return part
+
+    def _part_on_arcs(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
+        """The same part of the way to the goals or less, such that gaps are open where arcs of turns lead, too."""
+        while part > 1e-12 and part * largest_turn(self._from, self.goal) > SLIGHT:
+            self._ahead.between(self._from, self.goal, part)
+            gaps = self.nodes.gaps(self._legs.along(positions, step, part), self._ahead.device_pose)
+            if gaps.min(initial=1.0) > 0.0 and self.bodies.least_gap(self._ahead) > 0.0:
+                return part
+            part, self.cut = 0.5 * part, True
         return part
 
     def placed(self) -> Placed:
@@ -379,6 +409,10 @@ class Contacts:
         self.now.set(placed.places, placed.turns)
         if self.bodies:
             self.bodies.take(self.now)
+
+    def go_back(self) -> None:
+        """Put obstacles back to where they were when the step began."""
+        self.put_back(Placed(self.begun.places, self.begun.turns))
 
     def wait(self) -> None:
         """Let free bodies have no goal but where they are."""
@@ -411,17 +445,21 @@ class Contacts:
         return np.array_equal(here.places, there.places) and np.array_equal(here.turns, there.turns)
 
     def _gap_part(self, positions: wp.array[Any], step: wp.array[Any], end: Pose) -> float:
-        part = self.nodes.free_part(positions, step, self.now.device_pose, end.device_pose)
-        if self.corners:
-            part = min(part, self.corners.free_part(positions, step, self.now.device_pose, end.device_pose))
-        if self.edges:
-            part = min(part, self.edges.free_part(positions, step, self.now.device_pose, end.device_pose))
-        if self.bodies:
-            part = min(part, self.bodies.free_part(self.now, end))
+        part = self._legs.free_part(positions, step, self.now, end, self._straight_part)
         if self.pairs is not None:
             part = min(part, self.pairs.free_part(positions, step))
         self.cut = self.cut or part < 1.0
         return part
+
+    def _straight_part(self, positions: wp.array[Any], step: wp.array[Any], begin: Pose, end: Pose) -> float:
+        """Part of a step on which nothing goes through obstacles, which go straight from one pose to another."""
+        poses = begin.device_pose, end.device_pose
+        part = self.nodes.free_part(positions, step, *poses)
+        if self.corners:
+            part = min(part, self.corners.free_part(positions, step, *poses))
+        if self.edges:
+            part = min(part, self.edges.free_part(positions, step, *poses))
+        return min(part, self.bodies.free_part(begin, end)) if self.bodies else part
 
     def _volume_part(self, positions: wp.array[Any], step: wp.array[Any], part: float) -> float:
         """The same or less, such that no element is squeezed to nothing."""

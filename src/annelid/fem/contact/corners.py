@@ -127,6 +127,10 @@ class CornerContacts(ElementSet):
         self._launch(kernels.free_corner_parts, [self._corners, begin, end, positions, step], [self._parts])
         return float(self._parts.numpy().min(initial=1.0))
 
+    def places_in(self, pose: Pose) -> np.ndarray:
+        """Where the points are in a pose [m], shape [c, 3]."""
+        return pose.points(self.owners, self._corners.places.numpy())
+
     def loads_in(self, pose: Pose, of: np.ndarray | None = None) -> list[CornerLoad]:
         """What points do that touch, pushes and frictions apart, as they were evaluated last, in a pose.
 
@@ -137,7 +141,7 @@ class CornerContacts(ElementSet):
         wanted = np.ones(len(self), bool) if of is None else np.isin(self.owners, of)
         if not wanted.any():
             return []
-        found, places = [], pose.points(self.owners, self._corners.places.numpy())
+        found, places = [], self.places_in(pose)
         pushes = self._hits, self.point_forces, self.point_tangents
         rubs = self._lagging, self.point_rubs, self.rub_tangents
         for hits, forces, tangents in (pushes, rubs):

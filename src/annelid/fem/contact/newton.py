@@ -87,7 +87,7 @@ class TouchingNewton(Newton):
             self._descend(positions, fraction, _BETWEEN)
         raise NoEquilibrium(
             "what is held or driven does not get to where it belongs: an obstacle is in the way, or the step is too "
-            "long for how fast it moves; take a smaller dt, slower motions or more room.",
+            f"long for how fast it moves; take {self.contacts.smaller_dt()}, slower motions or more room.",
             fraction=fraction,
             residual=float("nan"),
         )

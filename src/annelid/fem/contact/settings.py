@@ -55,8 +55,15 @@ class Contact(Named):
             raise UnknownName("choice for what overlaps", self.overlapping, ("refuse", "push"))
 
     def of(self, solid: Solid) -> Contact:
-        """The same with numbers where there were none."""
-        edge = mean_edge(solid)
+        """The same with numbers where there were none; a reach or skin of another unit is refused."""
+        edge, size = mean_edge(solid), float(np.ptp(solid.nodes, axis=0).max())
+        for name in ("reach", "skin"):
+            value = getattr(self, name)
+            if value is not None and value >= size:
+                raise InvalidValue(
+                    f"{name} of a contact = {value:g} m is more than the whole solid, {size:.3g} m: give it in metres, "
+                    f"{'about ' if name == 'reach' else 'less than '}{REACH * edge:.2g} m for this mesh."
+                )
         return Contact(
             reach=REACH * edge if self.reach is None else self.reach,
             stiffness=STIFFNESS * edge * _modulus(solid) if self.stiffness is None else self.stiffness,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,13 +16,18 @@ from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
+from annelid.fem.contact.probes import Probes, Touched, crossing, surface_of
 from annelid.fem.contact.settings import Contact
-from annelid.fem.contact.surface import edges_of, outer_faces, pierced
+from annelid.fem.contact.surface import doubtful, edges_of, outer_faces, pierced
+from annelid.fem.reinforcing.embedding import Around
 from annelid.fem.solid import Solid
-from annelid.shapes import Capsule, Cylinder, Rigid, Sphere
+from annelid.shapes import Capsule, Cylinder, HeightField, Rigid, Sphere
+from annelid.shapes.rigid import Geometry
 
 _TRIES, _PUSHES = 20, 200  # moves of what just touches, and of what is pushed out
 _HOVERING = 0.34  # of the width of a free body: a reach beyond that is warned of
+_WITHIN = 1e-9  # least weight of nodes of the tetrahedron around another node: its own have weights of 0
+_BARRIER = 0.25  # of the reach: what is nearer to begin with would be thrown off
 _CLOSE = 0.9  # of the reach: nearer solids are set apart
 
 
@@ -32,12 +39,12 @@ class PushedOut(UserWarning):
     """A solid or a free body started deep in something and was pushed out, on request."""
 
 
-class Standing(Protocol):
+class Standing(Touched, Protocol):
     """A solid among its obstacles."""
 
     solid: Solid
-    rigids: list[Rigid]
     nodes: PointContacts
+    bodies: Bodies
     outer: np.ndarray
     now: Pose
     settings: Contact
@@ -50,11 +57,7 @@ def warn_of_sag(solid: Solid, rigids: Sequence[Rigid], reach: float) -> None:
     edges = edges[~still[edges].all(axis=1)]  # what is held at both ends touches nothing
     longest = float(np.linalg.norm(solid.nodes[edges[:, 0]] - solid.nodes[edges[:, 1]], axis=1).max(initial=0.0))
     for number, rigid in enumerate(rigids):
-        geometry = rigid.geometry
-        if not isinstance(geometry, Sphere | Cylinder | Capsule) or rigid.inside:
-            continue
-        half, radius = 0.5 * longest, geometry.radius
-        sag = radius - float(np.sqrt(radius**2 - half**2)) if half < radius else half  # it passes between nodes
+        sag = 0.0 if rigid.inside else _sag(rigid.geometry, 0.5 * longest)
         if sag > reach:
             warnings.warn(
                 f"the surface of the solid is coarse for {rigid.called(number)}: between nodes {longest:.3g} m apart "
@@ -81,33 +84,118 @@ def warn_of_hovering(rigids: Sequence[Rigid], reach: float) -> None:
             )
 
 
+def _sag(geometry: Geometry, half: float) -> float:
+    """How far something round sinks in between nodes that are twice so far apart [m]."""
+    if isinstance(geometry, Sphere | Cylinder | Capsule):
+        radius = geometry.radius
+        return radius - float(np.sqrt(radius**2 - half**2)) if half < radius else half  # it passes between nodes
+    if not isinstance(geometry, HeightField):
+        return 0.0
+    found = 0.0
+    for axis, step in enumerate(geometry.steps):
+        heights, apart = np.moveaxis(np.asarray(geometry.heights, float), axis, 0), max(1, int(half / step))
+        rise = heights[apart:-apart] - 0.5 * (heights[: -2 * apart] + heights[2 * apart :])
+        found = max(found, min(1.0, half / step) * float(rise.max(initial=0.0)))
+    return found
+
+
 def set_apart(standing: Standing) -> np.ndarray:
     """How far the whole solid is to be moved to begin with, so that it just touches [m], shape [3].
 
     A solid that is put right on the ground would be thrown off it: it is moved by less than the reach of contact, if
-    nothing holds it. One that is deeper in an obstacle is refused, or pushed out.
+    nothing holds it. One that is deeper in an obstacle is refused, or pushed out; what crosses it between nodes
+    is refused.
     """
     shift, reach = np.zeros(3), standing.nodes.reach
     if not standing.rigids:
         return shift
-    push, deepest = standing.settings.overlapping == "push", 0.0
+    probes = Probes(standing.solid, standing, reach)
+    push, held, deepest = standing.settings.overlapping == "push", bool(standing.solid.held.any()), 0.0
     for _ in range(_PUSHES if push else _TRIES):
-        gaps = _gaps(standing, shift)
-        node, number = np.unravel_index(int(gaps.argmin()), gaps.shape)
-        gap = float(gaps[node, number])
-        if gap >= _CLOSE * reach:
-            if deepest <= -reach:
-                _warn_of_push("the solid", deepest, shift)
-            return shift
-        if (gap <= -reach and not push) or (gap <= 0.0 and standing.solid.held.any()):
-            raise _inside(standing, int(node), int(number), gap)
-        deepest = min(deepest, gap)
-        if standing.solid.held.any():
-            return shift
-        shift = shift + (reach - gap) * _out(standing, shift, int(node), int(number))
-    if gap > 0.0:
-        return shift
-    raise _inside(standing, int(node), int(number), gap)
+        worst = _worst(standing, probes, shift)
+        if worst is None or worst.gap >= _CLOSE * reach:
+            break
+        free = standing.rigids[worst.number].moves == "free"
+        if (worst.deep and (held or not push)) or (worst.gap <= 0.0 and held and not free):
+            raise worst.refused(standing)
+        if held and free and worst.gap < _BARRIER * reach:
+            _move_body(standing, worst)
+            probes = Probes(standing.solid, standing, reach)
+            continue
+        deepest = min(deepest, worst.gap)
+        if held:
+            break
+        shift = shift + (reach - worst.gap) * worst.out
+    else:
+        if worst is not None and worst.gap <= 0.0:
+            raise worst.refused(standing)
+    _require_uncrossed(standing, probes, shift)
+    if deepest <= -reach:
+        _warn_of_push("the solid", deepest, shift)
+    return shift
+
+
+def _move_body(standing: Standing, worst: _Worst) -> None:
+    """Move a free body off a solid that is held; where something else is in its way, it is refused."""
+    places = standing.now.places.copy()
+    places[worst.number] -= (standing.nodes.reach - worst.gap) * worst.out
+    standing.now.set(places, standing.now.turns)
+    if standing.bodies.least_gap(standing.now) <= 0.0:
+        raise worst.refused(standing)
+
+
+@dataclass(frozen=True, eq=False)
+class _Worst:
+    """The least gap between a solid and an obstacle: of a node, or of a point of an obstacle between nodes."""
+
+    gap: float
+    number: int
+    place: np.ndarray
+    out: np.ndarray
+    deep: bool
+    node: int | None = None
+
+    def refused(self, standing: Standing) -> InvalidValue:
+        """Why a solid that begins so is refused."""
+        x, y, z = self.place
+        where = "between its nodes, at" if self.node is None else f"node {self.node} at"
+        what, loose = standing.rigids[self.number].called(self.number), not standing.solid.held.any()
+        remedy = "; fem.Contact(overlapping='push') pushes out what nothing holds" if loose else ""
+        if loose and standing.settings.overlapping == "push":
+            remedy = "; it could not be pushed out"
+        return InvalidValue(
+            f"the solid starts in {what}: {where} ({x:.4g}, {y:.4g}, {z:.4g}) m"
+            f"{' it' if self.node is None else ''} is {-self.gap:.3g} m deep; move the mesh or the obstacle by more "
+            f"than that, contact begins at a gap of {standing.nodes.reach:.2g} m{remedy}."
+        )
+
+
+def _worst(standing: Standing, probes: Probes, shift: np.ndarray) -> _Worst | None:
+    """The least gap of a solid that is moved by so much; None where nothing is near."""
+    gaps = _gaps(standing, shift)
+    between = probes.worst(shift)
+    least = float(gaps.min(initial=np.inf))
+    if between is not None and between.gap < least:
+        return _Worst(between.gap, between.number, between.place, between.out, between.deep)
+    if not np.isfinite(least):
+        return None
+    row, number = (int(k) for k in np.unravel_index(int(gaps.argmin()), gaps.shape))
+    name = int(standing.outer[row])
+    out = _out(standing, shift, row, number)
+    return _Worst(least, number, standing.solid.nodes[name], out, least <= -standing.nodes.reach, name)
+
+
+def _require_uncrossed(standing: Standing, probes: Probes, shift: np.ndarray) -> None:
+    """Refuse surfaces that cross, though no node is in an obstacle and no corner in the solid."""
+    for number, rigid in enumerate(standing.rigids):
+        surface = surface_of(rigid, number, standing)
+        place = None if surface is None else crossing(probes.surface(shift), surface, standing.device)
+        if place is not None:
+            x, y, z = place
+            raise InvalidValue(
+                f"the solid starts in {rigid.called(number)}: their surfaces cross near ({x:.4g}, {y:.4g}, {z:.4g}) m, "
+                "between nodes; move the mesh or the obstacle so that they are apart."
+            )
 
 
 def require_apart(solid: Solid, pairs: SurfacePairs) -> None:
@@ -116,7 +204,8 @@ def require_apart(solid: Solid, pairs: SurfacePairs) -> None:
     pairs.cover(positions)
     edges, faces = pairs.candidates.edges, pairs.candidates.faces
     near = pairs.candidates.crossings()
-    crossed = near[pierced(solid.nodes[edges[near[:, 0]]], solid.nodes[faces[near[:, 1]]])]
+    segments, corners = solid.nodes[edges[near[:, 0]]], solid.nodes[faces[near[:, 1]]]
+    crossed = near[pierced(segments, corners) & ~doubtful(segments, corners)]  # flat sides do not cross by rounding
     remedy = "or leave its surface to itself by contact=fem.Contact(itself=False)"
     if len(crossed):
         x, y, z = solid.nodes[edges[crossed[0, 0]]].mean(axis=0)
@@ -124,6 +213,7 @@ def require_apart(solid: Solid, pairs: SurfacePairs) -> None:
             f"the surface of the solid crosses itself at rest, near ({x:.4g}, {y:.4g}, {z:.4g}) m: move its pieces "
             f"apart, {remedy}."
         )
+    _require_no_piece_within(solid, pairs.pieces)
     apart, nodes = pairs.distances(), pairs.candidates.nodes
     same = pairs.pieces[nodes[:, 0]] == pairs.pieces[nodes[:, 2]]
     enough = np.where(same, 1e-6 * pairs.reach, _CLOSE * pairs.reach)
@@ -138,10 +228,22 @@ def require_apart(solid: Solid, pairs: SurfacePairs) -> None:
         )
 
 
-class WithBodies(Protocol):
+def _require_no_piece_within(solid: Solid, pieces: np.ndarray) -> None:
+    """Refuse a piece that is all in another, of which no surface crosses the other's."""
+    if pieces.max() == 0:
+        return
+    within = Around(solid.nodes, solid.elements[:, :4]).locate(solid.nodes)[1].min(axis=1) > _WITHIN
+    if within.any():
+        x, y, z = solid.nodes[within.argmax()]
+        raise InvalidValue(
+            f"a piece of the solid starts in another, at ({x:.4g}, {y:.4g}, {z:.4g}) m: move them apart, or leave the "
+            "surface to itself by contact=fem.Contact(itself=False)."
+        )
+
+
+class WithBodies(Touched, Protocol):
     """Obstacles, some of which are free."""
 
-    rigids: list[Rigid]
     bodies: Bodies
     now: Pose
     settings: Contact
@@ -159,6 +261,7 @@ def set_bodies_apart(standing: WithBodies) -> None:
         point, other = np.unravel_index(int(gaps.argmin()), gaps.shape)
         gap, number = float(gaps[point, other]), bodies.owner_of(int(point))
         if gap >= _CLOSE * reach:
+            _require_bodies_uncrossed(standing)
             if deepest <= -reach:
                 _warn_of_push("a free body", deepest, (now.places - first)[np.abs(now.places - first).sum(1).argmax()])
             return
@@ -180,11 +283,25 @@ def set_bodies_apart(standing: WithBodies) -> None:
     else:
         if gap > 0.0:
             return
-    raise InvalidValue(
-        f"{standing.rigids[number].called(number)}, starts in {standing.rigids[int(other)].called(int(other))}, "
-        f"{-gap:.3g} m deep: move one of them by more than that, or have it pushed out by "
-        "fem.Contact(overlapping='push')."
-    )
+    one, two = (standing.rigids[k].called(k) for k in (number, int(other)))
+    remedy = "it could not be pushed out" if push else "or have it pushed out by fem.Contact(overlapping='push')"
+    raise InvalidValue(f"{one}, starts in {two}, {-gap:.3g} m deep: move one of them by more than that, {remedy}.")
+
+
+def _require_bodies_uncrossed(standing: WithBodies) -> None:
+    """Refuse free bodies whose surface crosses another one, though no corner is in it."""
+    surfaces = [surface_of(rigid, number, standing) for number, rigid in enumerate(standing.rigids)]
+    for number, other in itertools.combinations(range(len(surfaces)), 2):
+        one, two = surfaces[number], surfaces[other]
+        if one is None or two is None or "free" not in (standing.rigids[k].moves for k in (number, other)):
+            continue
+        place = crossing(one, two, standing.device)
+        if place is not None:
+            x, y, z = place
+            raise InvalidValue(
+                f"{standing.rigids[number].called(number)}, starts in {standing.rigids[other].called(other)}: their "
+                f"surfaces cross near ({x:.4g}, {y:.4g}, {z:.4g}) m; move one of them."
+            )
 
 
 def _warn_of_push(what: str, deepest: float, shift: np.ndarray) -> None:
@@ -205,15 +322,3 @@ def _out(standing: Standing, shift: np.ndarray, node: int, number: int) -> np.nd
     slope = np.array([_gaps(standing, shift + step * axis)[node, number] for axis in np.eye(3)])
     slope = slope - _gaps(standing, shift)[node, number]
     return np.asarray(slope / max(float(np.linalg.norm(slope)), 1e-300))
-
-
-def _inside(standing: Standing, node: int, number: int, gap: float) -> InvalidValue:
-    name = int(standing.outer[node])
-    x, y, z = standing.solid.nodes[name]
-    what = standing.rigids[number].called(number)
-    loose = not standing.solid.held.any()
-    remedy = "; fem.Contact(overlapping='push') pushes out what nothing holds" if loose else ""
-    return InvalidValue(
-        f"the solid starts in {what}: node {name} at ({x:.4g}, {y:.4g}, {z:.4g}) m is {-gap:.3g} m deep; move the mesh "
-        f"or the obstacle by more than that, contact begins at a gap of {standing.nodes.reach:.2g} m{remedy}."
-    )

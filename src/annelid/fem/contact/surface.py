@@ -7,6 +7,7 @@ import numpy as np
 from annelid.fem.mesh import Hollow
 from annelid.fem.solid import Solid
 
+_DOUBT = 1e-13  # of the product of three lengths: volumes of less may have the wrong sign
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 
 
@@ -37,6 +38,18 @@ def pierced(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
     apart = _volumes(a, b, c, p) * _volumes(a, b, c, q) < 0.0
     sides = np.stack([_volumes(p, q, a, b), _volumes(p, q, b, c), _volumes(p, q, c, a)])
     return np.asarray(apart & ((sides > 0.0).all(axis=0) | (sides < 0.0).all(axis=0)))
+
+
+def doubtful(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Whether rounding decides if segments, shape [p, 2, 3], pierce triangles, shape [p, 3, 3]: both lie in a plane."""
+    if not len(segments):
+        return np.zeros(0, bool)
+    every = np.concatenate([segments, corners], axis=1)
+    p, q, a, b, c = np.moveaxis(every, 1, 0)
+    fours = ((a, b, c, p), (a, b, c, q), (p, q, a, b), (p, q, b, c), (p, q, c, a))
+    volumes = np.stack([_volumes(*four) for four in fours])
+    size = np.ptp(every, axis=1).max(axis=1) + np.abs(every).max(axis=(1, 2)) * 1e-3
+    return np.asarray((np.abs(volumes) <= _DOUBT * size**3).any(axis=0))
 
 
 def _volumes(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def embedded(nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray, poin
         boundary: Nodes of the faces of its boundary, corners first, shape [k, 3] or [k, 6].
         points: Points [m], shape [p, 3].
     """
-    around = _Around(nodes, elements[:, :4])
+    around = Around(nodes, elements[:, :4])
     found, weights = around.locate(points)
     outside, sides = np.zeros(len(points)), np.zeros(len(points))
     away = np.flatnonzero(weights.min(axis=1) < _INSIDE)
@@ -60,7 +60,7 @@ def embedded(nodes: np.ndarray, elements: np.ndarray, boundary: np.ndarray, poin
     return Embedded(elements[found], values(elements.shape[1], weights), outside, sides)
 
 
-class _Around:
+class Around:
     """Finds the tetrahedra around points, only among those near enough to be; points outside cost no more."""
 
     def __init__(self, nodes: np.ndarray, tetrahedra: np.ndarray) -> None:

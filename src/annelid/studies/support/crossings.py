@@ -7,9 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.spatial import cKDTree
 
-from annelid.fem.contact.surface import edges_of, pierced
-
-_DOUBT = 1e-13  # of the product of three lengths: volumes of less may have the wrong sign
+from annelid.fem.contact.surface import doubtful, edges_of, pierced
 
 
 def crossings(points: np.ndarray, triangles: np.ndarray, others: np.ndarray, other_triangles: np.ndarray) -> int:
@@ -32,9 +30,9 @@ def _count(segments: np.ndarray, corners: np.ndarray, numbers: tuple[np.ndarray,
         joined = (edges[near[:, 0], :, None] == triangles[near[:, 1], None, :]).any(axis=(1, 2))
         near = near[~joined]
     segments, corners = segments[near[:, 0]], corners[near[:, 1]]
-    doubtful = _doubtful(segments, corners)
-    sure = int(pierced(segments[~doubtful], corners[~doubtful]).sum())
-    pairs = zip(segments[doubtful].tolist(), corners[doubtful].tolist(), strict=True)
+    unsure = doubtful(segments, corners)
+    sure = int(pierced(segments[~unsure], corners[~unsure]).sum())
+    pairs = zip(segments[unsure].tolist(), corners[unsure].tolist(), strict=True)
     return sure + sum(_pierced_exactly(segment, triangle) for segment, triangle in pairs)
 
 
@@ -52,18 +50,6 @@ def _near(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
         pairs = np.column_stack([np.repeat(np.arange(len(segments)), counts), np.concatenate(found).astype(int)])
     i, j = pairs[:, 0], pairs[:, 1]
     return np.asarray(pairs[((lower[i] <= high[j]) & (upper[i] >= low[j])).all(axis=1)])
-
-
-def _doubtful(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Whether a volume is so small that rounding may have turned its sign, shape [p]."""
-    if not len(segments):
-        return np.zeros(0, bool)
-    every = np.concatenate([segments, corners], axis=1)
-    p, q, a, b, c = np.moveaxis(every, 1, 0)
-    fours = ((a, b, c, p), (a, b, c, q), (p, q, a, b), (p, q, b, c), (p, q, c, a))
-    volumes = np.stack([np.einsum("pi,pi->p", np.cross(y - x, z - x), w - x) for x, y, z, w in fours])
-    size = np.ptp(every, axis=1).max(axis=1) + np.abs(every).max(axis=(1, 2)) * 1e-3
-    return np.asarray((np.abs(volumes) <= _DOUBT * size**3).any(axis=0))
 
 
 def _pierced_exactly(segment: list[list[float]], triangle: list[list[float]]) -> bool:
